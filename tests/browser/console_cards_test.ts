@@ -1,15 +1,11 @@
 // needs: once
 /// <reference lib="dom" />
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { longOnly } from "../tier.ts";
 import { skip } from "./browser.ts";
-import { type MadeUpConsole, startMadeUpConsole } from "./made_up_console.ts";
+import { madeUpConsoleOfFile } from "./made_up_console.ts";
 
-let stage: MadeUpConsole;
-before(async () => {
-  if (!skip) stage = await startMadeUpConsole();
-});
-after(() => stage?.stop());
+const stage = madeUpConsoleOfFile();
 
 const DEVICE_HASH = "cd".repeat(32);
 // What a program wrote on the chain that says "for ever" with JavaScript's largest whole number.

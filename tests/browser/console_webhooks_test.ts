@@ -1,16 +1,12 @@
 // needs: once
 /// <reference lib="dom" />
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { longOnly } from "../tier.ts";
 import { skip } from "./browser.ts";
-import { type MadeUpConsole, startMadeUpConsole } from "./made_up_console.ts";
+import { madeUpConsoleOfFile } from "./made_up_console.ts";
 
-let stage: MadeUpConsole;
-before(async () => {
-  if (!skip) stage = await startMadeUpConsole();
-});
-after(() => stage?.stop());
+const stage = madeUpConsoleOfFile();
 
 const webhookOf = (id: string) => ({
   id,

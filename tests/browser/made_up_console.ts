@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { CONSOLE_FILES } from "../../lib/http/pages/console/files.ts";
 import { createPageAnswer, textFile } from "../../lib/http/pages/page_file.ts";
-import { openPage, startBrowser, type Watched } from "./browser.ts";
+import { openPage, skip, startBrowser, type Watched } from "./browser.ts";
+import { after, before } from "node:test";
 
 /** What is answered, by "METHOD /path" or by the path alone; an answer with `error` has the status 503, none is 404, texts that come one by one are a stream. */
 export type Answers = Record<string, (url: URL) => unknown>;
@@ -31,7 +32,15 @@ const BESIDE: Answers = {
   "/v1/webhooks": () => ({ webhooks: [] }),
 };
 
-export async function startMadeUpConsole(): Promise<MadeUpConsole> {
+/** The made-up console of a file's tests, where there is a browser. */
+export function madeUpConsoleOfFile(): MadeUpConsole {
+  const stage = {} as MadeUpConsole;
+  before(async () => void (skip || Object.assign(stage, await startMadeUpConsole())));
+  after(() => stage.stop?.());
+  return stage;
+}
+
+async function startMadeUpConsole(): Promise<MadeUpConsole> {
   let answers = BESIDE;
   const server = createServer(async ({ method, url }, response) => {
     const asked = new URL(url!, "http://gateway.test");

@@ -1,26 +1,23 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { command } from "../../cli/backup.ts";
 import { UsageError } from "../../cli/command.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { sampleKey } from "../store/samples.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { folderForTests } from "../folder.ts";
 
-let folder: string;
+const folder = folderForTests();
 let store: string;
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "backup-command-"));
   store = `sqlite:${join(folder, "gateway.db")}`;
   const opened = await openStore(store);
   await opened.keys.insert(sampleKey("a"));
   await opened.close();
 });
-after(() => rm(folder, { recursive: true }));
 
 async function backup(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo(options);

@@ -1,9 +1,8 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { OutputError, UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keygen.ts";
 import { hashKey, parseKey } from "../../lib/keys/api_key.ts";
@@ -11,17 +10,13 @@ import { parseKeyRecords } from "../../lib/keys/key_record.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { folderForTests } from "../folder.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 const KEY = ["--name", "shop", "--scopes", "read,write"];
 
-let folder: string;
+const folder = folderForTests();
 let count = 0;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "keygen-"));
-});
-after(() => rm(folder, { recursive: true }));
 
 const newStore = () => `sqlite:${join(folder, `gateway${count++}.db`)}`;
 

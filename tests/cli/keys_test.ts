@@ -1,10 +1,9 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keys.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
@@ -13,21 +12,17 @@ import { openStore } from "../../lib/store/open.ts";
 import type { KeyRecord } from "../../lib/store/store.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { folderForTests } from "../folder.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
-let folder: string;
+const folder = folderForTests();
 let count = 0;
 let shop: KeyRecord;
 let till: KeyRecord;
 /** The same keys in each kind of place, with the flags that name it. */
 let places: { flags: string[]; location: string }[];
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "keys-"));
-});
-after(() => rm(folder, { recursive: true }));
 
 beforeEach(async () => {
   const made = { now: NOW, random };

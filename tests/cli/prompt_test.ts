@@ -1,16 +1,15 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { isInstalled } from "../docs/tools.ts";
 import { sampleKey } from "../store/samples.ts";
+import { folderForTests } from "../folder.ts";
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url).href);
 const GATEWAY = `${process.execPath}${runtimeName === "deno" ? " run -A" : ""} ${MAIN}`;
@@ -41,16 +40,14 @@ describe("a question at the terminal", () => {
   if (process.platform !== "linux" || !isInstalled("script")) {
     return void test("needs Linux and script", { skip: true });
   }
-  let folder: string;
+  const folder = folderForTests();
   let setting: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "prompt-"));
     setting = `sqlite:${join(folder, "gateway.db")}`;
     const store = await openStore(setting);
     await store.keys.insert(sampleKey("key1"));
     await store.close();
   });
-  after(() => rm(folder, { recursive: true }));
 
   for (const [name, typed] of [["Ctrl-C", "\x03"], ["Ctrl-D", "\x04"]] as const) {
     test(`that ${name} ends is no yes, and the command ends`, async () => {

@@ -1,12 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/verify.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+import { folderForTests } from "../folder.ts";
 
 // Computed by openssl: how is said in tests/webhooks/delivery/signature_test.ts.
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -25,14 +25,12 @@ const STANDARD = [
 ];
 const env = { SERVICE_WEBHOOK_SECRET: SECRET };
 
-let folder: string;
+const folder = folderForTests();
 let file: string;
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "verify-"));
   file = join(folder, "body.json");
   await writeFile(file, BODY);
 });
-after(() => rm(folder, { recursive: true }));
 
 async function verify(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo({ now: AT * 1000, ...options });

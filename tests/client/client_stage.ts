@@ -1,4 +1,6 @@
-import { createGatewayClient, type GatewayClientOptions } from "../../lib/client/client.ts";
+import { Keypair } from "@stellar/stellar-sdk/base";
+import { after, before } from "node:test";
+import { createGatewayClient, type GatewayClientOptions, hashCard, type Operation } from "../../lib/client/client.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork } from "../http/test_gateway.ts";
 
 export type Ask = (url: string, init: RequestInit) => Promise<Response>;
@@ -27,6 +29,24 @@ export async function startStage(settings: Parameters<typeof startGateway>[1] = 
       await on.network.stop();
     },
   };
+}
+
+/** The stage of a file's tests, and the account that owns its cards. */
+export let stage: Awaited<ReturnType<typeof startStage>>;
+export let owner: Keypair;
+
+/** To be called once by a file of tests: the stage starts before the first of them and stops after the last. */
+export function stageOfFile(): void {
+  before(async () => {
+    stage = await startStage();
+    owner = Keypair.fromSecret(stage.accounts.owner.secret);
+  });
+  after(() => stage.stop());
+}
+
+/** What registers a card of this name. */
+export async function newCard(uid: string): Promise<Operation> {
+  return { kind: "registerDevice", deviceHash: await hashCard(uid), agent: stage.accounts.agent.address };
 }
 
 /** Answers what `change` makes of the answers to one path. */

@@ -1,21 +1,11 @@
 // needs: neutral
 import { Keypair, TransactionBuilder } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { hashCard, type Operation } from "../../lib/client/client.ts";
-import { type Ask, startStage, tampered } from "./client_stage.ts";
+import { test } from "node:test";
+import { type Operation } from "../../lib/client/client.ts";
+import { type Ask, newCard, owner, stage, stageOfFile, tampered } from "./client_stage.ts";
 
-let stage: Awaited<ReturnType<typeof startStage>>;
-let owner: Keypair;
-before(async () => {
-  stage = await startStage();
-  owner = Keypair.fromSecret(stage.accounts.owner.secret);
-});
-after(() => stage.stop());
-
-async function newCard(uid: string): Promise<Operation> {
-  return { kind: "registerDevice", deviceHash: await hashCard(uid), agent: stage.accounts.agent.address };
-}
+stageOfFile();
 
 /** A first try with this key, which ends while its envelope is on its way. `arrive`: it comes to the gateway. */
 async function endedOnTheWay(operation: Operation, idempotencyKey: string) {

@@ -1,17 +1,11 @@
 // needs: neutral
-import { Keypair, TransactionBuilder } from "@stellar/stellar-sdk/base";
+import { TransactionBuilder } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { hashCard, type Operation, toUnits } from "../../lib/client/client.ts";
-import { type Ask, startStage } from "./client_stage.ts";
+import { type Ask, owner, stage, stageOfFile } from "./client_stage.ts";
 
-let stage: Awaited<ReturnType<typeof startStage>>;
-let owner: Keypair;
-before(async () => {
-  stage = await startStage();
-  owner = Keypair.fromSecret(stage.accounts.owner.secret);
-});
-after(() => stage.stop());
+stageOfFile();
 
 /** A new card's funding, and what is in its escrow. */
 async function funding(name: string): Promise<{ operation: Operation; balance(): Promise<string> }> {

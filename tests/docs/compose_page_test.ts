@@ -1,22 +1,20 @@
 // needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { isInstalled, readDoc } from "./tools.ts";
+import { folderForTests } from "../folder.ts";
 
 /** What the page has done in the folder before Docker is called. */
 const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("several-gateways.md"))![0];
 
-let folder: string;
+const folder = folderForTests();
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-compose-page-"));
   for (const name of ["gateway.pem", "haproxy.cfg"]) writeFileSync(join(folder, name), "");
 });
-after(() => rmSync(folder, { recursive: true }));
 
 const prepare = () => spawnSync("sh", ["-c", preparing], { cwd: folder });
 

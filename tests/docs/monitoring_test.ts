@@ -1,53 +1,34 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { fakeIo } from "../cli/fake_io.ts";
-import { type Family, parseExposition } from "../exposition.ts";
-import { signed } from "../e2e/client.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import type { Family } from "../exposition.ts";
+import { gatewayOfFile, METRICS_TOKEN } from "../http/test_gateway.ts";
 import { parseRulesYaml } from "./rules_yaml.ts";
 
 const file = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url).href), "utf8");
-const TOKEN = "scrape-me-0123456789";
-
-let on: TestNetwork;
-let api: GatewayUnderTest;
-let families: Map<string, Family>;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { settings: { metricsToken: TOKEN, pollMs: "50" }, fetch: lossyFetch });
-  families = await everyMetric();
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
 
 let losses = 0;
-const lossyFetch: typeof on.fetch = (url, init) =>
-  JSON.parse(String(init.body)).method === "getEvents" && losses-- > 0
-    ? Promise.reject(new TypeError("refused"))
-    : on.fetch(url, init);
+const { api } = gatewayOfFile((on) => ({
+  settings: { metricsToken: METRICS_TOKEN, pollMs: "50" },
+  fetch: (url, init) =>
+    JSON.parse(String(init.body)).method === "getEvents" && losses-- > 0
+      ? Promise.reject(new TypeError("refused"))
+      : on.fetch(url, init),
+}));
+let families: Map<string, Family>;
+before(async () => void (families = await everyMetric()));
 
 /** Makes the gateway show every metric it has: by using it, not by naming them. */
 async function everyMetric(): Promise<Map<string, Family>> {
   losses = 2;
-  const { owner, agent } = on.sandbox.accounts;
-  const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
-  const prepared = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation },
-  });
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+  await api.registerDevice();
   const deadline = Date.now() + 60_000;
   while (true) {
-    const request = new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${TOKEN}` } });
-    const response = await api.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
-    const found = parseExposition(await response.text());
+    const found = await api.scrape();
     const isComplete = ["gateway_watcher_notices_total", "gateway_events_scan_lag_ledgers"].every((name) =>
       found.has(name)
     ) && (found.get("gateway_event_loop_delay_seconds")?.samples.at(-1)?.value ?? 0) > 0;

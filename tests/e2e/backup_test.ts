@@ -1,21 +1,13 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
 import { tellBackup } from "./backup_story.ts";
-import { type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { sandboxOfFile, sourceCommand } from "./sandbox_process.ts";
+import { folderForTests } from "../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-backup-"));
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(async () => {
-  await sandbox.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const sandbox = sandboxOfFile();
+const folder = folderForTests();
 
 test("a store backed up under load starts another gateway that goes on from there", async () => {
   await tellBackup(sandbox.info, sourceCommand(), folder);

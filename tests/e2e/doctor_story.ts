@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
 import { createClient } from "./client.ts";
-import { contractTroubles, hereTroubles, nodeTroubles, type Trouble } from "./doctor_troubles.ts";
-import { type RpcProxy, startRpcProxy } from "./rpc_proxy.ts";
 import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
+import { freePort } from "../faults/serve_process.ts";
 
 interface Check {
   check: string;
@@ -13,34 +11,22 @@ interface Check {
 }
 
 /**
- * An operator at night asks `gateway doctor` what is wrong with a gateway on the sandbox's network: nothing, or one thing
- * at a time. Each is told apart from the others by the check that fails, and comes with what to do about it. The same
- * story is told to the sources on both runtimes and to the compiled executable.
- *
- * A ledger that stands still is not told here: the doctor watches it for a quarter of a minute.
+ * An operator asks `gateway doctor` what is wrong with a gateway on the sandbox's network: nothing, and then a node that is
+ * down. What it says of each other trouble `tests/cli/doctor` tests without a process. The same story is told to the
+ * sources on both runtimes and to the compiled executable.
  *
  * @param folder where stores could be
  */
 export async function tellDoctor(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await tellAllIsWell(info, command);
-  const proxy = await startRpcProxy(info.rpc);
-  const other = createServer((connection) => connection.destroy());
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  try {
-    const { port } = other.address() as { port: number };
-    const troubles = [
-      ...await nodeTroubles(info),
-      ...contractTroubles(info),
-      ...hereTroubles(info, folder, port),
-    ];
-    for (const trouble of troubles) await tellTrouble(info, command, folder, trouble);
-    await tellTwoNodes(info, command, folder, proxy);
-    await tellClocks(info, command, folder, proxy);
-    await tellRetention(info, command, proxy);
-  } finally {
-    await new Promise((resolve) => other.close(resolve));
-    await proxy.stop();
-  }
+  const down = `http://127.0.0.1:${await freePort()}`;
+  const flags = flagsFor(info, { store: `sqlite:${folder}/gateway.db`, "rpc-url": `${down}/secret-token` });
+  const { ok, checks } = await examined(asArguments(flags), command, 1);
+  assert.equal(ok, false);
+  const [failed, ...more] = checks.filter(({ verdict }) => verdict === "fail");
+  assert.deepEqual([failed!.check, more], ["rpc node", []]);
+  assert.match(failed!.found, new RegExp(`^the RPC node ${down} could not be reached`));
+  assert.match(failed!.todo!, /whether it runs.*firewall/);
 }
 
 /** The sandbox's own gateway, with a card it can read both ways. */
@@ -82,90 +68,6 @@ async function tellAllIsWell(info: SandboxInfo, command: string[]): Promise<void
     "warn assets",
     "ok movements",
   ]);
-}
-
-/** Of two nodes one is down: worth a look, and no more, while the other is well. */
-async function tellTwoNodes(info: SandboxInfo, command: string[], folder: string, proxy: RpcProxy): Promise<void> {
-  proxy.fault = "breaks off";
-  for (const urls of [`${proxy.url},${info.rpc}`, `${info.rpc},${proxy.url}`]) {
-    const flags = flagsFor(info, { store: `sqlite:${folder}/gateway.db`, "rpc-url": urls });
-    const { ok, checks } = await examined(asArguments(flags), command, 0);
-    assert.ok(ok);
-    const nodes = checks.filter(({ check }) => check === "rpc node");
-    const down = nodes.find(({ verdict }) => verdict === "warn")!;
-    assert.equal(nodes.filter(({ verdict }) => verdict === "ok").length, 1, JSON.stringify(nodes));
-    assert.match(down.found, new RegExp(`^the RPC node ${proxy.url} could not be reached`));
-    assert.match(down.todo!, /whether it runs.*; until then another node is asked$/);
-  }
-  proxy.fault = undefined;
-}
-
-/** The node's clock against this machine's: nobody sets the clock of a machine for a test. */
-async function tellClocks(info: SandboxInfo, command: string[], folder: string, proxy: RpcProxy): Promise<void> {
-  const flags = { "rpc-url": proxy.url };
-  const shifted = (seconds: number) => {
-    let later = 0;
-    proxy.change = (result, method) => {
-      if (method === "getHealth") {
-        const { latestLedgerCloseTime, ...more } = result;
-        return { ...more, latestLedgerCloseTime: String(Number(latestLedgerCloseTime) + seconds) };
-      }
-      // Ledgers go on closing.
-      return method === "getLatestLedger" ? { ...result, sequence: result.sequence + ++later } : result;
-    };
-  };
-  shifted(60);
-  await tellTrouble(info, command, folder, {
-    what: "this machine's clock is behind",
-    flags,
-    fails: [["clock and ledger", /this machine's clock is (5|6)\d s behind the newest ledger/, /set the clock.* NTP/]],
-  });
-  shifted(-3_600);
-  await tellTrouble(info, command, folder, {
-    what: "this machine's clock is ahead",
-    flags,
-    fails: [[
-      "clock and ledger",
-      /ledgers close at .*, but 36\d\d s ago by this machine's clock/,
-      /set the clock.* NTP/,
-    ]],
-  });
-}
-
-/** The sandbox's store against a node that has gone on for two weeks and keeps one. */
-async function tellRetention(info: SandboxInfo, command: string[], proxy: RpcProxy): Promise<void> {
-  const weeks = 120_960;
-  proxy.change = (result, method) => {
-    if (method !== "getHealth") return result;
-    const latestLedger = result.latestLedger + 2 * weeks;
-    return { ...result, latestLedger, oldestLedger: latestLedger - weeks };
-  };
-  await tellTrouble(info, command, "", {
-    what: "the gateway was off for longer than the node keeps events",
-    flags: { "rpc-url": proxy.url, store: info.store },
-    fails: [["history", /off for longer .*: ledgers \d+–12\d{4} are gone from it/, /a node that still holds them/]],
-  });
-}
-
-async function tellTrouble(
-  info: SandboxInfo,
-  command: string[],
-  folder: string,
-  { what, flags, fails }: Trouble,
-): Promise<void> {
-  const all = asArguments(flagsFor(info, { store: `sqlite:${folder}/gateway.db`, ...flags }));
-  const { ok, checks } = await examined(all, command, 1);
-  const failed = checks.filter(({ verdict }) => verdict === "fail");
-  assert.equal(ok, false);
-  assert.deepEqual(
-    failed.map(({ check }) => check),
-    fails.map(([check]) => check),
-    `${what}: ${JSON.stringify(failed)}`,
-  );
-  for (const [index, [, found, todo]] of fails.entries()) {
-    assert.match(failed[index]!.found, found, what);
-    assert.match(failed[index]!.todo!, todo, what);
-  }
 }
 
 /** What `gateway doctor --json` says, and that it exits with this code. */

@@ -14,7 +14,6 @@ import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
-import { tellWrongContract } from "./wrong_contract_story.ts";
 
 // Before the tests: Bun gives a hook five seconds at most.
 const { folder, gateway } = await compileExecutable();
@@ -41,13 +40,6 @@ test(
   "the executable has a doctor that tells each thing that can be wrong from the others",
   async () => {
     await tellDoctor(info, command, stores);
-  },
-);
-
-test(
-  "the executable says which setting holds a wrong contract id, and what is there",
-  async () => {
-    await tellWrongContract(info, command, stores);
   },
 );
 

@@ -1,54 +1,15 @@
 // needs: once
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
 import { type Received, startReceiver } from "./receiver.ts";
-import {
-  environment,
-  HERE,
-  makeKey,
-  runGateway,
-  type SandboxProcess,
-  sourceCommand,
-  startSandbox,
-} from "./sandbox_process.ts";
+import { HERE, makeKey, runGateway, sandboxOfFile } from "./sandbox_process.ts";
+import { startCommand } from "./running_command.ts";
 
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(() => sandbox.stop());
+const sandbox = sandboxOfFile();
 
-/** Starts `gateway listen` and waits until it says that it listens. */
-function startListen(
-  flags: string[],
-  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
-) {
-  const [program, ...source] = sourceCommand() as [string, ...string[]];
-  const child = spawn(program, [...source, "listen", ...flags], { stdio: "pipe", env: environment(env) });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  let [out, errors] = ["", ""];
-  let onMore = () => {};
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text, onMore()));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text, onMore()));
-  child.stdin.end(stdin);
-  const until = async (pattern: RegExp, text: () => string) => {
-    while (!pattern.test(text())) {
-      await Promise.race([new Promise<void>((resolve) => onMore = resolve), ended]);
-      assert.equal(child.exitCode, null, errors);
-    }
-    return pattern.exec(text())!;
-  };
-  return {
-    out: (pattern: RegExp) => until(pattern, () => out),
-    errors: (pattern: RegExp) => until(pattern, () => errors),
-    ended,
-    stop: () => (process.kill(child.pid!, "SIGINT"), ended),
-    said: () => errors,
-  };
-}
+const startListen = (flags: string[], options: Parameters<typeof startCommand>[1] = {}) =>
+  startCommand(["listen", ...flags], options);
 
 const SECRET = /whsec_[A-Za-z0-9+/]+=*/;
 
@@ -77,8 +38,8 @@ test("listen --gateway follows any gateway with a key from the environment, and 
   await listening.out(
     /device\.registered {3}forwarded, answered 200 .*\n.* agent\.registered {4}forwarded, answered 500/,
   );
-  assert.equal(await listening.stop(), 0, listening.said());
-  assert.equal(listening.said(), "");
+  assert.equal(await listening.stop(), 0, listening.errors());
+  assert.equal(listening.errors(), "");
   await receiver.stop();
 });
 
@@ -98,7 +59,7 @@ test(
       "http://127.0.0.1:1/",
     ];
     const listening = startListen(flags, { stdin: `${key}\n` });
-    await listening.errors(SECRET);
+    await listening.until((_out, errors) => SECRET.test(errors));
     await new Promise((resolve) => setTimeout(resolve, 500));
     await runGateway(["trigger", "agent.registered", "--sandbox", rpc], {}, HERE);
     const [line] = await listening.out(/^\{.*\}\n/) as unknown as [string];
@@ -136,7 +97,7 @@ test(
     await assertSigned(again!, secret);
     assert.equal(again!.body, first!.body, "a refused one is tried again");
     await listening.out(/forwarded, answered 503 [^]*forwarded, answered 200 /);
-    assert.equal(await listening.stop(), 0, listening.said());
+    assert.equal(await listening.stop(), 0, listening.errors());
     await receiver.stop();
   },
 );

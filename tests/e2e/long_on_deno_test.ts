@@ -10,7 +10,6 @@ const FILES = [
   "./listen_test.ts",
   "./operating_test.ts",
   "./postgres_test.ts",
-  "./ready_made_verifiers_test.ts",
   "./tail_test.ts",
 ];
 

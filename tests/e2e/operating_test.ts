@@ -1,8 +1,5 @@
 // needs: once
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
 import { tellLiar } from "./liar_story.ts";
@@ -10,27 +7,16 @@ import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
-import { tellWrongContract } from "./wrong_contract_story.ts";
 import { longOnly } from "../tier.ts";
-import { HERE, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { HERE, sandboxOfFile, sourceCommand } from "./sandbox_process.ts";
+import { folderForTests } from "../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-operating-"));
+const sandbox = sandboxOfFile();
+const folder = folderForTests();
 const command = sourceCommand();
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(async () => {
-  await sandbox.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 test("the doctor tells each thing that can be wrong from the others", async () => {
   await tellDoctor(sandbox.info, HERE, folder);
-});
-
-test("a start with a wrong contract id says which setting it is, and what is there", async () => {
-  await tellWrongContract(sandbox.info, command, folder);
 });
 
 test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {

@@ -86,14 +86,6 @@ test("a second gateway on the same store is refused, and so is a store of anothe
   assert.match(bound.stderr, /another network/);
 });
 
-test("a taken port is named", async () => {
-  const port = new URL(sandbox.info.gateway).port;
-  const flags = ["--store", "memory:", "--port", port, "--rpc-url", "http://127.0.0.1:9"];
-  const taken = await runGateway(["serve", ...flags], {}, HERE);
-  assert.equal(taken.code, 1);
-  assert.match(taken.stderr, new RegExp(`127\\.0\\.0\\.1:${port}: the port is in use`));
-});
-
 test("with --state a restart goes on where it was, and what is being posted is posted to its end, and once", async () => {
   const { info } = sandbox;
   const deviceHash = "5a".repeat(32);

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { after, before } from "node:test";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -88,6 +89,14 @@ export async function startSandbox(
       return ended;
     },
   };
+}
+
+/** The sandbox process of a file's tests, started before the first of them and stopped after the last. */
+export function sandboxOfFile(): SandboxProcess {
+  const sandbox = {} as SandboxProcess;
+  before(async () => void Object.assign(sandbox, await startSandbox()));
+  after(() => sandbox.stop());
+  return sandbox;
 }
 
 /** Flags of `gateway serve` (and `doctor`) for another gateway on the sandbox's network, on any free port. */

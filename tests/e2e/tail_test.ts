@@ -1,58 +1,20 @@
 // needs: once
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import process from "node:process";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startServe } from "../faults/serve_process.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  environment,
-  flagsFor,
-  HERE,
-  makeKey,
-  runGateway,
-  type SandboxProcess,
-  sourceCommand,
-  startSandbox,
-} from "./sandbox_process.ts";
+import { flagsFor, HERE, makeKey, runGateway, sandboxOfFile } from "./sandbox_process.ts";
+import { startCommand } from "./running_command.ts";
 
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(() => sandbox.stop());
+const sandbox = sandboxOfFile();
 
 const at = () => ["--sandbox", sandbox.info.rpc];
 
-/** Starts `gateway tail`. */
-function startTail(flags: string[], env: Record<string, string> = {}) {
-  const [program, ...source] = sourceCommand() as [string, ...string[]];
-  const child = spawn(program, [...source, "tail", ...flags], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: environment(env),
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  let [out, errors] = ["", ""];
-  let onMore = () => {};
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text, onMore()));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text, onMore()));
-  return {
-    async until(isSo: (out: string, errors: string) => boolean) {
-      while (!isSo(out, errors)) {
-        await Promise.race([new Promise<void>((resolve) => onMore = resolve), ended]);
-        assert.equal(child.exitCode, null, errors);
-      }
-      return out;
-    },
-    ended,
-    stop: () => (process.kill(child.pid!, "SIGINT"), ended),
-    errors: () => errors,
-  };
-}
+const startTail = (flags: string[], env: Record<string, string> = {}) => startCommand(["tail", ...flags], { env });
 
 test(
   "tail prints what happens from now on in the sandbox, and with --from-ledger what was before",

@@ -2,32 +2,25 @@
 import {
   Account,
   type Keypair,
-  nativeToScVal,
   Operation as ContractOperation,
   SorobanDataBuilder,
   TransactionBuilder,
   type xdr,
 } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+import { type GatewayView, type Sandbox, sandboxOfFile, signed } from "./sandbox.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 const NOBODYS = "cd".repeat(32);
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
 let stranger: Keypair;
-
-async function act(who: Keypair, operation: Operation): Promise<void> {
-  const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
-}
 
 /** The six operations that are the owner's, and the calls that they are when somebody acts. */
 function ownersOperations(actor: string): [Operation, keyof Sandbox["contracts"], string, xdr.ScVal[]][] {
@@ -76,14 +69,12 @@ function unsimulated(source: Keypair, contract: string, name: string, args: xdr.
 }
 
 before(async () => {
-  sandbox = await startSandbox();
   gateway = sandbox.gateway();
   stranger = await sandbox.account();
   const { owner, agent, asset } = sandbox;
-  await act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
-  await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+  await gateway.act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
 
 describe("only a card's registered owner acts for it", () => {
   test("prepare refuses a stranger all six operations, naming the owner", async () => {
@@ -107,7 +98,7 @@ describe("only a card's registered owner acts for it", () => {
     sandbox.counts.clear();
     await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, owner));
     assert.equal(sandbox.counts.get("getLedgerEntries"), 1);
-    await act(owner, { kind: "defundEscrow", deviceHash: CARD, asset: sandbox.asset, amount: "1" });
+    await gateway.act(owner, { kind: "defundEscrow", deviceHash: CARD, asset: sandbox.asset, amount: "1" });
   });
 
   test("submit refuses envelopes made elsewhere, in a fee bump too, and sends nothing", async () => {
@@ -161,10 +152,10 @@ describe("only a card's registered owner acts for it", () => {
     });
     const envelope = signed(prepared.xdr, network.passphrase, owner);
     const confirmed = await gateway.escrow.transactions.submit(envelope);
-    await act(owner, { kind: "revokeAgent", deviceHash: CARD });
-    await act(owner, { kind: "sweepEscrow", deviceHash: CARD, asset, agent: agent.publicKey() });
-    await act(owner, { kind: "revokeDevice", deviceHash: CARD });
-    await act(stranger, { kind: "registerDevice", deviceHash: CARD, agent: stranger.publicKey() });
+    await gateway.act(owner, { kind: "revokeAgent", deviceHash: CARD });
+    await gateway.act(owner, { kind: "sweepEscrow", deviceHash: CARD, asset, agent: agent.publicKey() });
+    await gateway.act(owner, { kind: "revokeDevice", deviceHash: CARD });
+    await gateway.act(stranger, { kind: "registerDevice", deviceHash: CARD, agent: stranger.publicKey() });
     assert.deepEqual(await gateway.escrow.transactions.submit(envelope), confirmed);
     const again = await fault(
       gateway.escrow.transactions.prepare({ source, operation: { kind: "registerAgent", ...policy } }),
@@ -189,7 +180,7 @@ describe("only a card's registered owner acts for it", () => {
 test("a card that nobody has registered any more is not funded, whatever the contract says to it", async () => {
   const { owner, agent, asset, network, contracts } = sandbox;
   const deviceHash = "0d".repeat(32);
-  await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
   const funding = {
     source: owner.publicKey(),
     operation: { kind: "fundEscrow" as const, deviceHash, asset, amount: "5" },
@@ -228,7 +219,7 @@ test("a card that nobody has registered any more is not funded, whatever the con
 test("who funded a card that nobody has registered any more is answered as then", async () => {
   const { owner, agent, asset, network, contracts } = sandbox;
   const deviceHash = "0e".repeat(32);
-  await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
   const operation = { kind: "fundEscrow" as const, deviceHash, asset, amount: "5" };
   const { xdr } = await gateway.escrow.transactions.prepare({ source: owner.publicKey(), operation });
   const envelope = signed(xdr, network.passphrase, owner);
@@ -244,13 +235,13 @@ describe("the theft of a stranger's card", () => {
   test("does not go through the gateway", async () => {
     const { owner, agent, asset } = sandbox;
     const thief = stranger.publicKey();
-    await act(owner, { kind: "registerDevice", deviceHash: VICTIM, agent: agent.publicKey() });
-    await act(owner, { kind: "fundEscrow", deviceHash: VICTIM, asset, amount: "100" });
+    await gateway.act(owner, { kind: "registerDevice", deviceHash: VICTIM, agent: agent.publicKey() });
+    await gateway.act(owner, { kind: "fundEscrow", deviceHash: VICTIM, asset, amount: "100" });
     const himself = { kind: "registerAgent" as const, deviceHash: VICTIM, agent: thief, asset, maxAmount: "0" };
-    const first = await fault(act(stranger, himself));
+    const first = await fault(gateway.act(stranger, himself));
     assert.match(first.message, new RegExp(`^source must be ${owner.publicKey()}`));
     const payment = { kind: "authorize" as const, deviceHash: VICTIM, merchant: thief, asset, amount: "100" };
-    assert.equal((await fault(act(stranger, payment))).contractError, "AgentNotAuthorized");
+    assert.equal((await fault(gateway.act(stranger, payment))).contractError, "AgentNotAuthorized");
     const device = await gateway.escrow.reads.device(VICTIM);
     assert.equal(device.escrowBalance, "100");
   });

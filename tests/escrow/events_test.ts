@@ -1,10 +1,11 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import { Address, xdr } from "@stellar/stellar-sdk";
 import * as fc from "fast-check";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
+import { i128 } from "../sandbox/sandbox_network.ts";
 
 const CONTRACTS: ContractIds = {
   deviceRegistry: "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA",
@@ -19,7 +20,6 @@ const AGENT = "GBZH7S5NC57XNHKHJ75C5DGMI3SP6ZFJLIKW74K6OSMA5E5DFMYBDD2Z";
 const symbol = (name: string) => xdr.ScVal.scvSymbol(name);
 const bytes = (value: Uint8Array) => xdr.ScVal.scvBytes(value);
 const address = (value: string) => Address.fromString(value).toScVal();
-const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
 const emptyMap = xdr.ScVal.scvMap([]);
 const unit = xdr.ScVal.scvVoid();
 

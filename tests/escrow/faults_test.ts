@@ -1,22 +1,16 @@
 // needs: neutral
 import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
-import type { Operation } from "../../lib/escrow/operations/operations.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+import { sandboxOfFile, signed } from "./sandbox.ts";
 import { forTier } from "../tier.ts";
 
 const CARD = "ab".repeat(32);
 const SECOND_CARD = "cd".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let second: Keypair;
-
-async function act(gateway: GatewayView, who: Keypair, operation: Operation) {
-  const prepared = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  return await gateway.escrow.transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
-}
 
 async function fault(promise: Promise<unknown>): Promise<GatewayError> {
   const error = await promise.then(() => assert.fail("it resolved"), (error) => error);
@@ -25,18 +19,16 @@ async function fault(promise: Promise<unknown>): Promise<GatewayError> {
 }
 
 before(async () => {
-  sandbox = await startSandbox();
   second = await sandbox.account();
   const gateway = sandbox.gateway();
   const { owner, agent, asset } = sandbox;
   for (const [deviceHash, by] of [[CARD, agent], [SECOND_CARD, second]] as const) {
-    await act(gateway, owner, { kind: "registerDevice", deviceHash, agent: by.publicKey() });
+    await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: by.publicKey() });
     const policy = { deviceHash, agent: by.publicKey(), asset, maxAmount: "0" };
-    await act(gateway, owner, { kind: "registerAgent", ...policy });
-    await act(gateway, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1000" });
+    await gateway.act(owner, { kind: "registerAgent", ...policy });
+    await gateway.act(owner, { kind: "fundEscrow", deviceHash, asset, amount: "1000" });
   }
 });
-after(() => sandbox.network.stop());
 
 /**
  * A gateway whose node loses the answers that `loses` picks, after having done what it was asked for. Calls are counted by
@@ -69,7 +61,7 @@ describe("a node that fails", () => {
   test("after it has taken a transaction in: it is confirmed all the same, and applied once", async () => {
     const gateway = losing((method) => method === "sendTransaction");
     const before = BigInt((await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey())).pending);
-    const { ledger } = await act(gateway, sandbox.agent, payment(CARD));
+    const { confirmed: { ledger } } = await gateway.act(sandbox.agent, payment(CARD));
     assert.ok(ledger > 0);
     const { pending } = await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey());
     assert.equal(BigInt(pending), before + 1n);
@@ -77,7 +69,7 @@ describe("a node that fails", () => {
 
   test("every other time: reads, prepare and submit go on", async () => {
     const gateway = losing((_method, call) => call % 2 === 1);
-    await act(gateway, sandbox.agent, payment(CARD));
+    await gateway.act(sandbox.agent, payment(CARD));
     assert.equal((await gateway.escrow.reads.device(CARD)).owner, sandbox.owner.publicKey());
   });
 
@@ -104,11 +96,11 @@ describe("writes that meet", () => {
     const { transactions } = gateway.escrow;
     const source = second.publicKey();
     const prepared = await transactions.prepare({ source, operation: payment(SECOND_CARD) });
-    await act(gateway, sandbox.agent, payment(CARD));
+    await gateway.act(sandbox.agent, payment(CARD));
     const error = await fault(transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, second)));
     assert.equal(error.code, "invalid_request");
     assert.match(error.message, /prepare again/);
-    await act(gateway, second, payment(SECOND_CARD));
+    await gateway.act(second, payment(SECOND_CARD));
   });
 
   test("a signature that was made for another network is named", async () => {
@@ -127,16 +119,16 @@ describe("writes that meet", () => {
     for (const [index, payer] of payers.entries()) {
       const deviceHash = index.toString(16).padStart(64, "0");
       const own = { deviceHash, asset: sandbox.asset };
-      await act(gateway, sandbox.owner, { kind: "registerDevice", deviceHash, agent: payer.publicKey() });
+      await gateway.act(sandbox.owner, { kind: "registerDevice", deviceHash, agent: payer.publicKey() });
       const policy = { ...own, agent: payer.publicKey(), maxAmount: "0" };
-      await act(gateway, sandbox.owner, { kind: "registerAgent", ...policy });
-      await act(gateway, sandbox.owner, { kind: "fundEscrow", ...own, amount: "100" });
+      await gateway.act(sandbox.owner, { kind: "registerAgent", ...policy });
+      await gateway.act(sandbox.owner, { kind: "fundEscrow", ...own, amount: "100" });
     }
     await Promise.all(payers.map(async (payer, index) => {
       const deviceHash = index.toString(16).padStart(64, "0");
       const operation = { ...payment(deviceHash), merchant: sandbox.owner.publicKey() };
       for (let paid = 0; paid < 3;) {
-        const done = await act(gateway, payer, operation).catch((error) => error);
+        const done = await gateway.act(payer, operation).catch((error) => error);
         if (done instanceof GatewayError) assert.match(done.message, /prepare again/);
         else paid += 1;
       }

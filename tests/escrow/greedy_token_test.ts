@@ -1,23 +1,21 @@
 // needs: neutral
-import { Address, hash, type Keypair, nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk";
+import { Address, hash, type Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, applyNow } from "../sandbox/past_the_gateway.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
 import { greedyToken } from "./greedy_token.ts";
-import { type Sandbox, startSandbox } from "./sandbox.ts";
+import { sandboxOfFile } from "./sandbox.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let thief: Keypair;
 /** A contract of the thief's that poses as a token. */
 let greedy: string;
 before(async () => {
-  sandbox = await startSandbox();
   thief = await sandbox.account();
   const { network, merchant, contracts, asset } = sandbox;
   const wasm = greedyToken();
@@ -34,7 +32,6 @@ before(async () => {
   const payment = [addressOf(merchant), token, i128(1_000_000), u64(1)];
   sandbox.invoke(thief, contracts.paymentEscrow, "authorize", self, card, ...payment);
 });
-after(() => sandbox.network.stop());
 
 function balanceOf(who: Keypair): bigint {
   const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: who.xdrAccountId() })).toXdr();

@@ -1,29 +1,22 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { type Keypair, nativeToScVal, StrKey } from "@stellar/stellar-sdk";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+import { type GatewayView, sandboxOfFile, signed } from "./sandbox.ts";
 
 const CARD = "ab".repeat(32);
 const UNKNOWN = "cd".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   gateway = sandbox.gateway();
 });
-after(() => sandbox.network.stop());
 
-async function act(who: Keypair, operation: Operation) {
-  const prepared = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  const confirmed = await gateway.escrow.transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
-  assert.equal(confirmed.hash, prepared.hash);
-  return { prepared, confirmed };
-}
+const act = (who: Keypair, operation: Operation) => gateway.act(who, operation);
 
 async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
   const error = await promise.then(() => assert.fail("it was not refused"), (error) => error);

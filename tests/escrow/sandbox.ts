@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Keypair, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrow, type Escrow, type EscrowParts } from "../../lib/escrow/escrow.ts";
@@ -10,6 +11,8 @@ import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
 import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { after, before } from "node:test";
+import type { Operation as AskedOperation } from "../../lib/escrow/operations/operations.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {
@@ -39,7 +42,11 @@ export interface Sandbox {
   invoke(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): void;
 }
 
+type Answer<Name extends "prepare" | "submit"> = Awaited<ReturnType<Escrow["transactions"][Name]>>;
+
 export interface GatewayView {
+  /** Prepares an operation, signs and submits it. */
+  act(who: Keypair, asked: AskedOperation): Promise<{ prepared: Answer<"prepare">; confirmed: Answer<"submit"> }>;
   escrow: Escrow;
   rpc: NodesRpcClient;
   view: LedgerView;
@@ -55,6 +62,14 @@ interface GatewayOptions {
   assets: string[];
   /** Instead of those of a gateway by itself. */
   nextNonce: EscrowParts["nextNonce"];
+}
+
+/** The sandbox of a file's tests, started before the first of them and stopped after the last. */
+export function sandboxOfFile(): Sandbox {
+  const sandbox = {} as Sandbox;
+  before(async () => void Object.assign(sandbox, await startSandbox()));
+  after(() => sandbox.network.stop());
+  return sandbox;
 }
 
 /** Starts a ready network whose clock stands still until a test moves it. */
@@ -137,7 +152,19 @@ export async function startSandbox(): Promise<Sandbox> {
         ...(options.nextNonce === undefined ? {} : { nextNonce: options.nextNonce }),
         onProblem: (message) => problems.push(message),
       });
-      return { escrow, rpc: client, view, problems, notes };
+      return {
+        escrow,
+        rpc: client,
+        view,
+        problems,
+        notes,
+        async act(who, operation) {
+          const prepared = await escrow.transactions.prepare({ source: who.publicKey(), operation });
+          const confirmed = await escrow.transactions.submit(signed(prepared.xdr, network.passphrase, who));
+          assert.equal(confirmed.hash, prepared.hash);
+          return { prepared, confirmed };
+        },
+      };
     },
   };
 }

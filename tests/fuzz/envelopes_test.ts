@@ -5,33 +5,28 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { signed } from "../e2e/client.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { assertSound } from "./answers.ts";
 import { count, fuzzRandom, inputCount, seed, timeoutMs, told } from "./inputs.ts";
 import { mutatedBytes } from "./mutations.ts";
 
+type Account = { address: string; secret: string };
+
 /** Envelopes of every kind of operation, signed and not, and some that are none of the gateway's. */
-async function samples(
-  on: TestNetwork,
-  request: Awaited<ReturnType<typeof startGateway>>["request"],
-): Promise<string[]> {
+async function samples(on: TestNetwork, api: GatewayUnderTest): Promise<string[]> {
   const { owner, agent, merchant } = on.sandbox.accounts;
   const { asset } = on.sandbox;
   const deviceHash = "5a".repeat(32);
   const envelopes: string[] = [];
-  const prepare = async (source: { address: string; secret: string }, operation: Record<string, unknown>) => {
-    const { status, body } = await request("POST", "/v1/transactions/prepare", {
-      body: { source: source.address, operation },
-    });
+  const prepare = async (source: Account, operation: object) => {
+    const { status, body } = await api.prepare(source, operation);
     assert.equal(status, 200, JSON.stringify(body));
     const xdr = signed(body.xdr, body.networkPassphrase, source.secret);
     envelopes.push(body.xdr, xdr);
     return xdr;
   };
-  const write = async (source: { address: string; secret: string }, operation: Record<string, unknown>) => {
-    const { status, body } = await request("POST", "/v1/transactions/submit", {
-      body: { xdr: await prepare(source, operation) },
-    });
+  const write = async (source: Account, operation: object) => {
+    const { status, body } = await api.submit(await prepare(source, operation));
     assert.equal(status, 200, JSON.stringify(body));
   };
   await write(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
@@ -62,7 +57,7 @@ async function samples(
 test("whatever is submitted in the place of an envelope has a sound answer", { timeout: timeoutMs }, async () => {
   const on = await startTestNetwork();
   const api = await startGateway(on, { started: false });
-  const envelopes = (await samples(on, api.request)).map((xdr) => Uint8Array.from(Buffer.from(xdr, "base64")));
+  const envelopes = (await samples(on, api)).map((xdr) => Uint8Array.from(Buffer.from(xdr, "base64")));
   const random = fuzzRandom();
   const outcomes = new Map<string, number>();
   const inputs = inputCount(200);
@@ -72,7 +67,7 @@ test("whatever is submitted in the place of an envelope has a sound answer", { t
     const xdr = random.next() < 0.9
       ? base64
       : random.pick([base64.slice(1), `${base64}=`, ` ${base64}`, base64.replaceAll("A", "_"), ""]);
-    const { status, headers, body } = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+    const { status, headers, body } = await api.submit(xdr);
     count(outcomes, `${status} ${body.error?.code ?? ""}`);
     assertSound({ status, headers, text: JSON.stringify(body) }, `seed ${seed}, input ${n}: ${xdr.slice(0, 3_000)}`);
   }

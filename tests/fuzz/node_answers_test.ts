@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../../lib/clock.ts";
-import { signed } from "../e2e/client.ts";
 import type { SeededRandom } from "../faults/seeded_random.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { assertSound } from "./answers.ts";
@@ -42,15 +41,10 @@ async function asks(on: TestNetwork, api: GatewayUnderTest): Promise<Ask[]> {
     source: string,
     operation: unknown,
   ): Ask => ["POST", "/v1/transactions/prepare", { source, operation }];
-  const write = async (operation: Record<string, unknown>) => {
-    const [, path, body] = prepare(owner.address, operation);
-    const prepared = await api.request("POST", path, { body });
-    const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-    return { xdr, ...(await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).body };
-  };
-  const { hash, xdr } = await write({ kind: "registerDevice", deviceHash, agent: agent.address });
-  await write({ kind: "registerAgent", deviceHash, agent: agent.address, asset, maxAmount: "50000" });
-  await write({ kind: "fundEscrow", deviceHash, asset, amount: "100000" });
+  const xdr = await api.signedEnvelope(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
+  const { body: { hash } } = await api.submit(xdr);
+  await api.write(owner, { kind: "registerAgent", deviceHash, agent: agent.address, asset, maxAmount: "50000" });
+  await api.write(owner, { kind: "fundEscrow", deviceHash, asset, amount: "100000" });
   return [
     ["GET", `/v1/devices/${deviceHash}`],
     ["GET", `/v1/devices/${deviceHash}/policy`],

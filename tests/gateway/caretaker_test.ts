@@ -1,16 +1,15 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createCaretaker } from "../../lib/gateway/caretaker.ts";
 import { createLog } from "../../lib/log.ts";
 import type { AskDisk } from "../../lib/store/file/file_watch.ts";
 import { createTestClock } from "../test_clock.ts";
+import { folderForTests } from "../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "caretaker-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderForTests();
 
 function stage(location: string, askDisk?: AskDisk) {
   const lines: string[] = [];

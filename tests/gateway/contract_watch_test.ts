@@ -1,24 +1,22 @@
 // needs: neutral
 import { StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   type GatewayUnderTest,
+  networkOfFile,
   type RpcFetch,
   startGateway,
-  startTestNetwork,
-  type TestNetwork,
   type UnderTestOptions,
 } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
+import { openStore } from "../../lib/store/open.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const HASH = "ab".repeat(32);
 const TOLD = "the contract is not as expected; gateway doctor says more";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 interface Told {
   level: string;
@@ -119,6 +117,24 @@ describe("the contracts of the settings", () => {
       const problem = `the payment escrow was initialised with another agent registry, ${NOWHERE}`;
       assert.deepEqual(warnings(told()), [["SERVICE_API_AGENT_REGISTRY", problem]]);
     });
+  });
+
+  test("other contracts than the store's are told by their setting, and those that are watched no more", async () => {
+    const store = await openStore("memory:", { isShared: true });
+    const { paymentEscrow } = on.sandbox.contracts;
+    for (const escrow of [NOWHERE, paymentEscrow]) {
+      await withGateway({ store: () => store, settings: { paymentEscrow: escrow } }, async (api) => {
+        await api.gateway.turn(20_000);
+        const told = api.log().includes("other contracts are watched now");
+        assert.equal(told, escrow !== NOWHERE);
+        const setting =
+          `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} is watched no more`;
+        if (told) {
+          assert.ok(api.log().includes(`other contracts are watched now; ${setting}; earlier events`), api.log());
+        }
+      });
+    }
+    await store.close();
   });
 
   test("a gateway answers before its contracts have been looked at, and ends while they are", async () => {

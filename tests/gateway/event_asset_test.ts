@@ -1,8 +1,6 @@
 // needs: runtime
-import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
+import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createGatewayClient } from "../../lib/client/client.ts";
@@ -15,6 +13,8 @@ import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
 import { type FormerSchema, makeFormerFile, makeFormerKvFile } from "../store/former_store.ts";
+import { folderForTests } from "../folder.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 /** Of which the fixtures' stores are. */
 const PASSPHRASE = "Test Network";
@@ -55,8 +55,6 @@ function liveCard(): void {
   const [owner, merchant] = [accounts.owner, accounts.merchant].map(({ secret }) => Keypair.fromSecret(secret));
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
   const [self, shop, card, token] = [addressOf(owner!), addressOf(merchant!), hashVal(CARD), addressOf(asset)];
-  const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-  const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
   callNow(network, owner!, deviceRegistry, "register", self, card, self);
   callNow(network, owner!, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
   callNow(network, owner!, paymentEscrow, "fund_escrow", token, self, card, i128(40));
@@ -107,8 +105,7 @@ const FORMER_PAYMENT = {
 };
 
 describe("a movement that a program of before has read, when its asset was not kept", () => {
-  const directory = mkdtempSync(join(tmpdir(), "former-assets-"));
-  after(() => rmSync(directory, { recursive: true }));
+  const directory = folderForTests();
 
   /** The store of a file of then, without its webhooks, whose secrets are none. */
   async function openFormer(setting: string): Promise<Store> {

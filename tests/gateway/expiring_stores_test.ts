@@ -1,7 +1,5 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
@@ -9,6 +7,7 @@ import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
 import { Deployment, LATEST, LIFE, none, NOW, OF_AGE, PACE, type Payment } from "./expiring_stage.ts";
+import { folderForTests } from "../folder.ts";
 
 /** As many payments of fifty merchants as a busy deployment has, each claimed soon, up to the newest ledger. */
 function traffic(events: number, from = LATEST - LIFE * 2): Payment[] {
@@ -85,8 +84,7 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
   });
 }
 
-const directory = mkdtempSync(join(tmpdir(), "expiring-"));
-after(() => rmSync(directory, { recursive: true }));
+const directory = folderForTests();
 let stores = 0;
 
 describeExpiring("sqlite", () => openStore("memory:"));

@@ -1,18 +1,16 @@
 // needs: neutral
 import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createLazyGateway } from "../../cli/lazy_gateway.ts";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { createLog } from "../../lib/log.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { addressOf, applyNow, callNow } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 /** Two isolates of one deployment: one has the turns; the other, opened after the first turn, has requests only. */
 async function stage(settings: Record<string, string> = {}, now = Date.now) {

@@ -1,13 +1,11 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { ConfigError } from "../../lib/config.ts";
-import { type RpcFetch, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { networkOfFile, type RpcFetch, startGateway } from "../http/test_gateway.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 /** A node that speaks for another network so many times. */
 function lying(times: number): RpcFetch {

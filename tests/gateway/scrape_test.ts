@@ -1,15 +1,13 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { systemClock, type Wait } from "../../lib/clock.ts";
 import { inTime } from "../../lib/gateway/scrape.ts";
 import { parseExposition } from "../exposition.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { bentStore } from "../store/bent_store.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 const TOKEN = "scrape-me-0123456789";
 

@@ -1,18 +1,17 @@
 // needs: neutral
-import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
+import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
-import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, startGateway } from "../http/test_gateway.ts";
+import { addressOf, callNow, issueCard } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
-let on: TestNetwork;
+const on = networkOfFile();
 let leader: GatewayUnderTest;
 let standby: GatewayUnderTest;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
 beforeEach(async () => {
   const store = await openStore("memory:", { isShared: true });
   // Nodes are seldom polled: only who is woken looks in time.
@@ -23,29 +22,22 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([leader.stop(), standby.stop()]));
 
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
-
 let cards = 10;
 /** A merchant who was just paid past the gateways, and the card. */
 async function payPastThem() {
-  const { contracts: { deviceRegistry, agentRegistry, paymentEscrow }, asset } = on.sandbox;
+  const { contracts: { paymentEscrow }, asset } = on.sandbox;
   const [owner, merchant] = [Keypair.random(), Keypair.random()];
   for (const account of [owner, merchant]) await on.network.fund(account.publicKey());
   const deviceHash = String(cards++).repeat(32);
   const [self, card, token] = [addressOf(owner), hashVal(deviceHash), addressOf(asset)];
-  callNow(on.network, owner, deviceRegistry, "register", self, card, self);
-  callNow(on.network, owner, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
-  callNow(on.network, owner, paymentEscrow, "fund_escrow", token, self, card, i128(100));
+  issueCard(on, owner, deviceHash, 100);
   callNow(on.network, owner, paymentEscrow, "authorize", self, card, addressOf(merchant), token, i128(7), u64(1));
   return { merchant: merchant.publicKey(), deviceHash };
 }
 
 async function prepareClaim(by: GatewayUnderTest, merchant: string): Promise<void> {
-  const { status, body } = await by.request("POST", "/v1/transactions/prepare", {
-    key: leader.apiKey,
-    body: { source: merchant, operation: { kind: "claim", asset: on.sandbox.asset } },
-  });
+  const claim = { kind: "claim", asset: on.sandbox.asset };
+  const { status, body } = await by.prepare({ address: merchant, secret: "" }, claim, { key: leader.apiKey });
   assert.equal(status, 200, JSON.stringify(body));
 }
 

@@ -1,24 +1,17 @@
 // needs: once
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, type Signer, startGateway } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
 
-let on: TestNetwork;
+const on = networkOfFile();
 let store: Store;
 let one: GatewayUnderTest;
 let two: GatewayUnderTest;
 let receiver: Receiver;
-
-before(async () => {
-  on = await startTestNetwork();
-});
-after(() => on.network.stop());
 
 /** A gateway that seldom asks the node by itself: what it knows of the other one's doings it has from the store. */
 const gateway = (settings: Record<string, string> = {}, started = true) =>
@@ -40,28 +33,15 @@ afterEach(async () => {
   await store.close();
 });
 
-let devices = 0;
 /** Has a gateway register a new device; answers its hash. */
-async function registerDevice(by: GatewayUnderTest): Promise<string> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`shared ${devices++}`).digest("hex");
-  await send(by, owner, { kind: "registerDevice", deviceHash, agent: agent.address });
-  return deviceHash;
-}
+const registerDevice = async (by: GatewayUnderTest) => (await by.registerDevice({ key: one.apiKey })).deviceHash;
 
-async function send(
-  by: GatewayUnderTest,
-  source: { address: string; secret: string },
-  operation: object,
-  headers: Record<string, string> = {},
-) {
-  const body = { source: source.address, operation };
-  const prepared = await by.request("POST", "/v1/transactions/prepare", { key: one.apiKey, body, headers });
-  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, source.secret);
-  const submitted = await by.request("POST", "/v1/transactions/submit", { key: one.apiKey, body: { xdr } });
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-  return { xdr, hash: submitted.body.hash as string };
+/** Has a gateway prepare an operation, and then submit it. */
+async function send(by: GatewayUnderTest, source: Signer, operation: object, headers: Record<string, string> = {}) {
+  const xdr = await by.signedEnvelope(source, operation, { key: one.apiKey, headers });
+  const { status, body } = await by.submit(xdr, { key: one.apiKey });
+  assert.equal(status, 200, JSON.stringify(body));
+  return { xdr, hash: body.hash as string };
 }
 
 test("a key's limit is one, at whichever gateway it is used", async () => {

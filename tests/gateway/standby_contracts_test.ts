@@ -1,13 +1,7 @@
 // needs: neutral
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
-import {
-  type GatewayUnderTest,
-  type RpcFetch,
-  startGateway,
-  startTestNetwork,
-  type TestNetwork,
-} from "../http/test_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, type RpcFetch, startGateway } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
 
 interface Shown {
@@ -15,11 +9,9 @@ interface Shown {
   checkedAt: string | null;
 }
 
-let on: TestNetwork;
+const on = networkOfFile();
 let store: Awaited<ReturnType<typeof openStore>>;
 let aheadMs: number;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
 beforeEach(async () => {
   store = await openStore("memory:", { isShared: true });
   aheadMs = 0;

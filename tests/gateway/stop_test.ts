@@ -1,14 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { sleep } from "../../lib/clock.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 test("a stop does not wait for a key source that hangs, and says what it left behind", async () => {
   let hangs = false;

@@ -1,14 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { test } from "node:test";
+import { networkOfFile, startGateway } from "../http/test_gateway.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 test("what is old is forgotten though there are more unknown outcomes than a tidying has time for", async () => {
   const api = await startGateway(on, {

@@ -1,32 +1,20 @@
 // needs: once
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { backlogOfAll } from "../../lib/webhooks/backlog.ts";
-import { signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
-import {
-  type GatewayUnderTest,
-  startGateway,
-  startTestNetwork,
-  type TestNetwork,
-  type UnderTestOptions,
-} from "../http/test_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, startGateway, type UnderTestOptions } from "../http/test_gateway.ts";
 
 /** No turn here takes so long; shorter than a lease, so that none looks free only because it would have run out by then. */
 const LONG_MS = 20_000;
 
-let on: TestNetwork;
+const on = networkOfFile();
 let api: GatewayUnderTest;
 let receiver: Receiver;
 let status: number;
 let aheadMs: number;
-
-before(async () => {
-  on = await startTestNetwork();
-});
-after(() => on.network.stop());
 
 /** A gateway without loops, on a store of its own or on another's: another isolate of the same deployment. */
 function isolate(store?: GatewayUnderTest["store"], fields: UnderTestOptions = {}): Promise<GatewayUnderTest> {
@@ -61,16 +49,8 @@ async function newWebhook(fields: object = {}) {
 let devices = 0;
 /** One event in one ledger; answers its transaction's hash. */
 async function registerDevice(by = api): Promise<string> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`device ${devices++}`).digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const prepared = await by.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation },
-  });
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-  const { status, body } = await by.request("POST", "/v1/transactions/submit", { body: { xdr } });
-  assert.equal(status, 200, JSON.stringify(body));
-  return body.hash;
+  devices += 1;
+  return (await by.registerDevice()).hash;
 }
 
 const owed = async () => (await backlogOfAll(api.store, () => Promise.resolve(true))).pending;
@@ -189,14 +169,7 @@ test("what an isolate has just funded it knows the asset of: nobody waits for th
   const { owner, agent } = on.sandbox.accounts;
   const { asset } = on.sandbox;
   const deviceHash = createHash("sha256").update("funded").digest("hex");
-  const write = async (operation: object) => {
-    const { status, body } = await api.request("POST", "/v1/transactions/prepare", {
-      body: { source: owner.address, operation: { deviceHash, ...operation } },
-    });
-    assert.equal(status, 200, JSON.stringify(body));
-    const xdr = signed(body.xdr, body.networkPassphrase, owner.secret);
-    assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
-  };
+  const write = (operation: object) => api.write(owner, { deviceHash, ...operation });
   await write({ kind: "registerDevice", agent: agent.address });
   await write({ kind: "fundEscrow", asset, amount: "5" });
   await write({ kind: "registerAgent", agent: agent.address, asset, maxAmount: "5" });

@@ -1,25 +1,16 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { test } from "node:test";
+import { gatewayOfFile } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
 let simulations = 0;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, {
-    started: false,
-    fetch: (url, init) => {
-      if (String(init.body).includes("simulateTransaction")) simulations += 1;
-      return on.fetch(url, init);
-    },
-  });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile((on) => ({
+  started: false,
+  fetch: (url, init) => {
+    if (String(init.body).includes("simulateTransaction")) simulations += 1;
+    return on.fetch(url, init);
+  },
+}));
 
 test("GET /v1/assets/:asset says what the asset's contract says of itself, and asks it once", async () => {
   const { asset } = on.sandbox;

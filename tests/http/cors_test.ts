@@ -1,12 +1,10 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { readConfig } from "../../cli/read_config.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { networkOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 const preflight = (origin: string) => ({
   key: null,

@@ -1,25 +1,16 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { ERRORS } from "../../lib/errors.ts";
 import { StoreError } from "../../lib/store/store.ts";
-import { type Answer, signed } from "../e2e/client.ts";
+import type { Answer } from "../e2e/client.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
 /** What every test below saw; the last one compares it with the registry. */
 const seen = new Set<string>();
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on);
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile();
 
 const hash = "c0".repeat(32);
 
@@ -75,23 +66,18 @@ test("404 device_not_found, agent_not_found and not_found, each for its own thin
   assertError(await api.request("GET", "/v1/nothing"), 404, "not_found");
   assertError(await api.request("GET", "/", { key: null }), 404, "not_found");
   const nobody = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
-  const unfunded = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: nobody, operation: { kind: "revokeDevice", deviceHash: hash } },
-  });
+  const unfunded = await api.prepare({ address: nobody, secret: "" }, { kind: "revokeDevice", deviceHash: hash });
   assertError(unfunded, 404, "not_found");
   assert.match(unfunded.body.error.message, /funded/);
 });
 
 test("405 and 413 are invalid_request", async () => {
   assertError(await api.request("DELETE", "/v1/health"), 405, "invalid_request");
-  const large = await api.request("POST", "/v1/transactions/submit", { body: { xdr: "A".repeat(200_000) } });
-  assertError(large, 413, "invalid_request");
+  assertError(await api.submit("A".repeat(200_000)), 413, "invalid_request");
 });
 
 test("422 contract_refused with the contract's own name for it", async () => {
-  const answer = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: on.sandbox.accounts.owner.address, operation: { kind: "revokeDevice", deviceHash: hash } },
-  });
+  const answer = await api.prepare(on.sandbox.accounts.owner, { kind: "revokeDevice", deviceHash: hash });
   assertError(answer, 422, "contract_refused");
   assert.deepEqual(answer.body.error, {
     code: "contract_refused",
@@ -204,15 +190,12 @@ test("a submit is not sent when it cannot be noted first: 503, and the same enve
     },
   });
   const { owner, agent } = on.sandbox.accounts;
-  const prepared = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation: { kind: "registerDevice", deviceHash: hash, agent: agent.address } },
-  });
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  const xdr = await api.signedEnvelope(owner, { kind: "registerDevice", deviceHash: hash, agent: agent.address });
   full = true;
-  assertError(await api.request("POST", "/v1/transactions/submit", { body: { xdr } }), 503, "unavailable");
+  assertError(await api.submit(xdr), 503, "unavailable");
   assert.ok(!sent.includes("sendTransaction"));
   full = false;
-  assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
+  assert.equal((await api.submit(xdr)).status, 200);
   await api.stop();
 });
 

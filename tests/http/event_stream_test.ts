@@ -1,38 +1,19 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { connect } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { sleep } from "../../lib/clock.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
-import { signed } from "../e2e/client.ts";
 import { append, appendMany, sampleEvent } from "../store/samples.ts";
 import { until } from "../until.ts";
 import { eventsOf, openStream, readStream } from "./event_stream.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { settings: { corsOrigins: "https://app.example" } });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile({ settings: { corsOrigins: "https://app.example" } });
 
-let devices = 0;
 /** Registers a new device: one event. */
 async function registerDevice(): Promise<string> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`streamed device ${devices++}`).digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const { body } = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation },
-  });
-  const xdr = signed(body.xdr, body.networkPassphrase, owner.secret);
-  assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
+  const { deviceHash } = await api.registerDevice();
   await until(async () => (await api.request("GET", `/v1/events?deviceHash=${deviceHash}`)).body.events.length > 0);
   return deviceHash;
 }

@@ -1,27 +1,18 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { type Examples, openApiDocument, operationsOf } from "../../lib/http/openapi.ts";
 import examples from "../../lib/http/openapi_examples.json" with { type: "json" };
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { type Scope, SCOPES } from "../../lib/store/store.ts";
 import { VERSION } from "../../lib/version.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile } from "./test_gateway.ts";
 
 const OPERATIONS = operationsOf(NOUNS);
 /** An answer that goes on has tests of its own (`event_stream_test.ts`). */
 const GOES_ON = "/v1/events/stream";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on);
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile();
 
 /** Every route with a path that is well formed, so that it is the key and the scope that decide. */
 function everyRoute(): { method: string; path: string; scopes: readonly Scope[]; cost: number }[] {

@@ -1,28 +1,16 @@
 // needs: once
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { FailedDelivery, NewAttempt } from "../../lib/store/webhook.ts";
-import { signed } from "../e2e/client.ts";
 import { startReceiver } from "../e2e/receiver.ts";
 import { appendMany, sampleId } from "../store/samples.ts";
 import { failedAttempt, sampleAttempt, sampleFailed, settle, START_MS } from "../store/webhook_samples.ts";
 import { until } from "../until.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
 /** Delivers nothing by itself: what failed is put into its store. */
-let api: GatewayUnderTest;
-
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false, targets: { allowLoopbackHttp: true } });
-  await appendMany(api.store, 1, 60);
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile({ started: false, targets: { allowLoopbackHttp: true } });
+before(() => appendMany(api.store, 1, 60));
 
 /** The path of the deliveries of a new webhook of which these failed, with these attempts. */
 async function withFailed(failed: FailedDelivery[], attempts: NewAttempt[] = [], key?: string): Promise<string> {
@@ -48,14 +36,7 @@ test("deliveries?state=rejected shows which event an endpoint refused, since whe
   const running = await startGateway(on, { targets: { allowLoopbackHttp: true } });
   const body = { url: `${receiver.url}/gone` };
   const { body: { id } } = await running.request("POST", "/v1/webhooks", { body });
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update("refused").digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const prepared = await running.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation },
-  });
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-  const { body: { ledger } } = await running.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  const { ledger } = await running.registerDevice();
   await until(async () => (await running.request("GET", `/v1/webhooks/${id}`)).body.rejected === 1);
 
   const { body: rejected } = await running.request("GET", `/v1/webhooks/${id}/deliveries?state=rejected`);

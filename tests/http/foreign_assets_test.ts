@@ -1,83 +1,55 @@
 // needs: neutral
-import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
-import { signed } from "../e2e/client.ts";
 import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, METRICS_TOKEN, startGateway } from "./test_gateway.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 const VICTIM = "cd".repeat(32);
-const METRICS = "scrape-me-0123456789";
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
 let thief: Keypair;
 let junk: string;
-let calls: Map<string, number>;
+const calls = new Map<string, number>();
+const { on, api } = gatewayOfFile((on) => ({
+  settings: { assets: "native", metricsToken: METRICS_TOKEN },
+  fetch: (url, init) => {
+    const { method } = JSON.parse(String(init.body));
+    calls.set(method, (calls.get(method) ?? 0) + 1);
+    return on.fetch(url, init);
+  },
+}));
 
 before(async () => {
-  on = await startTestNetwork();
-  calls = new Map();
-  api = await startGateway(on, {
-    settings: { assets: "native", metricsToken: METRICS },
-    fetch: (url, init) => {
-      const { method } = JSON.parse(String(init.body));
-      calls.set(method, (calls.get(method) ?? 0) + 1);
-      return on.fetch(url, init);
-    },
-  });
   thief = Keypair.random();
   await on.network.fund(thief.publicKey());
   const asset = new Asset("JUNK", thief.publicKey());
   applyNow(on.network, thief, Classic.createStellarAssetContract({ asset }));
   junk = asset.contractId(on.network.passphrase);
   const { owner, agent } = on.sandbox.accounts;
-  await write(Keypair.fromSecret(owner.secret), { kind: "registerDevice", deviceHash: VICTIM, agent: agent.address });
-  await write(Keypair.fromSecret(owner.secret), {
-    kind: "fundEscrow",
-    deviceHash: VICTIM,
-    asset: on.sandbox.asset,
-    amount: "1000",
-  });
+  await api.write(owner, { kind: "registerDevice", deviceHash: VICTIM, agent: agent.address });
+  await api.write(owner, { kind: "fundEscrow", deviceHash: VICTIM, asset: on.sandbox.asset, amount: "1000" });
 });
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
-
-async function prepare(who: Keypair, operation: object) {
-  return await api.request("POST", "/v1/transactions/prepare", { body: { source: who.publicKey(), operation } });
-}
-
-async function write(who: Keypair, operation: object): Promise<void> {
-  const prepared = await prepare(who, operation);
-  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, who.secret());
-  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-}
 
 const foreignOf = async () => (await api.request("GET", "/v1/status")).body.foreignMovements;
 const warnings = () => api.log().split("\n").filter((line) => line.includes("foreign asset")).map((l) => JSON.parse(l));
 
 describe("90 JUNK of one's own for other people's lumens", () => {
   test("does not go through the gateway: an asset that is not dealt in is refused, prepared or made elsewhere", async () => {
-    await write(thief, { kind: "registerDevice", deviceHash: CARD, agent: thief.publicKey() });
+    await api.write(thief, { kind: "registerDevice", deviceHash: CARD, agent: thief.publicKey() });
     const refusals = [
-      await prepare(thief, {
+      await api.prepare(thief, {
         kind: "registerAgent",
         deviceHash: CARD,
         agent: thief.publicKey(),
         asset: junk,
         maxAmount: "0",
       }),
-      await prepare(thief, { kind: "fundEscrow", deviceHash: CARD, asset: junk, amount: "900" }),
-      await prepare(thief, { kind: "claim", asset: junk }),
+      await api.prepare(thief, { kind: "fundEscrow", deviceHash: CARD, asset: junk, amount: "900" }),
+      await api.prepare(thief, { kind: "claim", asset: junk }),
     ];
     for (const { status, body } of refusals) {
       assert.equal(status, 400);
@@ -92,7 +64,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     const args = [addressOf(junk), addressOf(thief), hashVal(CARD), i128(900)];
     const call = Classic.invokeContractFunction({ contract: paymentEscrow, function: "fund_escrow", args });
     const xdr = signedEnvelope(on.network, thief, call);
-    const { status, body } = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+    const { status, body } = await api.submit(xdr);
     assert.equal(status, 400);
     assert.match(body.error.message, /^xdr must be a call with the asset C.*, which this gateway deals in; got C/);
     const check = await api.request("POST", "/v1/payments/check", {
@@ -123,11 +95,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
       ["not_listed", junk],
       ["not_what_was_funded", asset],
     ]);
-    const scrape = await api.gateway.fetch(
-      new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${METRICS}` } }),
-      { remoteAddress: "203.0.113.9" },
-    );
-    assert.match(await scrape.text(), /^gateway_foreign_movements 3$/m);
+    assert.match(await api.metrics(), /^gateway_foreign_movements 3$/m);
 
     const { body } = await api.request("GET", `/v1/events?deviceHash=${CARD}`);
     // deno-lint-ignore no-explicit-any -- what JSON holds
@@ -160,9 +128,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
       asset: junk,
       maxAmount: "0",
     };
-    const { body } = await other.request("POST", "/v1/transactions/prepare", {
-      body: { source: owner.address, operation },
-    });
+    const { body } = await other.prepare(owner, operation);
     assert.equal(
       body.error.message,
       `operation.asset must be ${asset}, of which the card's escrow holds 1000: sweep it first; got ${junk}`,
@@ -173,7 +139,6 @@ describe("90 JUNK of one's own for other people's lumens", () => {
 
 test("watching costs one more call for each ledger with a movement, and none for others", async () => {
   const { owner, agent } = on.sandbox.accounts;
-  const who = Keypair.fromSecret(owner.secret);
   const latest = on.network.latestLedger().sequence;
   const seen = () =>
     until(async () =>
@@ -182,11 +147,11 @@ test("watching costs one more call for each ledger with a movement, and none for
     );
   await seen();
   calls.clear();
-  await write(who, { kind: "registerDevice", deviceHash: "ef".repeat(32), agent: agent.address });
+  await api.write(owner, { kind: "registerDevice", deviceHash: "ef".repeat(32), agent: agent.address });
   await seen();
   assert.equal(calls.get("getTransactions"), undefined);
   for (let n = 0; n < 3; n += 1) {
-    await write(who, { kind: "fundEscrow", deviceHash: VICTIM, asset: on.sandbox.asset, amount: "1" });
+    await api.write(owner, { kind: "fundEscrow", deviceHash: VICTIM, asset: on.sandbox.asset, amount: "1" });
   }
   await until(async () => {
     const { events } = (await api.request("GET", `/v1/events?fromLedger=${latest}&types=escrow.funded`)).body;

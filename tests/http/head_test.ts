@@ -3,23 +3,14 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, METRICS_TOKEN } from "./test_gateway.ts";
 
-const TOKEN = "scrape-me-0123456789";
-
-let on: TestNetwork;
-let api: GatewayUnderTest;
+const { api } = gatewayOfFile({ started: false, settings: { metricsToken: METRICS_TOKEN } });
 let server: HttpServer;
 before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false, settings: { metricsToken: TOKEN } });
   server = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000, fetch: api.gateway.fetch });
 });
-after(async () => {
-  await server.stop({ drainMs: 1_000 });
-  await api.stop();
-  await on.network.stop();
-});
+after(() => server.stop({ drainMs: 1_000 }));
 
 interface Wire {
   status: string;
@@ -50,7 +41,7 @@ test("HEAD is answered with the status and the length of GET, and no body", asyn
 });
 
 test("HEAD of what is never twice the same says no wrong length", async () => {
-  const metrics = await sent("HEAD", "/metrics", { token: TOKEN });
+  const metrics = await sent("HEAD", "/metrics", { token: METRICS_TOKEN });
   assert.ok(Number(metrics.length) > 1_000, `${metrics.length}`);
   assert.deepEqual(await sent("HEAD", "/v1/events/stream"), { status: "200", length: undefined, body: "" });
 });

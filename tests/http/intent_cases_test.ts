@@ -3,22 +3,27 @@ import { TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { WATCHER_LEASE } from "../../lib/store/store.ts";
-import type { Card } from "../faults/intents_stage.ts";
 import type { NodeFaults } from "../faults/node_faults.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { sampleState } from "../store/samples.ts";
 import { assertDone, forgetful, startIntentCalls } from "./intents_stage.ts";
 
-const { stage, other, newCard, pass, ask, asked, prepared, submitted, signed, bumped, useSequence, applyElsewhere } =
-  await startIntentCalls(12);
+const {
+  stage,
+  other,
+  newCard,
+  pass,
+  ask,
+  asked,
+  prepared,
+  submitted,
+  signed,
+  bumped,
+  turnDown,
+  useSequence,
+  applyElsewhere,
+} = await startIntentCalls(12);
 after(() => stage.close());
-
-/** Signed by somebody else, so that the network turns it down. */
-async function turnDown(card: Card, xdr: string, key: string): Promise<void> {
-  const { body } = await asked("/v1/transactions/submit", signed(xdr, card.agent), { key });
-  assert.equal(body.error.transactionError, "txBadAuth");
-  await pass(6);
-}
 
 /** The gateway's own, with another sequence number. */
 function renumbered(xdr: string, by: bigint): string {

@@ -42,6 +42,15 @@ export const forgetful: NodeFaults = async (init, ask) => {
   return Response.json({ ...answer, result: { status: "NOT_FOUND", txHash: params.hash, ...stamp } });
 };
 
+/** A node whose connection is cut once it has a submitted transaction; it takes no call from then on. */
+export function cutAfterSubmit(): NodeFaults {
+  let isCut = false;
+  return async (init, ask) => {
+    if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
+    return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
+  };
+}
+
 /** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
 export async function startIntentCalls(cardCount: number) {
   const stage: IntentsStage = await setIntentsStage(memoryStore(), cardCount);
@@ -98,6 +107,13 @@ export async function startIntentCalls(cardCount: number) {
     return operationDigest(contractCall(stage.contracts, source, operation as PreparedOperation));
   }
 
+  /** Submits it with somebody else's signature, so that the network turns it down. */
+  async function turnDown(card: Card, xdr: string, key: string): Promise<void> {
+    const { body } = await asked("/v1/transactions/submit", signed(xdr, card.agent), { key });
+    assert.equal(body.error.transactionError, "txBadAuth");
+    await pass(6);
+  }
+
   /** Applies another payment of the card's owner, so that his next sequence number is used. */
   async function useSequence(card: Card): Promise<void> {
     const { body } = await prepared(card, {}, "1");
@@ -133,6 +149,7 @@ export async function startIntentCalls(cardCount: number) {
     submitted,
     signed,
     bumped,
+    turnDown,
     useSequence,
     applyElsewhere,
     digestOf,

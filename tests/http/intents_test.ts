@@ -1,9 +1,8 @@
 // needs: once
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { NodeFaults } from "../faults/node_faults.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { type Asking, forgetful, startIntentCalls } from "./intents_stage.ts";
+import { type Asking, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
 
 const {
   stage,
@@ -18,6 +17,7 @@ const {
   submitted,
   signed,
   bumped,
+  turnDown,
   digestOf,
   useSequence,
   applyElsewhere,
@@ -43,10 +43,8 @@ describe("submit with an Idempotency-Key", () => {
     const turnedDown = [];
     for (let n = 0; n < 3; n++) {
       const { body } = await prepared(card, {});
-      const refused = await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "elsewhere" });
-      assert.equal(refused.body.error.transactionError, "txBadAuth");
+      await turnDown(card, body.xdr, "elsewhere");
       turnedDown.push(body);
-      await pass(6);
     }
     await applyElsewhere(card, turnedDown[0].xdr);
     const fresh = await prepared(card, {});
@@ -59,9 +57,7 @@ describe("submit with an Idempotency-Key", () => {
   test("takes what prepare made in the place of one that was turned down, also while that one is being sent again", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "again" });
-    const refused = await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "again" });
-    assert.equal(refused.body.error.transactionError, "txBadAuth");
-    await pass(6);
+    await turnDown(card, first.body.xdr, "again");
     const second = await prepared(card, { key: "again" });
     // Another worker sent the first again, and was killed before it was told what came of it.
     const { hash, validUntil } = first.body;
@@ -115,12 +111,7 @@ describe("submit with an Idempotency-Key", () => {
 describe("prepare without an Idempotency-Key", () => {
   test("says which transaction to ask for when the same operation was sent and nobody was told how it ended", async () => {
     const card = newCard();
-    let isCut = false;
-    const faults: NodeFaults = async (init, ask) => {
-      if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
-      return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
-    };
-    const { gateway: cut } = await stage.time.until(stage.live(Infinity, faults));
+    const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
     const { body: { xdr, hash } } = await prepared(card, {});
     const lost = await submitted(card, xdr, { of: cut });
     assert.deepEqual([lost.status, lost.headers.get("location")], [502, `/v1/transactions/${hash}`]);

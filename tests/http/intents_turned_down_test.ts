@@ -3,22 +3,21 @@ import { TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
-import { type Answered, assertDone, forgetful, startIntentCalls } from "./intents_stage.ts";
+import { type Answered, assertDone, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
 
-const { stage, gateway, other, newCard, pass, asked, prepared, submitted, signed, applyElsewhere } =
-  await startIntentCalls(6);
+const { stage, gateway, other, newCard, pass, asked, prepared, submitted, signed, bumped, turnDown, applyElsewhere } =
+  await startIntentCalls(12);
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key, of what the network turned down,", () => {
   test("gives another envelope with the same sequence number for one that the network turned down", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "turned-down" });
-    const unsigned = await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "turned-down" });
-    assert.equal(unsigned.body.error.transactionError, "txBadAuth");
+    await turnDown(card, first.body.xdr, "turned-down");
     const { body: told } = await asked(`/v1/transactions/${first.body.hash}`, undefined, { method: "GET" });
     assert.deepEqual([told.status, told.ledger], ["rejected", undefined]);
     assert.match(told.error, /txBadAuth/);
-    await pass(10);
+    await pass(4);
     const second = await prepared(card, { key: "turned-down" });
     assert.notEqual(second.body.hash, first.body.hash);
     const sequenceOf = ({ body }: Answered) =>
@@ -38,9 +37,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const first = await prepared(card, { key: "taken-in" });
     for (let n = 0; n < 3; n++) {
       const { body } = await prepared(card, { key: "taken-in" });
-      const refused = await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "taken-in" });
-      assert.equal(refused.body.error.transactionError, "txBadAuth");
-      await pass(6);
+      await turnDown(card, body.xdr, "taken-in");
     }
     // Another node had it.
     await applyElsewhere(card, first.body.xdr);
@@ -64,9 +61,8 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const envelopes = [];
     for (let n = 0; n < 3; n++) {
       const { body } = await prepared(card, { key: "known" });
-      await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "known" });
+      await turnDown(card, body.xdr, "known");
       envelopes.push(body);
-      await pass(6);
     }
     const { body: latest } = await prepared(card, { key: "known" });
     assert.equal(new Set([latest, ...envelopes].map(({ hash }) => hash)).size, 4);
@@ -129,5 +125,130 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const fresh = await prepared(card, { key: "turned-down-often" });
     assert.ok(!hashes.includes(fresh.body.hash));
     assert.equal((await submitted(card, fresh.body.xdr, { key: "turned-down-often" })).status, 200);
+  });
+});
+
+test("what is refused because the one that was turned down is applied just then is told as done", async () => {
+  const card = newCard();
+  const turnedDown: { xdr?: string } = {};
+  let isArmed = false;
+  const faults: NodeFaults = (init, ask) => {
+    if (isArmed && JSON.parse(String(init.body)).method === "simulateTransaction") {
+      isArmed = false;
+      // Another node had it.
+      const { xdr } = signed(turnedDown.xdr!, card.owner);
+      stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+      stage.network.closeLedger();
+    }
+    return ask();
+  };
+  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  const { deviceHash, owner, agent } = card;
+  const body = { source: owner.publicKey(), operation: { kind: "revokeDevice", deviceHash } };
+  const prepare = () => asked("/v1/transactions/prepare", body, { key: "refused-just-then", of });
+  const first = await prepare();
+  turnedDown.xdr = first.body.xdr;
+  await asked("/v1/transactions/submit", signed(first.body.xdr, agent), { key: "refused-just-then", of });
+  await pass(6);
+  isArmed = true;
+  const again = await prepare();
+  assert.equal(isArmed, false);
+  assertDone(again, first);
+});
+
+test("what was turned down, and may be applied, is not told as refused for good because another would be refused now", async () => {
+  const card = newCard();
+  const { agent, owner, deviceHash } = card;
+  const { asset } = stage;
+  const amount = "10000000000";
+  async function byOwner(operation: object): Promise<void> {
+    const { body } = await asked("/v1/transactions/prepare", { source: owner.publicKey(), operation });
+    const done = await asked("/v1/transactions/submit", signed(body.xdr, owner));
+    assert.equal(done.status, 200, done.text);
+    await pass(6);
+  }
+  const merchant = owner.publicKey();
+  const payment = { kind: "authorize", deviceHash, merchant, asset, amount: "7" };
+  const body = { source: agent.publicKey(), operation: payment };
+  const prepare = () => asked("/v1/transactions/prepare", body, { key: "refused-meanwhile" });
+  const first = await prepare();
+  const turnedDown = await asked("/v1/transactions/submit", signed(first.body.xdr, owner), {
+    key: "refused-meanwhile",
+  });
+  assert.equal(turnedDown.status, 400);
+
+  await byOwner({ kind: "defundEscrow", deviceHash, asset, amount });
+  const again = await prepare();
+  await byOwner({ kind: "fundEscrow", deviceHash, asset, amount });
+  // Another node had it.
+  const { xdr } = signed(first.body.xdr, agent);
+  stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+  await pass(6);
+  assertDone(await prepare(), first);
+  assert.deepEqual(
+    [again.status, again.body.error.retry, again.headers.get("location")],
+    [502, "same", `/v1/transactions/${first.body.hash}`],
+    again.text,
+  );
+});
+
+test("and is refused once it is too late for it", async () => {
+  const { agent, deviceHash, owner } = newCard();
+  const operation = {
+    kind: "authorize",
+    deviceHash,
+    merchant: owner.publicKey(),
+    asset: stage.asset,
+    amount: "10000000001",
+  };
+  const body = { source: agent.publicKey(), operation };
+  async function byOwner(kind: string): Promise<void> {
+    const step = { source: owner.publicKey(), operation: { kind, deviceHash, asset: stage.asset, amount: "1" } };
+    const prepared = await asked("/v1/transactions/prepare", step);
+    assert.equal((await asked("/v1/transactions/submit", signed(prepared.body.xdr, owner))).status, 200);
+    await pass(6);
+  }
+  await byOwner("fundEscrow");
+  const first = await asked("/v1/transactions/prepare", body, { key: "too-late" });
+  await asked("/v1/transactions/submit", signed(first.body.xdr, owner), { key: "too-late" });
+  await byOwner("defundEscrow");
+  assert.equal((await asked("/v1/transactions/prepare", body, { key: "too-late" })).status, 502);
+  await pass(310);
+  // Two answers have to say how late it is.
+  await asked("/v1/transactions/prepare", body, { key: "too-late" });
+  await pass(3);
+  const told = await asked("/v1/transactions/prepare", body, { key: "too-late" });
+  assert.deepEqual([told.status, told.body.error.retry], [422, "never"], told.text);
+});
+
+describe("a fee bump of a transaction that was applied already", () => {
+  test("is not told to prepare it again: the operation would be done twice", async () => {
+    const card = newCard();
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const first = await submitted(card, xdr);
+    assert.equal(first.status, 200, first.text);
+    const second = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000));
+    assert.notEqual(second.body.error?.retry, "prepare_again", `${hash} was applied: ${second.text}`);
+  });
+
+  test("leaves no caller without a word: it is told that it was applied, or warned at the next prepare", async () => {
+    const card = newCard();
+    const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const lost = await submitted(card, xdr, { of: cut });
+    assert.equal(lost.status, 502);
+    await pass(6);
+    // The caller takes the fee for too low, and bumps it.
+    const bump = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { of: other });
+    const { body } = await prepared(card, { of: other });
+    assert.ok(bump.status === 200 || body.warning?.includes(hash), `${bump.text}, and no warning`);
+  });
+
+  test("the same where the inner one was applied past the gateway", async () => {
+    const card = newCard();
+    const { body: { xdr } } = await prepared(card, {});
+    await applyElsewhere(card, xdr);
+    const second = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000));
+    assert.notEqual(second.body.error?.retry, "prepare_again", second.text);
   });
 });

@@ -1,14 +1,10 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createKnownReads } from "../../lib/http/known_reads.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { networkOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-before(async () => {
-  on = await startTestNetwork();
-});
-after(() => on.network.stop());
+const on = networkOfFile();
 
 test("a read asked for again is checked again: key, scope, rate, method and query", async () => {
   const { stop, newKey, request } = await startGateway(on, { started: false });

@@ -40,22 +40,13 @@ async function grow(to: number): Promise<void> {
   api = await startGateway(on, { started: false });
 }
 
-async function prepare(operation: Record<string, unknown>, headers?: Record<string, string>) {
-  const body = { source: owner.publicKey(), operation };
-  return await api.request("POST", "/v1/transactions/prepare", { body, headers });
-}
+const prepare = (operation: object, headers?: Record<string, string>) => api.prepare(owner, operation, { headers });
 
 const revoke = (place: number) => prepare({ kind: "revokeDevice", deviceHash: card(place) });
 const register = (headers?: Record<string, string>) =>
   prepare({ kind: "registerDevice", deviceHash: "ff".repeat(32), agent: owner.publicKey() }, headers);
 
-async function act(operation: Record<string, unknown>): Promise<void> {
-  const { status, body } = await prepare(operation);
-  assert.equal(status, 200, JSON.stringify(body));
-  const xdr = signed(body.xdr, body.networkPassphrase, owner.secret());
-  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-}
+const act = (operation: object) => api.write(owner, operation);
 
 // One wallet that grows.
 describe("a wallet with more and more cards", () => {
@@ -110,7 +101,7 @@ describe("a wallet with more and more cards", () => {
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual((await prepare(operation, keyed)).body, body);
     const xdr = signed(body.xdr, body.networkPassphrase, owner.secret());
-    const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr }, headers: keyed });
+    const submitted = await api.submit(xdr, { headers: keyed });
     assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
     const { ledger } = submitted.body;
     assert.deepEqual((await prepare(operation, keyed)).body, { ...body, status: "success", ledger });

@@ -1,34 +1,17 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { StoreError, type StoreObserver } from "../../lib/store/store.ts";
-import { type Family, parseExposition } from "../exposition.ts";
+import type { Family } from "../exposition.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, METRICS_TOKEN, startGateway } from "./test_gateway.ts";
 
-const TOKEN = "scrape-me-0123456789";
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { settings: { metricsToken: TOKEN, defaultRate: "5" } });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile({ settings: { metricsToken: METRICS_TOKEN, defaultRate: "5" } });
 
 async function page(authorization?: string, of = api): Promise<Response> {
   const headers = authorization === undefined ? {} : { authorization };
   const request = new Request("http://gateway.test/metrics", { headers: headers as HeadersInit });
   return await of.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
-}
-
-async function scrape(of = api): Promise<Map<string, Family>> {
-  const response = await page(`Bearer ${TOKEN}`, of);
-  assert.equal(response.status, 200);
-  assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-  return parseExposition(await response.text());
 }
 
 /** The value of the series with these labels, undefined when there is none. */
@@ -41,14 +24,14 @@ function value(families: Map<string, Family>, name: string, labels: Record<strin
 
 test("without a token there is no such page", async () => {
   const bare = await startGateway(on, { started: false });
-  const response = await page(`Bearer ${TOKEN}`, bare);
+  const response = await page(`Bearer ${METRICS_TOKEN}`, bare);
   assert.equal(response.status, 404);
   assert.equal((await response.json()).error.code, "not_found");
   await bare.stop();
 });
 
 test("without the right token it answers 401, and 429 to who goes on guessing, but never to who knows it", async () => {
-  for (const wrong of [undefined, "", "Basic x", `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`]) {
+  for (const wrong of [undefined, "", "Basic x", `Bearer ${METRICS_TOKEN}x`, `Bearer ${METRICS_TOKEN.slice(1)}`]) {
     const response = await page(wrong);
     assert.equal(response.status, 401, String(wrong));
     assert.equal(response.headers.get("www-authenticate"), "Bearer");
@@ -58,17 +41,17 @@ test("without the right token it answers 401, and 429 to who goes on guessing, b
   const refused = await page("Bearer guess");
   assert.equal(refused.status, 429);
   assert.ok(Number(refused.headers.get("retry-after")) > 0);
-  const families = await scrape();
+  const families = await api.scrape();
   assert.equal(value(families, "gateway_requests_limited_total", { by: "address" }), 1);
 });
 
 test("counts requests by route pattern and status, never by what the caller wrote", async () => {
-  const before = await scrape();
+  const before = await api.scrape();
   const device = { method: "GET", route: "/v1/devices/:hash" };
   for (const hash of ["1".repeat(64), "2".repeat(64), "nonsense"]) await api.request("GET", `/v1/devices/${hash}`);
   for (const path of ["/wp-admin", "/.env", "/v1/devices"]) await api.request("GET", path);
   await api.request("PROPFIND", "/v1/health");
-  const families = await scrape();
+  const families = await api.scrape();
   assert.equal(value(families, "gateway_requests_total", { ...device, status: "404" }), 2);
   assert.equal(value(families, "gateway_requests_total", { ...device, status: "400" }), 1);
   assert.equal(value(families, "gateway_request_duration_seconds_count", device), 3);
@@ -84,7 +67,7 @@ test("counts requests by route pattern and status, never by what the caller wrot
 test("counts keys that were refused for their rate", async () => {
   const key = await api.newKey({ rate: 1 });
   for (let i = 0; i < 4; i++) await api.request("GET", "/v1/network", { key });
-  const families = await scrape();
+  const families = await api.scrape();
   assert.equal(value(families, "gateway_requests_limited_total", { by: "key" }), 3);
   assert.equal(
     value(families, "gateway_requests_total", { method: "GET", route: "/v1/network", status: "429" }),
@@ -94,33 +77,30 @@ test("counts keys that were refused for their rate", async () => {
 
 test("counts what is refused because too many values of Idempotency-Key are kept", async () => {
   const full = await startGateway(on, {
-    settings: { metricsToken: TOKEN },
+    settings: { metricsToken: METRICS_TOKEN },
     store: (store) => bentStore(store, { intents: { setTransaction: () => Promise.resolve("full") } }),
   });
   const by = { by: "idempotency_keys" };
-  assert.equal(value(await scrape(full), "gateway_requests_limited_total", by), 0, "so that the first is an increase");
+  assert.equal(value(await full.scrape(), "gateway_requests_limited_total", by), 0, "so that the first is an increase");
   const { owner, agent } = on.sandbox.accounts;
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
-  const { status } = await full.request("POST", "/v1/transactions/prepare", {
-    headers: { "idempotency-key": "one-too-many" },
-    body: { source: owner.address, operation },
-  });
+  const { status } = await full.prepare(owner, operation, { headers: { "idempotency-key": "one-too-many" } });
   assert.equal(status, 429);
-  assert.equal(value(await scrape(full), "gateway_requests_limited_total", by), 1);
+  assert.equal(value(await full.scrape(), "gateway_requests_limited_total", by), 1);
   await full.stop();
 });
 
 test("times what takes its time, and has no request in flight when all are answered", async () => {
   const { status } = await api.request("GET", "/v1/events");
   assert.equal(status, 200);
-  const families = await scrape();
+  const families = await api.scrape();
   const events = { method: "GET", route: "/v1/events" };
   assert.ok(value(families, "gateway_request_duration_seconds_sum", events)! > 0);
   assert.equal(value(families, "gateway_requests_in_flight"), 0);
 });
 
 test("counts calls of the node by method and outcome, and says how the nodes and the ledger stand", async () => {
-  const families = await scrape();
+  const families = await api.scrape();
   const node = "http://node.test";
   assert.ok(value(families, "gateway_rpc_requests_total", { node, method: "getLedgerEntries", outcome: "ok" })! > 0);
   assert.ok(value(families, "gateway_rpc_request_duration_seconds_count", { method: "getNetwork" })! > 0);
@@ -134,7 +114,7 @@ test("counts calls of the node by method and outcome, and says how the nodes and
 });
 
 test("says what runs and what it uses", async () => {
-  const families = await scrape();
+  const families = await api.scrape();
   const [build] = families.get("gateway_build_info")!.samples;
   assert.match(build!.labels.version!, /^\d+\.\d+\.\d+/);
   assert.match(build!.labels.runtime!, /^(bun|deno)$/);
@@ -144,15 +124,17 @@ test("says what runs and what it uses", async () => {
 });
 
 test("gives no secret away: neither the token, nor a key, nor a node's path", async () => {
-  const text = await (await page(`Bearer ${TOKEN}`)).text();
-  for (const secret of [TOKEN, api.apiKey, "secret-token", "198.51.100.7"]) assert.ok(!text.includes(secret), secret);
+  const text = await (await page(`Bearer ${METRICS_TOKEN}`)).text();
+  for (const secret of [METRICS_TOKEN, api.apiKey, "secret-token", "198.51.100.7"]) {
+    assert.ok(!text.includes(secret), secret);
+  }
 });
 
 test("a failing node is counted and shown, and the status says so too", async () => {
   let isDown = false;
   const down = await startGateway(on, {
     started: false,
-    settings: { metricsToken: TOKEN, rpcUrls: "http://a.test/secret-a,http://b.test/secret-b" },
+    settings: { metricsToken: METRICS_TOKEN, rpcUrls: "http://a.test/secret-a,http://b.test/secret-b" },
     fetch: (url, init) =>
       isDown && url.startsWith("http://a.test") ? Promise.reject(new TypeError("refused")) : on.fetch(url, init),
   });
@@ -160,7 +142,7 @@ test("a failing node is counted and shown, and the status says so too", async ()
   isDown = true;
   const hash = (n: number) => n.toString(16).padStart(64, "0");
   assert.equal((await down.request("GET", `/v1/devices/${hash(1)}`)).status, 404);
-  const families = await scrape(down);
+  const families = await down.scrape();
   assert.equal(value(families, "gateway_rpc_node_in_use", { node: "http://a.test" }), 0);
   assert.equal(value(families, "gateway_rpc_node_in_use", { node: "http://b.test" }), 1);
   assert.ok(value(families, "gateway_rpc_requests_total", { node: "http://a.test", outcome: "failed" })! > 0);
@@ -180,7 +162,7 @@ test("a store that fails is counted, and costs the page only what the store woul
   let fails = false;
   const broken = await startGateway(on, {
     started: false,
-    settings: { metricsToken: TOKEN },
+    settings: { metricsToken: METRICS_TOKEN },
     store: (store) => {
       let observer: StoreObserver | undefined;
       const bent = bentStore(store, {
@@ -195,11 +177,11 @@ test("a store that fails is counted, and costs the page only what the store woul
       return Object.assign(bent, { observe: (wanted: StoreObserver) => void (observer = wanted) });
     },
   });
-  assert.equal(value(await scrape(broken), "gateway_deliveries_pending"), 0);
+  assert.equal(value(await broken.scrape(), "gateway_deliveries_pending"), 0);
   fails = true;
   // What is owed is counted anew a moment later.
-  let families = await scrape(broken);
-  while (value(families, "gateway_deliveries_pending") !== undefined) families = await scrape(broken);
+  let families = await broken.scrape();
+  while (value(families, "gateway_deliveries_pending") !== undefined) families = await broken.scrape();
   assert.equal(value(families, "gateway_deliveries_pending"), undefined);
   assert.ok(value(families, "gateway_store_errors_total", { kind: "unavailable" })! >= 1);
   assert.equal(value(families, "gateway_metrics_incomplete_total"), 1);

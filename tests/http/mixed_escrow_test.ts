@@ -1,15 +1,13 @@
 // needs: neutral
-import { Asset, Keypair, nativeToScVal, Operation as Classic, type xdr } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation as Classic, type xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
-import { signed } from "../e2e/client.ts";
 import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 const hashOf = (card: string) => card.repeat(32);
 
 let on: TestNetwork;
@@ -29,33 +27,17 @@ before(async () => {
   xlm = on.sandbox.asset;
   api = await startGateway(on, { settings: { assets: `native,${usdc}` } });
   const { owner, agent } = on.sandbox.accounts;
-  const victim = Keypair.fromSecret(owner.secret);
-  await write(victim, { kind: "registerDevice", deviceHash: hashOf("a1"), agent: agent.address });
-  await write(victim, { kind: "fundEscrow", deviceHash: hashOf("a1"), asset: xlm, amount: "5000" });
+  await api.write(owner, { kind: "registerDevice", deviceHash: hashOf("a1"), agent: agent.address });
+  await api.write(owner, { kind: "fundEscrow", deviceHash: hashOf("a1"), asset: xlm, amount: "5000" });
 });
 after(async () => {
   await api.stop();
   await on.network.stop();
 });
 
-async function prepare(who: Keypair, operation: object) {
-  return await api.request("POST", "/v1/transactions/prepare", { body: { source: who.publicKey(), operation } });
-}
-
-async function submit(envelope: string) {
-  return await api.request("POST", "/v1/transactions/submit", { body: { xdr: envelope } });
-}
-
-async function write(who: Keypair, operation: object): Promise<void> {
-  const prepared = await prepare(who, operation);
-  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
-  const submitted = await submit(signed(prepared.body.xdr, prepared.body.networkPassphrase, who.secret()));
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-}
-
 /** A card of the thief, registered through the gateway. */
 async function newCard(card: string): Promise<string> {
-  await write(thief, { kind: "registerDevice", deviceHash: hashOf(card), agent: thief.publicKey() });
+  await api.write(thief, { kind: "registerDevice", deviceHash: hashOf(card), agent: thief.publicKey() });
   return hashOf(card);
 }
 
@@ -94,8 +76,8 @@ async function refusals(operation: object, name: string, ...args: xdr.ScVal[]) {
   const contract = name.endsWith("_agent") ? agentRegistry : paymentEscrow;
   const call = Classic.invokeContractFunction({ contract, function: name, args });
   const [prepared, submitted] = [
-    await prepare(thief, operation),
-    await submit(signedEnvelope(on.network, thief, call)),
+    await api.prepare(thief, operation),
+    await api.submit(signedEnvelope(on.network, thief, call)),
   ];
   assert.equal(prepared.status, 400, JSON.stringify(prepared.body));
   assert.equal(submitted.status, 400, JSON.stringify(submitted.body));
@@ -120,7 +102,7 @@ async function alarmOf(act: () => void): Promise<string> {
 describe("900 USDC and 1 XLM in one escrow", () => {
   test("are refused while they are put in: a second asset, and a policy for it", async () => {
     const card = await newCard("b1");
-    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
     const second = await refusals(
       { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "1" },
       "fund_escrow",
@@ -141,13 +123,13 @@ describe("900 USDC and 1 XLM in one escrow", () => {
       ...policy(card, xlm),
     );
     assert.equal(registered.message, `operation.asset must be ${be}`);
-    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "1" });
+    await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "1" });
     assert.equal((await foreignOf()).count, 0);
   });
 
   test("are an alarm when they are put in past the gateway, which then lets out of each what was put in", async () => {
     const card = await newCard("b2");
-    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
     assert.equal(await alarmOf(() => direct("fund_escrow", ...fund(card, xlm, 1))), "1 not_what_was_funded");
 
     const both = `900 of ${usdc} and 1 of ${xlm}`;
@@ -203,17 +185,17 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     );
     assert.deepEqual([paid.param, paid.reason], ["operation.amount", "insufficient_escrow"]);
     const one = { ...body, amount: "1" };
-    assert.equal((await prepare(thief, { kind: "authorize", merchant: thief.publicKey(), ...one })).status, 200);
+    assert.equal((await api.prepare(thief, { kind: "authorize", merchant: thief.publicKey(), ...one })).status, 200);
 
-    await write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "1" });
-    await write(thief, { kind: "revokeAgent", deviceHash: card });
-    await write(thief, { kind: "sweepEscrow", deviceHash: card, asset: usdc, agent: thief.publicKey() });
+    await api.write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "1" });
+    await api.write(thief, { kind: "revokeAgent", deviceHash: card });
+    await api.write(thief, { kind: "sweepEscrow", deviceHash: card, asset: usdc, agent: thief.publicKey() });
     assert.equal((await foreignOf()).count, 1);
   });
 
   test("spent, paid out or swept in the other asset past the gateway, they are an alarm each time", async () => {
     const card = await newCard("b3");
-    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
     const funded = await alarmOf(() => direct("fund_escrow", ...fund(card, xlm, 1)));
     direct("register_agent", ...policy(card, xlm));
     const paid = await alarmOf(() => direct("authorize", ...payment(card, xlm, 301, 1)));
@@ -223,16 +205,16 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     assert.deepEqual([funded, paid, defunded, swept], Array(4).fill("1 not_what_was_funded"));
     direct("claim", addressOf(xlm), addressOf(thief));
     // An escrow that was emptied begins anew, in whatever asset.
-    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "5" });
-    await write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "5" });
+    await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "5" });
+    await api.write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "5" });
   });
 });
 
 test("what was funded in one asset is not paid out or swept in another", async () => {
   const card = await newCard("b4");
   const { asset, ...agent } = { agent: thief.publicKey(), asset: usdc, maxAmount: "0" };
-  await write(thief, { kind: "registerAgent", deviceHash: card, asset, ...agent });
-  await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+  await api.write(thief, { kind: "registerAgent", deviceHash: card, asset, ...agent });
+  await api.write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
   const defunded = await refusals(
     { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "900" },
     "defund_escrow",
@@ -242,7 +224,7 @@ test("what was funded in one asset is not paid out or swept in another", async (
   );
   const be = `${usdc}, of which the card's escrow holds 900; got ${xlm}`;
   assert.equal(defunded.message, `operation.asset must be ${be}`);
-  await write(thief, { kind: "revokeAgent", deviceHash: card });
+  await api.write(thief, { kind: "revokeAgent", deviceHash: card });
   const swept = await refusals(
     { kind: "sweepEscrow", deviceHash: card, asset: xlm, agent: thief.publicKey() },
     "sweep_on_revoke",
@@ -261,11 +243,11 @@ test("20 USDC alone are claimed in no other asset; 20 USDC and 3 XLM for one mer
   const agent = { agent: thief.publicKey(), maxAmount: "0" };
   const [inUsdc, inXlm] = [await newCard("c1"), await newCard("c2")];
   for (const [deviceHash, asset, amount] of [[inUsdc, usdc, "20"], [inXlm, xlm, "3"]]) {
-    await write(thief, { kind: "registerAgent", deviceHash, asset, ...agent });
-    await write(thief, { kind: "fundEscrow", deviceHash, asset, amount });
+    await api.write(thief, { kind: "registerAgent", deviceHash, asset, ...agent });
+    await api.write(thief, { kind: "fundEscrow", deviceHash, asset, amount });
   }
-  await write(thief, { kind: "authorize", deviceHash: inUsdc, merchant: to, asset: usdc, amount: "20" });
-  const claim = (asset: string) => prepare(merchant, { kind: "claim", asset });
+  await api.write(thief, { kind: "authorize", deviceHash: inUsdc, merchant: to, asset: usdc, amount: "20" });
+  const claim = (asset: string) => api.prepare(merchant, { kind: "claim", asset });
   const { body: { error: { message, ...error } } } = await claim(xlm);
   assert.equal(
     message,

@@ -1,14 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { test } from "node:test";
+import { type GatewayUnderTest, networkOfFile, startGateway } from "./test_gateway.ts";
 
 const FIRST = "https://first.test";
 const SECOND = "https://second.test";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 /** A gateway on two nodes with tokens; the first may be made to fail. */
 async function withTwoNodes(

@@ -1,18 +1,10 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { signed } from "../e2e/client.ts";
-import {
-  type GatewayUnderTest,
-  type RpcFetch,
-  startGateway,
-  startTestNetwork,
-  type TestNetwork,
-} from "./test_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, type RpcFetch, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 const hash = "ab".repeat(32);
 
@@ -104,20 +96,18 @@ test("a submit whose outcome is unknown answers 502 with the hash in message and
     },
   });
   const { owner, agent } = on.sandbox.accounts;
-  const prepared = await api.request("POST", "/v1/transactions/prepare", {
-    body: { source: owner.address, operation: { kind: "registerDevice", deviceHash: hash, agent: agent.address } },
-  });
+  const prepared = await api.prepare(owner, { kind: "registerDevice", deviceHash: hash, agent: agent.address });
   assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
   const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
   deaf = true;
-  const lost = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  const lost = await api.submit(xdr);
   assert.deepEqual([lost.status, lost.body.error.code], [502, "upstream_error"], JSON.stringify(lost.body));
   assert.ok(lost.body.error.message.includes(prepared.body.hash));
   assert.equal(lost.headers.get("location"), `/v1/transactions/${prepared.body.hash}`);
   deaf = false;
   const found = await api.request("GET", lost.headers.get("location")!);
   assert.equal(found.body.status, "success");
-  const again = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  const again = await api.submit(xdr);
   assert.deepEqual(again.body, { hash: prepared.body.hash, ledger: found.body.ledger });
   await api.stop();
 });
@@ -144,9 +134,7 @@ test("what a node says of an error stays in the log, without its URLs: callers a
     broken = true;
     const { owner, agent } = on.sandbox.accounts;
     const operation = { kind: "registerDevice", deviceHash: hash, agent: agent.address };
-    const { status, body } = await api.request("POST", "/v1/transactions/prepare", {
-      body: { source: owner.address, operation },
-    });
+    const { status, body } = await api.prepare(owner, operation);
     assert.equal(status, 502);
     assert.match(body.error.message, new RegExp(name));
     assert.doesNotMatch(JSON.stringify(body), /TOKEN|inner/);

@@ -1,23 +1,14 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { createPageAnswer } from "../../lib/http/pages/page_file.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { readReferenceScript } from "../../lib/runtime/reference_script.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile({ started: false });
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return Promise.resolve(api.gateway.fetch(new Request(`http://gateway.test${path}`, { headers }), {
@@ -26,14 +17,21 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 }
 
 test("a page is what it says it is, in nobody's frame, and sends nobody where its reader came from", async () => {
-  const answer = await get("/assets/base.css");
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get("content-type"), "text/css; charset=utf-8");
-  assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
-  assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
-  assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
-  assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
-  assert.match(await answer.text(), /:root/);
+  const pages = [["/assets/base.css", "text/css; charset=utf-8", /:root/], [
+    "/openapi.json",
+    "application/json",
+    /"openapi"/,
+  ]] as const;
+  for (const [path, type, text] of pages) {
+    const answer = await get(path);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), type);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
+    assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+    assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
+    assert.match(await answer.text(), text);
+  }
 });
 
 test("a page is compressed for who takes it, and the same then", async () => {

@@ -1,21 +1,19 @@
 // needs: neutral
-import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
+import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
-import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { addressOf, callNow, issueCard } from "../sandbox/past_the_gateway.ts";
 import { longOnly } from "../tier.ts";
-import { type GatewayUnderTest, startGateway, type TestNetwork } from "./test_gateway.ts";
+import { type GatewayUnderTest, METRICS_TOKEN, startGateway, type TestNetwork } from "./test_gateway.ts";
 import { limitsFor, startTightNetwork } from "./tight_network.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 /** The gateway warns from a hundred payments on. */
 const LIMITS = limitsFor({ written: 20, touched: 110 });
 /** How long a payment lives on the public network, whose settings these are. */
 const LIFE_LEDGERS = 17_280;
-const METRICS = "scrape-me-0123456789";
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
 let on: TestNetwork;
 let api: GatewayUnderTest;
@@ -24,13 +22,8 @@ let nonce = 0;
 
 before(async () => {
   on = await startTightNetwork(LIMITS);
-  const { network, sandbox } = on;
-  owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
-  const { contracts: { deviceRegistry, agentRegistry, paymentEscrow }, asset } = sandbox;
-  const [self, card, token] = [addressOf(owner), hashVal(CARD), addressOf(asset)];
-  callNow(network, owner, deviceRegistry, "register", self, card, self);
-  callNow(network, owner, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
-  callNow(network, owner, paymentEscrow, "fund_escrow", token, self, card, i128(1_000_000));
+  owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
+  issueCard(on, owner, CARD, 1_000_000);
 });
 after(async () => {
   await api?.stop();
@@ -55,7 +48,7 @@ describe("a merchant's pending payments", () => {
     on.network.advance({ ledgers: 50 });
     authorize(merchant(), 12);
     const second = closeTime();
-    api = await startGateway(on, { settings: { metricsToken: METRICS }, started: false });
+    api = await startGateway(on, { settings: { metricsToken: METRICS_TOKEN }, started: false });
     const { pending, payments, more } = await pendingOf(merchant());
     assert.deepEqual([pending, more], ["42", undefined]);
     assert.deepEqual(
@@ -76,17 +69,13 @@ describe("a merchant's pending payments", () => {
     assert.deepEqual(await status(), { payments: 0, merchants: 0, firstAt: null, complete: true });
     // Of the first payment a little less than a quarter of its life is left now, of the second a little more.
     on.network.advance({ ledgers: LIFE_LEDGERS * 3 / 4 - 25 });
-    const later = await startGateway(on, { settings: { metricsToken: METRICS }, started: false });
+    const later = await startGateway(on, { settings: { metricsToken: METRICS_TOKEN }, started: false });
     await later.gateway.turn(20_000);
     const { expiring } = (await later.request("GET", "/v1/status")).body;
     assert.deepEqual([expiring.payments, expiring.merchants, expiring.complete], [1, 1, true]);
     const [first] = (await later.request("GET", `/v1/merchants/${merchant()}/pending`)).body.payments;
     assert.ok(Math.abs(expiring.firstAt - first.expiresAt) <= 2);
-    const scrape = await later.gateway.fetch(
-      new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${METRICS}` } }),
-      { remoteAddress: "203.0.113.9" },
-    );
-    const metrics = await scrape.text();
+    const metrics = await later.metrics();
     assert.match(metrics, /^gateway_payments_expiring 1$/m);
     assert.match(metrics, /^gateway_payments_expiring_complete 1$/m);
     await later.stop();
@@ -123,9 +112,7 @@ describe("a claim that one transaction cannot carry", () => {
     const count = LIMITS.written + 10;
     for (let n = 0; n < count; n += 1) authorize(crowded.publicKey(), 1);
     const asked = await startGateway(on, { started: false });
-    const { status, body } = await asked.request("POST", "/v1/transactions/prepare", {
-      body: { source: crowded.publicKey(), operation: { kind: "claim", asset: on.sandbox.asset } },
-    });
+    const { status, body } = await asked.prepare(crowded, { kind: "claim", asset: on.sandbox.asset });
     assert.equal(status, 400, JSON.stringify(body));
     assert.match(
       body.error.message,
@@ -143,21 +130,21 @@ describe("a claim that one transaction cannot carry", () => {
     const crowded = Keypair.random();
     await on.network.fund(crowded.publicKey());
     const asked = await startGateway(on, { started: false });
-    const claim = { source: crowded.publicKey(), operation: { kind: "claim", asset: on.sandbox.asset } };
+    const claim = () => asked.prepare(crowded, { kind: "claim", asset: on.sandbox.asset });
     const merchant = crowded.publicKey();
     const operation = { kind: "authorize", deviceHash: CARD, merchant, asset: on.sandbox.asset, amount: "1" };
-    const prepare = (body: object) => asked.request("POST", "/v1/transactions/prepare", { body });
+    const pay = () => asked.prepare(owner, operation);
     for (let n = 0; n < collectable - 1; n += 1) authorize(merchant, 1);
-    assert.equal((await prepare({ source: owner.publicKey(), operation })).body.warning, undefined);
+    assert.equal((await pay()).body.warning, undefined);
     // With as many as can be collected at the most, all but one of them expired.
     on.network.advance({ ledgers: LIFE_LEDGERS + 1_000 });
     authorize(merchant, 1);
-    assert.equal((await prepare(claim)).status, 200);
-    const { warning } = (await prepare({ source: owner.publicKey(), operation })).body;
+    assert.equal((await claim()).status, 200);
+    const { warning } = (await pay()).body;
     const one = `^with this payment the merchant has ${collectable + 1} since the last claim, `;
     assert.match(warning, new RegExp(`${one}.* more than ${collectable} .* is lost`));
     authorize(merchant, 1);
-    const { status, body } = await prepare(claim);
+    const { status, body } = await claim();
     assert.equal(status, 400);
     const all = `goes through all ${
       collectable + 1

@@ -3,21 +3,12 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, type GatewayUnderTest, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
+const { on, api } = gatewayOfFile({ started: false, bodyTimeoutMs: 300 });
 let server: HttpServer;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false, bodyTimeoutMs: 300 });
-  server = await serve(api);
-});
-after(async () => {
-  await server.stop({ drainMs: 1_000 });
-  await api.stop();
-  await on.network.stop();
-});
+before(async () => void (server = await serve(api)));
+after(() => server.stop({ drainMs: 1_000 }));
 
 const serve = ({ gateway }: GatewayUnderTest) =>
   serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000, fetch: gateway.fetch });

@@ -1,43 +1,24 @@
 // needs: once
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
-import { signed } from "../e2e/client.ts";
-import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { until } from "../until.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import {
+  answerWith,
+  api,
+  get,
+  newWebhook,
+  post,
+  receiver,
+  registerDevice,
+  startWebhookStage,
+} from "./webhook_stage.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-let receiver: Receiver;
-let status = 200;
-let key: string;
-
-before(async () => {
-  on = await startTestNetwork();
-  receiver = await startReceiver(() => status);
-  api = await startGateway(on, { targets: { allowLoopbackHttp: true } });
-});
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-  await on.network.stop();
-});
-beforeEach(async () => {
-  status = 200;
-  key = await api.newKey({ scopes: ["webhooks", "read", "write"] });
-});
-
-const post = (path: string, body?: unknown) => api.request("POST", path, { key, body });
-const get = (path: string) => api.request("GET", path, { key });
+startWebhookStage();
 
 /** A webhook whose deliveries arrive at a path of its own. */
-async function newWebhook(path: string, fields: Record<string, unknown> = {}) {
-  const answer = await post("/v1/webhooks", { url: receiver.url + path, ...fields });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as { id: string; secret: string };
-}
+const webhookAt = (path: string, fields: Record<string, unknown> = {}) =>
+  newWebhook({ url: receiver.url + path, ...fields });
 
 /** What arrived at a path, once there are so many. */
 async function arrived(path: string, count: number) {
@@ -55,18 +36,8 @@ const attemptsOf = (id: string, count: number) =>
     return deliveries.length >= count ? deliveries : undefined;
   });
 
-let devices = 0;
-async function registerDevice(): Promise<void> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`sent ${devices++}`).digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const { body: prepared } = await post("/v1/transactions/prepare", { source: owner.address, operation });
-  const xdr = signed(prepared.xdr, prepared.networkPassphrase, owner.secret);
-  assert.equal((await post("/v1/transactions/submit", { xdr })).status, 200);
-}
-
 test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the receiver had it, and the signature again", async () => {
-  const { id, secret } = await newWebhook("/sent");
+  const { id, secret } = await webhookAt("/sent");
   await registerDevice();
   const [received] = await arrived("/sent", 1);
   const [listed] = await attemptsOf(id, 1);
@@ -83,18 +54,18 @@ test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the recei
 });
 
 test("what a receiver answered is kept of deliveries that failed, and not of those that arrived", async () => {
-  const well = await newWebhook("/well");
+  const well = await webhookAt("/well");
   await registerDevice();
   const [arrivedThere] = await attemptsOf(well.id, 1);
   assert.deepEqual([arrivedThere.statusCode, arrivedThere.responseBody], [200, null]);
-  status = 400;
+  answerWith(400);
   await registerDevice();
   const [failed] = await attemptsOf(well.id, 2);
   assert.deepEqual([failed.statusCode, failed.responseBody], [400, "thanks"]);
 });
 
 test("a test event, which no log holds, is shown as it was sent", async () => {
-  const { id } = await newWebhook("/sent-test");
+  const { id } = await webhookAt("/sent-test");
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
   const [received] = await arrived("/sent-test", 1);
   const { request } = (await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`)).body;
@@ -103,7 +74,7 @@ test("a test event, which no log holds, is shown as it was sent", async () => {
 });
 
 test("after a rotation what was sent is signed with the secrets of today, and says so", async () => {
-  const { id } = await newWebhook("/sent-rotated");
+  const { id } = await webhookAt("/sent-rotated");
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
   const { secret } = (await post(`/v1/webhooks/${id}/secret`)).body;
   const { body } = await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`);
@@ -115,24 +86,24 @@ test("after a rotation what was sent is signed with the secrets of today, and sa
 });
 
 test("an attempt that there is none of, or of another key's webhook, is not found", async () => {
-  const { id } = await newWebhook("/sent-none");
+  const { id } = await webhookAt("/sent-none");
   const none = await get(`/v1/webhooks/${id}/deliveries/77`);
   assert.deepEqual([none.status, none.body.error.code], [404, "not_found"]);
   assert.match(none.body.error.message, /the attempt 77 of wh_\w+ is not kept, or was never made/);
   assert.equal((await get(`/v1/webhooks/${id}/deliveries/0`)).status, 400);
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
-  key = await api.newKey();
-  assert.equal((await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`)).status, 404);
+  const other = await api.newKey();
+  assert.equal((await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`, other)).status, 404);
 });
 
 test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again, and mends what was rejected", async () => {
-  status = 400;
-  const { id } = await newWebhook("/resend");
+  answerWith(400);
+  const { id } = await webhookAt("/resend");
   await registerDevice();
   await registerDevice();
   const attempts = await attemptsOf(id, 2);
   assert.equal((await get(`/v1/webhooks/${id}`)).body.rejected, 2);
-  status = 200;
+  answerWith(200);
   const { eventId } = attempts[0];
   const dry = await post(`/v1/webhooks/${id}/replay`, { eventId, dryRun: true });
   assert.deepEqual([dry.status, dry.body], [200, { id: null, deliveries: 1, atLeast: false }]);
@@ -150,8 +121,8 @@ test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again,
 });
 
 test("a replay of one event refuses one that there is none of, one that is not heard, and a range beside it", async () => {
-  const heard = await newWebhook("/refused");
-  const deaf = await newWebhook("/deaf", { types: ["escrow.swept"] });
+  const heard = await webhookAt("/refused");
+  const deaf = await webhookAt("/deaf", { types: ["escrow.swept"] });
   await registerDevice();
   const [{ eventId }] = await attemptsOf(heard.id, 1);
   const bad: [string, unknown, RegExp][] = [

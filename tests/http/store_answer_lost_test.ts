@@ -1,13 +1,11 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { StoreError } from "../../lib/store/store.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { networkOfFile, startGateway } from "./test_gateway.ts";
 import { bentStore } from "../store/bent_store.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 /** The commit is made, its answer lost; then the store is away for a moment. */
 async function stage() {

@@ -1,3 +1,6 @@
+import { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
 import type { SettingName } from "../../lib/config.ts";
 import { readConfig } from "../../cli/read_config.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
@@ -10,7 +13,8 @@ import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Scope, SCOPES, type Store } from "../../lib/store/store.ts";
-import type { Answer } from "../e2e/client.ts";
+import { type Answer, signed } from "../e2e/client.ts";
+import { type Family, parseExposition } from "../exposition.ts";
 import { type ReadyNetwork, readyNetwork } from "../sandbox/ready_network.ts";
 
 export type RpcFetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -33,6 +37,32 @@ export function testNetworkOf({ network, sandbox }: ReadyNetwork): TestNetwork {
   return { network, sandbox, fetch: (url, init) => rpc.fetch(new Request(url, init)) };
 }
 
+/** The network of a file's tests, started before the first of them and stopped after the last. */
+export function networkOfFile(): TestNetwork {
+  const on = {} as TestNetwork;
+  before(async () => void Object.assign(on, await startTestNetwork()));
+  after(() => on.network.stop());
+  return on;
+}
+
+/** The network of a file's tests and a gateway on it, started before the first of them and stopped after the last. */
+export function gatewayOfFile(options: UnderTestOptions | ((on: TestNetwork) => UnderTestOptions) = {}) {
+  const on = {} as TestNetwork;
+  const api = {} as GatewayUnderTest;
+  before(async () => {
+    Object.assign(on, await startTestNetwork());
+    Object.assign(api, await startGateway(on, typeof options === "function" ? options(on) : options));
+  });
+  after(async () => {
+    await api.stop();
+    await on.network.stop();
+  });
+  return { on, api };
+}
+
+/** Whose transaction it is: an account of the sandbox, or a keypair. */
+export type Signer = { address: string; secret: string } | Keypair;
+
 export interface GatewayUnderTest {
   gateway: Gateway;
   store: Store;
@@ -43,8 +73,24 @@ export interface GatewayUnderTest {
   /** Mints a key into the store. */
   newKey(key?: { scopes?: Scope[]; rate?: number; expiresAt?: string; disabled?: boolean }): Promise<string>;
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  prepare(source: Signer, operation: object, options?: RequestOptions): Promise<Answer>;
+  submit(xdr: string, options?: RequestOptions): Promise<Answer>;
+  /** Prepares an operation, which must be prepared, and signs it. */
+  signedEnvelope(source: Signer, operation: object, options?: RequestOptions): Promise<string>;
+  /** Prepares, signs and submits an operation, which must be applied; answers its hash and ledger. */
+  write(source: Signer, operation: object, options?: RequestOptions): Promise<{ hash: string; ledger: number }>;
+  /** Registers a new device: one event in one ledger. */
+  registerDevice(options?: RequestOptions): Promise<{ deviceHash: string; hash: string; ledger: number }>;
+  /** The page of metrics, where the settings have METRICS_TOKEN. */
+  metrics(): Promise<string>;
+  /** The metrics by family. */
+  scrape(): Promise<Map<string, Family>>;
+  /** The first value of a metric. */
+  figure(name: string): Promise<number | undefined>;
   stop(): Promise<void>;
 }
+
+export const METRICS_TOKEN = "scrape-me-0123456789";
 
 export interface RequestOptions {
   /** The key to present; the one with all scopes when absent, none when null. */
@@ -71,6 +117,9 @@ export interface UnderTestOptions {
   bodyTimeoutMs?: number;
   targets?: GatewayOptions["targets"];
 }
+
+/** How many devices were registered by all gateways of this process. */
+let devices = 0;
 
 /** A gateway on a test network, called without a port, its answers checked against its own OpenAPI description. */
 export async function startGateway(on: TestNetwork, options: UnderTestOptions = {}): Promise<GatewayUnderTest> {
@@ -126,27 +175,72 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
   };
   const apiKey = await newKey();
 
+  const request: GatewayUnderTest["request"] = async (
+    method,
+    path,
+    { key = apiKey, body, headers = {}, from = "198.51.100.7" } = {},
+  ) => {
+    const request = new Request(`http://gateway.test${path}`, {
+      method,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+    });
+    const response = await gateway.fetch(request, { remoteAddress: from });
+    // As the runtimes do.
+    const text = method === "HEAD" ? "" : await response.text();
+    return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+  };
+  const prepare: GatewayUnderTest["prepare"] = (signer, operation, options) => {
+    const source = signer instanceof Keypair ? signer.publicKey() : signer.address;
+    return request("POST", "/v1/transactions/prepare", { ...options, body: { source, operation } });
+  };
+  const submit: GatewayUnderTest["submit"] = (xdr, options) =>
+    request("POST", "/v1/transactions/submit", { ...options, body: { xdr } });
+  const signedEnvelope: GatewayUnderTest["signedEnvelope"] = async (signer, operation, options) => {
+    const { status, body } = await prepare(signer, operation, options);
+    assert.equal(status, 200, JSON.stringify(body));
+    return signed(body.xdr, body.networkPassphrase, signer instanceof Keypair ? signer.secret() : signer.secret);
+  };
+  const write: GatewayUnderTest["write"] = async (signer, operation, options) => {
+    const { status, body } = await submit(await signedEnvelope(signer, operation, options), options);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  };
+  async function metrics(): Promise<string> {
+    const request = new Request("http://gateway.test/metrics", {
+      headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+    });
+    const response = await gateway.fetch(request, { remoteAddress: "203.0.113.9" });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    return await response.text();
+  }
+  const scrape = async () => parseExposition(await metrics());
+
   return {
     gateway,
     store,
     apiKey,
     newKey,
     log: () => lines.join(""),
-    async request(method, path, { key = apiKey, body, headers = {}, from = "198.51.100.7" } = {}) {
-      const request = new Request(`http://gateway.test${path}`, {
-        method,
-        headers: {
-          ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
-      });
-      const response = await gateway.fetch(request, { remoteAddress: from });
-      // As the runtimes do.
-      const text = method === "HEAD" ? "" : await response.text();
-      return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+    request,
+    prepare,
+    submit,
+    signedEnvelope,
+    write,
+    async registerDevice(options) {
+      const { owner, agent } = on.sandbox.accounts;
+      const deviceHash = (devices++).toString(16).padStart(64, "d");
+      const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+      return { deviceHash, ...await write(owner, operation, options) };
     },
+    metrics,
+    scrape,
+    figure: async (name) => (await scrape()).get(name)?.samples[0]?.value,
     async stop() {
       await gateway.stop();
       await opened.close();

@@ -6,11 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { StrKey } from "@stellar/stellar-sdk";
 import { openStore } from "../../lib/store/open.ts";
-import { parseExposition } from "../exposition.ts";
 import { until } from "../until.ts";
-import { startGateway, startTestNetwork } from "./test_gateway.ts";
-
-const TOKEN = "scrape-me-0123456789";
+import { METRICS_TOKEN, startGateway, startTestNetwork } from "./test_gateway.ts";
 
 test("a store whose file is gone, and a contract that is not there, are told to who looks at the metrics alone", async () => {
   const folder = mkdtempSync(join(tmpdir(), "troubles-"));
@@ -18,11 +15,9 @@ test("a store whose file is gone, and a contract that is not there, are told to 
   const on = await startTestNetwork();
   const store = await openStore(`sqlite:${path}`);
   const paymentEscrow = StrKey.encodeContract(new Uint8Array(32).fill(7));
-  const api = await startGateway(on, { store: () => store, settings: { metricsToken: TOKEN, paymentEscrow } });
+  const api = await startGateway(on, { store: () => store, settings: { metricsToken: METRICS_TOKEN, paymentEscrow } });
   async function figures(): Promise<unknown> {
-    const request = new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${TOKEN}` } });
-    const response = await api.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
-    const families = parseExposition(await response.text());
+    const families = await api.scrape();
     return ["gateway_troubles", "gateway_contract_problems"].map((name) => families.get(name)?.samples[0]?.value);
   }
   const status = async () => (await api.request("GET", "/v1/status")).body;

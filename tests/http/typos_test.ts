@@ -1,26 +1,17 @@
 // needs: neutral
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { EVENT_TYPES } from "../../lib/escrow/events.ts";
 import { OPERATION_KINDS } from "../../lib/escrow/operations/operations.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { checked } from "../../lib/http/validation/checked.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile } from "./test_gateway.ts";
 import { forTier } from "../tier.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { api } = gatewayOfFile({ started: false });
 
 const account = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
 const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
@@ -31,129 +22,126 @@ const hook = { url: "https://shop.example.com/hook" };
 const kinds = OPERATION_KINDS.join(", ");
 const types = EVENT_TYPES.join(", ");
 
-/** What is sent, and what is said of it: the message, and the field at fault. */
-const TYPOS: [what: string, path: string, body: unknown, message: string, param: string][] = [
-  [
-    "a field of an operation that is missing under its own name",
-    "/v1/transactions/prepare",
-    { source: account, operation: { ...fundNothing, amout: "1" } },
-    "unknown field operation.amout; did you mean amount?",
-    "operation.amout",
+/** What is said of a mistyped body or query: the message, and the field at fault. */
+function mistyped(what: string, method: string, path: string, body: unknown, message: string, param: string): void {
+  test(`mistyped: ${what}`, async () => {
+    const { status, body: { error } } = await api.request(method, path, { body });
+    assert.deepEqual([status, error], [400, { code: "invalid_request", message, retry: "never", param }]);
+  });
+}
+
+const BODIES: Record<string, [what: string, body: unknown, message: string, param: string][]> = {
+  "/v1/transactions/prepare": [
+    [
+      "an optional field of an operation",
+      { source: account, operation: { ...fund, kind: "authorize", merchant: account, nonse: "1" } },
+      "unknown field operation.nonse; did you mean nonce?",
+      "operation.nonse",
+    ],
+    [
+      "a field of an operation that is there",
+      { source: account, operation: { kind: "claim", assets: "x", asset } },
+      "unknown field operation.assets",
+      "operation.assets",
+    ],
+    [
+      "a field of an operation that is missing under its own name",
+      { source: account, operation: { ...fundNothing, amout: "1" } },
+      "unknown field operation.amout; did you mean amount?",
+      "operation.amout",
+    ],
+    ["a field of the body", { sorce: account, operation: fund }, "unknown field sorce; did you mean source?", "sorce"],
+    [
+      "the field that says which operation it is",
+      { source: account, operation: { ...fundNothing, kind: undefined, knid: "fundEscrow" } },
+      "unknown field operation.knid; did you mean kind?",
+      "operation.knid",
+    ],
+    [
+      "a kind",
+      { source: account, operation: { ...fund, kind: "authorise" } },
+      `operation.kind must be one of ${kinds}; got "authorise"; did you mean authorize?`,
+      "operation.kind",
+    ],
+    [
+      "a kind that is near to none",
+      { source: account, operation: { ...fund, kind: "\u0007pay" } },
+      `operation.kind must be one of ${kinds}; got "\\u0007pay"`,
+      "operation.kind",
+    ],
   ],
-  [
-    "a field of the body",
-    "/v1/transactions/prepare",
-    { sorce: account, operation: fund },
-    "unknown field sorce; did you mean source?",
-    "sorce",
+  "/v1/payments/check": [
+    [
+      "an optional field",
+      { deviceHash, asset, amount: "1", merchnat: "x" },
+      "unknown field merchnat; did you mean merchant?",
+      "merchnat",
+    ],
+    ["a field that is there", { deviceHash, asset, amount: "1", amuont: "1" }, "unknown field amuont", "amuont"],
+    [
+      "a field beside one that is wrong for another reason",
+      { devicehash: deviceHash, asset: "bob", amount: "1" },
+      "unknown field devicehash; did you mean deviceHash?",
+      "devicehash",
+    ],
+    [
+      "a field beside one that nobody knows",
+      { deviceHash, asset, tip: "1", amout: "1" },
+      "unknown field amout; did you mean amount?",
+      "amout",
+    ],
   ],
-  [
-    "a field beside one that is wrong for another reason",
-    "/v1/payments/check",
-    { devicehash: deviceHash, asset: "bob", amount: "1" },
-    "unknown field devicehash; did you mean deviceHash?",
-    "devicehash",
+  "/v1/webhooks": [
+    [
+      "an event type of a webhook",
+      { ...hook, types: ["payment.claimed", "payment.authorised"] },
+      `types.1 must be one of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
+      "types.1",
+    ],
   ],
-  [
-    "a field beside one that nobody knows",
-    "/v1/payments/check",
-    { deviceHash, asset, tip: "1", amout: "1" },
-    "unknown field amout; did you mean amount?",
-    "amout",
-  ],
-  [
-    "the field that says which operation it is",
-    "/v1/transactions/prepare",
-    { source: account, operation: { ...fundNothing, kind: undefined, knid: "fundEscrow" } },
-    "unknown field operation.knid; did you mean kind?",
-    "operation.knid",
-  ],
-  [
-    "a kind",
-    "/v1/transactions/prepare",
-    { source: account, operation: { ...fund, kind: "authorise" } },
-    `operation.kind must be one of ${kinds}; got "authorise"; did you mean authorize?`,
-    "operation.kind",
-  ],
-  [
-    "a kind that is near to none",
-    "/v1/transactions/prepare",
-    { source: account, operation: { ...fund, kind: "\u0007pay" } },
-    `operation.kind must be one of ${kinds}; got "\\u0007pay"`,
-    "operation.kind",
-  ],
-  [
-    "an event type of a webhook",
-    "/v1/webhooks",
-    { ...hook, types: ["payment.claimed", "payment.authorised"] },
-    `types.1 must be one of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
-    "types.1",
-  ],
+};
+for (const [path, cases] of Object.entries(BODIES)) {
+  for (const [what, ...more] of cases) mistyped(what, "POST", path, ...more);
+}
+
+const QUERIES: [what: string, path: string, message: string, param: string][] = [
   [
     "an event type in a query",
     "/v1/events?types=payment.claimed,payment.authorised",
-    undefined,
     `types must be a comma-separated list of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
     "types",
   ],
   [
     "an event type of a stream",
     "/v1/events/stream?types=escrow.fund",
-    undefined,
     `types must be a comma-separated list of ${types}; got "escrow.fund"; did you mean escrow.funded?`,
     "types",
   ],
-  [
-    "an order",
-    "/v1/events?order=dsc",
-    undefined,
-    'order must be one of asc, desc; got "dsc"; did you mean desc?',
-    "order",
-  ],
+  ["an order", "/v1/events?order=dsc", 'order must be one of asc, desc; got "dsc"; did you mean desc?', "order"],
   [
     "a parameter where there are none",
     "/v1/network?verbose=1",
-    undefined,
     "unknown query parameter verbose: there are none here",
     "verbose",
   ],
   [
     "the same behind an empty one",
     "/v1/network?&&verbose=1",
-    undefined,
     "unknown query parameter verbose: there are none here",
     "verbose",
   ],
-  [
-    "a parameter twice",
-    "/v1/events?limit=5&limit=6",
-    undefined,
-    "query parameter limit is given 2 times",
-    "limit",
-  ],
-  ["a number", "/v1/events?limit=1O", undefined, 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
+  ["a parameter twice", "/v1/events?limit=5&limit=6", "query parameter limit is given 2 times", "limit"],
+  ["a number", "/v1/events?limit=1O", 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
   [
     "a number that is too large",
     "/v1/events?fromLedger=4294967296",
-    undefined,
     'fromLedger must be an integer from 1 to 4294967295; got "4294967296"',
     "fromLedger",
   ],
-  ["a hash", "/v1/events?txHash=12", undefined, 'txHash must be 64 hex digits; got "12"', "txHash"],
-  ["a hash in a path", "/v1/transactions/12", undefined, 'hash must be 64 hex digits; got "12"', "hash"],
+  ["a hash", "/v1/events?txHash=12", 'txHash must be 64 hex digits; got "12"', "txHash"],
+  ["a hash in a path", "/v1/transactions/12", 'hash must be 64 hex digits; got "12"', "hash"],
 ];
-
-for (const [what, path, body, message, param] of TYPOS) {
-  test(`mistyped: ${what}`, async () => {
-    const answer = await api.request(body === undefined ? "GET" : "POST", path, { body });
-    assert.deepEqual([answer.status, answer.body.error], [400, {
-      code: "invalid_request",
-      message,
-      retry: "never",
-      param,
-    }]);
-  });
-}
+for (const [what, path, ...more] of QUERIES) mistyped(what, "GET", path, undefined, ...more);
 
 test("a query of empty parameters is none, also where there are none", async () => {
   for (const query of ["?", "?&", "?&&"]) {

@@ -1,10 +1,8 @@
 // needs: once
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Scope } from "../../lib/store/store.ts";
-import { signed } from "../e2e/client.ts";
 import { startReceiver } from "../e2e/receiver.ts";
 import { until } from "../until.ts";
 import { owedTo } from "../webhooks/parts.ts";
@@ -35,11 +33,7 @@ test("a key that has lost the scope webhooks is sent nothing until it has it aga
   await post("/v1/webhooks", { url: `${receiver.url}/another` });
   const keyId = key.split("_")[2]!;
   edited.set(keyId, ["read"]);
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update("card").digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const { xdr, networkPassphrase } = await post("/v1/transactions/prepare", { source: owner.address, operation });
-  await post("/v1/transactions/submit", { xdr: signed(xdr, networkPassphrase, owner.secret) });
+  await api.registerDevice();
   await until(() => Promise.resolve(heard("/another") > 0));
   await new Promise((over) => setTimeout(over, 300));
   assert.equal(heard("/lost"), 0);

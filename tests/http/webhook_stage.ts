@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { after, before, beforeEach } from "node:test";
-import { signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
@@ -12,7 +10,6 @@ export let receiver: Receiver;
 export let key: string;
 
 let status = 200;
-let devices = 0;
 
 /** To be called once by a file of tests: a network, a gateway and a receiver of webhooks for all of them. */
 export function startWebhookStage(): void {
@@ -48,12 +45,6 @@ export async function newWebhook(fields: Record<string, unknown> = {}, as = key)
 }
 
 /** Registers a new device: one event in one ledger. */
-export async function registerDevice(as = key): Promise<{ deviceHash: string; ledger: number }> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`device ${devices++}`).digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const prepared = await post("/v1/transactions/prepare", { source: owner.address, operation }, as);
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-  const { body } = await post("/v1/transactions/submit", { xdr }, as);
-  return { deviceHash, ledger: body.ledger };
+export function registerDevice(as = key): Promise<{ deviceHash: string; ledger: number }> {
+  return api.registerDevice({ key: as });
 }

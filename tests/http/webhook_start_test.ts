@@ -2,16 +2,14 @@
 import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
 import { createTestClock } from "../test_clock.ts";
-import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { networkOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 let devices = 0;
 /** Registers a new device past the gateway: one event in one ledger; answers its transaction's hash. */

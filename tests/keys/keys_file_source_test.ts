@@ -1,32 +1,28 @@
 // needs: once
 import assert from "node:assert/strict";
-import { chmod, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import type { KeySource } from "../../lib/keys/key_source.ts";
 import { openKeysFile } from "../../lib/keys/keys_file.ts";
 import { openKeysFileSource } from "../../lib/keys/keys_file_source.ts";
 import type { KeyRecord } from "../../lib/store/store.ts";
 import { testKey } from "./test_keys.ts";
+import { folderForTests } from "../folder.ts";
 
-let folder: string;
+const folder = folderForTests();
 let path: string;
 let count = 0;
 let problems: string[];
 /** Long after every file's time stamp, so that an unchanged stamp is believed. */
 let nowMs: number;
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "keys-source-"));
-});
 beforeEach(() => {
   path = join(folder, `keys${count++}.json`);
   problems = [];
   nowMs = Date.now() + 3_600_000;
 });
-after(() => rm(folder, { recursive: true }));
 
 const open = (): Promise<KeySource> =>
   openKeysFileSource({ path, now: () => nowMs, onProblem: (message) => problems.push(message) });

@@ -1,26 +1,22 @@
 // needs: once
 import assert from "node:assert/strict";
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import process from "node:process";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import { openKeysFile, requireKeysFile } from "../../lib/keys/keys_file.ts";
 import { KeysFileError } from "../../lib/keys/keys_file_error.ts";
 import { lockFile } from "../../lib/runtime/file_lock.ts";
 import { testKey } from "./test_keys.ts";
+import { folderForTests } from "../folder.ts";
 
-let folder: string;
+const folder = folderForTests();
 let path: string;
 let count = 0;
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "keys-file-"));
-});
 beforeEach(() => {
   path = join(folder, `keys${count++}.json`);
 });
-after(() => rm(folder, { recursive: true }));
 
 /** Root is refused nothing. */
 const isRoot = process.getuid?.() === 0;

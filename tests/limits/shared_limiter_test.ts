@@ -34,6 +34,16 @@ function makeLimiter(holder: string, registers: Store["registers"] = store.regis
   });
 }
 
+/** A limiter, and how often it has asked the store. */
+function makeCounted(holder: string) {
+  let asked = 0;
+  const change: Store["registers"]["change"] = (...of) => {
+    asked += 1;
+    return store.registers.change(...of);
+  };
+  return { limiter: makeLimiter(holder, { ...store.registers, change }), asked: () => asked };
+}
+
 function makeLimiters(count: number): Limiter[] {
   return Array.from({ length: count }, (_, n) => makeLimiter("g".repeat(n + 1)));
 }
@@ -90,41 +100,25 @@ describe("the limiter of gateways that share a store", () => {
   });
 
   test("a key that is used often asks the store seldom, and holds at most a tenth of its bucket", async () => {
-    let asked = 0;
-    const registers: Store["registers"] = {
-      ...store.registers,
-      change(name, change) {
-        asked += 1;
-        return store.registers.change(name, change);
-      },
-    };
-    const limiter = makeLimiter("a", registers);
+    const { limiter, asked } = makeCounted("a");
     for (let n = 0; n < 3_000; n++) assert.ok((await limiter.take("key", 6_000)).allowed);
-    assert.ok(asked < 20, `${asked} questions`);
+    assert.ok(asked() < 20, `${asked()} questions`);
     const other = makeLimiter("bb");
     const { remaining } = await other.take("key", 6_000);
     assert.ok(remaining >= 2_400 - 1 && remaining < 3_000, `${remaining}`);
   });
 
   test("answers at once what it has leased or just refused, and asks once for many who wait", async () => {
-    let asked = 0;
-    const registers: Store["registers"] = {
-      ...store.registers,
-      change(name, change) {
-        asked += 1;
-        return store.registers.change(name, change);
-      },
-    };
-    const limiter = makeLimiter("a", registers);
+    const { limiter, asked } = makeCounted("a");
     const many = await Promise.all(Array.from({ length: 50 }, () => limiter.take("key", 100)));
     assert.equal(many.filter(({ allowed }) => allowed).length, 50);
-    assert.ok(asked <= 2, `${asked} questions`);
+    assert.ok(asked() <= 2, `${asked()} questions`);
     assert.ok(!(limiter.take("key", 100) instanceof Promise), "leased");
     while ((await limiter.take("key", 100)).allowed);
     await yieldToOthers();
-    const before = asked;
+    const before = asked();
     for (let n = 0; n < 100; n++) assert.ok(!(limiter.take("key", 100) instanceof Promise), "refused just now");
-    assert.equal(asked, before);
+    assert.equal(asked(), before);
     pass(100);
     assert.ok(limiter.take("key", 100) instanceof Promise, "a flood asks ten times a second");
   });

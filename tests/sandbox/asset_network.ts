@@ -10,6 +10,8 @@ export const bob = keypair("bob");
 export const carol = keypair("carol");
 export const usd = new Asset("USD", issuer.publicKey());
 
+/** Of an asset, in its smallest unit. */
+export const UNITS = 10_000_000n;
 export const AUTHORIZED = 1, MAINTAINS = 2, CLAWBACK = 4;
 export const REQUIRED = 1, REVOCABLE = 2, IMMUTABLE = 4, CLAWBACK_ENABLED = 8;
 

@@ -29,19 +29,20 @@ function trustline(asset: Asset, holder: Keypair): xdr.LedgerKey {
 }
 
 /** The simulated data with `change`, a fee that covers everything. */
-function declared(change: (data: SorobanDataBuilder) => unknown): xdr.SorobanTransactionData {
+function declared(change: (data: SorobanDataBuilder) => unknown = () => {}): xdr.SorobanTransactionData {
   const data = new SorobanDataBuilder(simulated.build());
   data.setResourceFee(100_000_000);
   change(data);
   return data.build();
 }
 
-function footprint(data: SorobanDataBuilder, readOnly: xdr.LedgerKey[], readWrite: xdr.LedgerKey[] = []) {
-  return data.setFootprint(readOnly, readWrite);
+/** The same with another footprint. */
+function touching(readOnly: xdr.LedgerKey[], readWrite: xdr.LedgerKey[] = []): xdr.SorobanTransactionData {
+  return declared((data) => data.setFootprint(readOnly, readWrite));
 }
 
 function withArchived(archivedSorobanEntries: number[]): xdr.SorobanTransactionData {
-  const { resources, resourceFee } = declared(() => {});
+  const { resources, resourceFee } = declared();
   const ext = xdr.SorobanTransactionDataExt.resourceExt(new xdr.SorobanResourcesExtV0({ archivedSorobanEntries }));
   return new xdr.SorobanTransactionData({ ext, resources, resourceFee });
 }
@@ -58,6 +59,14 @@ function keys(count: number): xdr.LedgerKey[] {
   );
 }
 
+/** `count` distinct keys of accounts. */
+function accounts(count: number): xdr.LedgerKey[] {
+  return Array.from({ length: count }, () => {
+    const accountId = Keypair.random().xdrAccountId();
+    return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId }));
+  });
+}
+
 const longKey = xdr.LedgerKey.contractData(
   new xdr.LedgerKeyContractData({
     contract: (keys(1)[0] as Extract<xdr.LedgerKey, { type: "contractData" }>).contractData.contract,
@@ -66,155 +75,85 @@ const longKey = xdr.LedgerKey.contractData(
   }),
 );
 
-interface Scenario {
+interface Request {
   operation?: Uint8Array;
-  data?: xdr.SorobanTransactionData;
   sizeBytes?: number;
-  verdict: Verdict;
-  error?: RegExp;
 }
 
-const scenarios: Record<string, Scenario> = {
-  "what was simulated": { verdict: "valid" },
-  "instructions at the limit": { data: declared((data) => data.setResources(400_000_000, 0, 0)), verdict: "valid" },
-  "too many instructions": {
-    data: declared((data) => data.setResources(400_000_001, 0, 0)),
-    verdict: "soroban_invalid",
-    error: /instructions resources exceed network config limit \(400000001, 400000000\)/,
-  },
-  "too many bytes to read": {
-    data: declared((data) => data.setResources(0, 200_001, 0)),
-    verdict: "soroban_invalid",
-    error: /byte-read resources exceed/,
-  },
-  "too many bytes to write": {
-    data: declared((data) => data.setResources(0, 0, 132_097)),
-    verdict: "soroban_invalid",
-    error: /byte-write resources exceed/,
-  },
-  "too many entries in the footprint": {
-    data: declared((data) => footprint(data, keys(401))),
-    verdict: "soroban_invalid",
-    error: /number of entries in transaction footprint exceeds/,
-  },
-  "too many entries to write": {
-    data: declared((data) => footprint(data, [], keys(201))),
-    verdict: "soroban_invalid",
-    error: /entry-write resources exceed/,
-  },
-  "too many entries to restore": {
-    operation: restore,
-    data: declared((data) => footprint(data, [], keys(201))),
-    verdict: "soroban_invalid",
-    error: /entry-disk-read resources exceed/,
-  },
-  "a transaction that is too large": {
-    sizeBytes: 132_097,
-    verdict: "soroban_invalid",
-    error: /total transaction size/,
-  },
-  "a key that is too long": {
-    data: declared((data) => footprint(data, [longKey])),
-    verdict: "soroban_invalid",
-    error: /footprint key exceeds/,
-  },
-  "an account in the footprint": { data: declared((data) => footprint(data, [account])), verdict: "valid" },
-  "a trustline in the footprint": {
-    data: declared((data) => footprint(data, [trustline(new Asset("USD", issuer.publicKey()), Keypair.random())])),
-    verdict: "valid",
-  },
-  "an issuer's trustline to itself": {
-    data: declared((data) => footprint(data, [trustline(new Asset("USD", issuer.publicKey()), issuer)])),
-    verdict: "soroban_invalid",
-    error: /invalid trustline asset/,
-  },
-  "a native trustline": {
-    data: declared((data) => footprint(data, [trustline(Asset.native(), issuer)])),
-    verdict: "soroban_invalid",
-    error: /invalid trustline asset/,
-  },
-  "a key of another type": {
-    data: declared((data) =>
-      footprint(data, [xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) }))])
-    ),
-    verdict: "soroban_invalid",
-    error: /unsupported ledger key type/,
-  },
-  "a key in both halves": {
-    data: declared((data) => footprint(data, [key], [key])),
-    verdict: "soroban_invalid",
-    error: /Found duplicate key/,
-  },
-  "archived entries in order": { data: withArchived([0, 2]), verdict: "valid" },
-  "archived entries out of order": { data: withArchived([1, 0]), verdict: "soroban_invalid", error: /must be sorted/ },
-  "an archived entry out of bounds": { data: withArchived([3]), verdict: "soroban_invalid", error: /out of bounds/ },
-  "a negative fee": { data: declared((data) => data.setResourceFee(-1)), verdict: "malformed" },
-  "a fee out of range": { data: declared((data) => data.setResourceFee(2n ** 50n + 1n)), verdict: "malformed" },
-  "a fee below the non-refundable part": {
-    data: declared((data) => data.setResourceFee(1_000)),
-    verdict: "soroban_invalid",
-    error: /lower than the actual Soroban resource fee/,
-  },
-  "an upload that is too large": {
+type Case = [what: string, data: xdr.SorobanTransactionData, error: RegExp, request?: Request];
+
+function checks(verdict: Verdict, cases: Case[]): void {
+  for (const [what, data, error, { operation = invoke, sizeBytes = 700 } = {}] of cases) {
+    test(`checking ${what}: ${verdict}`, () => {
+      const request = { operation, transactionData: data.toXdr(), transactionSizeBytes: sizeBytes };
+      const checked = ledger.engine.checkResources(ledger.header, request);
+      assert.equal(checked.verdict, verdict, checked.error);
+      assert.match(checked.error, error);
+      const hasEvent = verdict === "soroban_invalid" || verdict === "operation_invalid";
+      assert.deepEqual(topicsOf(checked.diagnosticEvents).map(([name]) => name), hasEvent ? ["error"] : []);
+      assert(checked.nonRefundableFee > 0n);
+    });
+  }
+}
+
+checks("valid", [
+  ["what was simulated", declared(), /^$/],
+  ["instructions at the limit", declared((data) => data.setResources(400_000_000, 0, 0)), /^$/],
+  ["an account in the footprint", touching([account]), /^$/],
+  ["a trustline in the footprint", touching([trustline(new Asset("USD", issuer.publicKey()), Keypair.random())]), /^$/],
+  ["archived entries in order", withArchived([0, 2]), /^$/],
+  ["an extension of contract entries", touching([key]), /^$/, { operation: extend }],
+  ["a restore of contract entries", touching([], [key]), /^$/, { operation: restore }],
+]);
+checks("soroban_invalid", [
+  [
+    "too many instructions",
+    declared((data) => data.setResources(400_000_001, 0, 0)),
+    /instructions resources exceed network config limit \(400000001, 400000000\)/,
+  ],
+  ["too many bytes to read", declared((data) => data.setResources(0, 200_001, 0)), /byte-read resources exceed/],
+  ["too many bytes to write", declared((data) => data.setResources(0, 0, 132_097)), /byte-write resources exceed/],
+  ["too many entries in the footprint", touching(keys(401)), /number of entries in transaction footprint exceeds/],
+  ["too many entries to write", touching([], keys(201)), /entry-write resources exceed/],
+  ["too many entries to restore", touching([], keys(201)), /entry-disk-read resources exceed/, { operation: restore }],
+  ["too many accounts to read", touching(accounts(201)), /entry-disk-read resources exceed/],
+  ["a transaction that is too large", declared(), /total transaction size/, { sizeBytes: 132_097 }],
+  ["a key that is too long", touching([longKey]), /footprint key exceeds/],
+  [
+    "an issuer's trustline to itself",
+    touching([trustline(new Asset("USD", issuer.publicKey()), issuer)]),
+    /invalid trustline asset/,
+  ],
+  ["a native trustline", touching([trustline(Asset.native(), issuer)]), /invalid trustline asset/],
+  [
+    "a key of another type",
+    touching([xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) }))]),
+    /unsupported ledger key type/,
+  ],
+  ["a key twice", touching([key, key]), /duplicate key/],
+  ["a key in both halves", touching([key], [key]), /Found duplicate key/],
+  ["archived entries out of order", withArchived([1, 0]), /must be sorted/],
+  ["an archived entry twice", withArchived([0, 0]), /must be sorted/],
+  ["an archived entry out of bounds", withArchived([3]), /out of bounds/],
+  [
+    "a fee below the non-refundable part",
+    declared((data) => data.setResourceFee(1_000)),
+    /lower than the actual Soroban resource fee/,
+  ],
+]);
+checks("malformed", [
+  ["a negative fee", declared((data) => data.setResourceFee(-1)), /./],
+  ["a fee out of range", declared((data) => data.setResourceFee(2n ** 50n + 1n)), /./],
+]);
+checks("operation_invalid", [
+  ["an upload that is too large", declared(), /uploaded Wasm size exceeds/, {
     operation: operationOf(Operation.uploadContractWasm({ wasm: new Uint8Array(131_073) })),
-    verdict: "operation_invalid",
-    error: /uploaded Wasm size exceeds/,
-  },
-  "an extension of contract entries": {
-    operation: extend,
-    data: declared((data) => footprint(data, [key])),
-    verdict: "valid",
-  },
-  "an extension beyond the longest lifetime": {
+  }],
+  ["an extension beyond the longest lifetime", touching([key]), /TTL extension is too large/, {
     operation: extendTooFar,
-    data: declared((data) => footprint(data, [key])),
-    verdict: "operation_invalid",
-    error: /TTL extension is too large/,
-  },
-  "an extension that would write": {
-    operation: extend,
-    data: declared((data) => footprint(data, [], [key])),
-    verdict: "operation_invalid",
-    error: /read-write footprint must be empty/,
-  },
-  "an extension of an account": {
-    operation: extend,
-    data: declared((data) => footprint(data, [account])),
-    verdict: "operation_invalid",
-    error: /only entries with TTL/,
-  },
-  "a restore of contract entries": {
-    operation: restore,
-    data: declared((data) => footprint(data, [], [key])),
-    verdict: "valid",
-  },
-  "a restore that would read": {
-    operation: restore,
-    data: declared((data) => footprint(data, [key])),
-    verdict: "operation_invalid",
-    error: /read-only footprint must be empty/,
-  },
-  "a restore of an account": {
-    operation: restore,
-    data: declared((data) => footprint(data, [], [account])),
-    verdict: "operation_invalid",
-    error: /only persistent Soroban entries/,
-  },
-};
-
-for (
-  const [what, { operation = invoke, data = declared(() => {}), sizeBytes = 700, verdict, error }] of Object.entries(
-    scenarios,
-  )
-) {
-  test(`checking ${what}: ${verdict}`, () => {
-    const transactionData = data.toXdr();
-    const request = { operation, transactionData, transactionSizeBytes: sizeBytes };
-    const checked = ledger.engine.checkResources(ledger.header, request);
-    assert.equal(checked.verdict, verdict, checked.error);
-    assert.match(checked.error, error ?? (verdict === "valid" ? /^$/ : /./));
-    const hasEvent = verdict === "soroban_invalid" || verdict === "operation_invalid";
-    assert.deepEqual(topicsOf(checked.diagnosticEvents).map(([name]) => name), hasEvent ? ["error"] : []);
-    assert(checked.nonRefundableFee > 0n);
-  });
-}
+  }],
+  ["an extension that would write", touching([], [key]), /read-write footprint must be empty/, { operation: extend }],
+  ["an extension of an account", touching([account]), /only entries with TTL/, { operation: extend }],
+  ["a restore that would read", touching([key]), /read-only footprint must be empty/, { operation: restore }],
+  ["a restore of an account", touching([], [account]), /only persistent Soroban entries/, { operation: restore }],
+]);

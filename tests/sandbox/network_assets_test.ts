@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { Asset, humanizeEvents, type Keypair, Memo, MuxedAccount, Operation, xdr } from "@stellar/stellar-sdk";
+import { Asset, type Keypair, Memo, MuxedAccount, Operation, xdr } from "@stellar/stellar-sdk";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import {
   alice,
@@ -23,27 +23,22 @@ import {
   startAssetNetwork,
   trust,
   trustlineOf,
+  UNITS,
   usd,
 } from "./asset_network.ts";
-import { accountOf, apply, balanceOf, build, codesOf, signed } from "./sandbox_network.ts";
-
-const UNITS = 10_000_000n;
-
-/** Topics and data of the events an applied transaction's operations published. */
-function eventsOf(applied: AppliedTransaction, networkPassphrase: string) {
-  const events = applied.contractEventsXdr.flat().map((event) => xdr.ContractEvent.fromXdr(event));
-  for (const { contractId } of humanizeEvents(events)) {
-    assert.equal(contractId, usd.contractId(networkPassphrase));
-  }
-  return humanizeEvents(events).map(({ topics, data }) => ({ topics, data }));
-}
+import { accountOf, apply, balanceOf, build, codesOf, eventsOf, signed } from "./sandbox_network.ts";
 
 const name = `USD:${issuer.publicKey()}`;
 
 describe("issued assets", () => {
   let n: AssetNetwork;
   const line = (holder: Keypair) => trustlineOf(n.network, holder);
-  const events = (applied: AppliedTransaction) => eventsOf(applied, n.network.passphrase);
+  /** Topics and data of the events, which are all of the asset's contract. */
+  const events = (applied: AppliedTransaction) =>
+    eventsOf(applied).map(({ contractId, topics, data }) => {
+      assert.equal(contractId, usd.contractId(n.network.passphrase));
+      return { topics, data };
+    });
 
   beforeEach(async () => {
     n = await startAssetNetwork();

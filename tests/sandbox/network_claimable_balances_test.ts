@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { Asset, Claimant, humanizeEvents, type Keypair, Memo, Operation, StrKey, xdr } from "@stellar/stellar-sdk";
+import { Asset, Claimant, type Keypair, Memo, Operation, StrKey, xdr } from "@stellar/stellar-sdk";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import {
   alice,
@@ -19,11 +19,11 @@ import {
   startAssetNetwork,
   trust,
   trustlineOf,
+  UNITS,
   usd,
 } from "./asset_network.ts";
-import { accountOf, apply, balanceOf, build, signed, START_SECONDS } from "./sandbox_network.ts";
+import { accountOf, apply, balanceOf, build, eventsOf, signed, START_SECONDS } from "./sandbox_network.ts";
 
-const UNITS = 10_000_000n;
 const { predicateUnconditional: always, predicateBeforeAbsoluteTime: until, predicateNot: not } = Claimant;
 const create = (asset: Asset, amount: string, ...claimants: Claimant[]) =>
   Operation.createClaimableBalance({ asset, amount, claimants });
@@ -42,9 +42,7 @@ function balanceIdOf(applied: AppliedTransaction): string {
 
 const claim = (balanceId: string) => Operation.claimClaimableBalance({ balanceId });
 const clawBack = (balanceId: string) => Operation.clawbackClaimableBalance({ balanceId });
-const topicsAndData = (applied: AppliedTransaction) =>
-  humanizeEvents(applied.contractEventsXdr.flat().map((event) => xdr.ContractEvent.fromXdr(event)))
-    .map(({ topics, data }) => ({ topics, data }));
+const topicsAndData = (applied: AppliedTransaction) => eventsOf(applied).map(({ topics, data }) => ({ topics, data }));
 
 describe("claimable balances", () => {
   let n: AssetNetwork;

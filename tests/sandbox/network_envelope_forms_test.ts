@@ -76,10 +76,6 @@ describe("a fee bump", () => {
     assert.equal(network.transaction(wrapped.hash().toHex())?.hash, applied.hash);
   });
 
-  test("below 100 stroops for each operation and one more is refused: txInsufficientFee", () => {
-    assert.equal(refusal(submit(network, bumpOf(199n, inner(), bob))), "txInsufficientFee");
-  });
-
   test("that bids less an operation than the inner transaction is refused: txInsufficientFee, naming the fee", () => {
     const outcome = submit(network, bumpOf(599n, inner(1n, "300"), bob));
     assert.equal(refusal(outcome), "txInsufficientFee");
@@ -87,23 +83,21 @@ describe("a fee bump", () => {
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 600n);
   });
 
-  test("of an account that does not exist is refused: txNoAccount", () => {
+  const stranger = () => {
     const built = TransactionBuilder.buildFeeBumpTransaction(nobody, "200", inner(), network.passphrase);
-    assert.equal(refusal(submit(network, signed(built, nobody))), "txNoAccount");
-  });
-
-  test("without the fee source's signature is refused: txBadAuth; with one too many: txBadAuthExtra", () => {
-    assert.equal(refusal(submit(network, bump("200"))), "txBadAuth");
-    assert.equal(refusal(submit(network, bump("200", inner(), bob, alice))), "txBadAuthExtra");
-  });
-
-  test("the fee source cannot pay is refused: txInsufficientBalance", () => {
-    assert.equal(refusal(submit(network, bumpOf(200_000_000_000n, inner(), bob))), "txInsufficientBalance");
-  });
-
-  test("with a negative fee is refused: txMalformed", () => {
-    assert.equal(refusal(submit(network, bumpOf(-1n, inner(), bob))), "txMalformed");
-  });
+    return signed(built, nobody);
+  };
+  const REFUSED: [what: string, bump: () => Parameters<typeof submit>[1], code: string][] = [
+    ["below 100 stroops for each operation and one more", () => bumpOf(199n, inner(), bob), "txInsufficientFee"],
+    ["of an account that does not exist", stranger, "txNoAccount"],
+    ["without the fee source's signature", () => bump("200"), "txBadAuth"],
+    ["with a signature too many", () => bump("200", inner(), bob, alice), "txBadAuthExtra"],
+    ["the fee source cannot pay", () => bumpOf(200_000_000_000n, inner(), bob), "txInsufficientBalance"],
+    ["with a negative fee", () => bumpOf(-1n, inner(), bob), "txMalformed"],
+  ];
+  for (const [what, made, code] of REFUSED) {
+    test(`${what} is refused: ${code}`, () => assert.equal(refusal(submit(network, made())), code));
+  }
 
   test("around a transaction that is refused: txFeeBumpInnerFailed with the inner code", () => {
     const unsigned = build(network, alice, [pay(bob)]);

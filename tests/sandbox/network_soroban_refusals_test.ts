@@ -90,23 +90,6 @@ describe("a Soroban envelope is refused", () => {
     }
   });
 
-  const archived = (...archivedSorobanEntries: number[]) => (data: SorobanDataBuilder) => {
-    const built = data.build();
-    const ext = xdr.SorobanTransactionDataExt.resourceExt(new xdr.SorobanResourcesExtV0({ archivedSorobanEntries }));
-    return new xdr.SorobanTransactionData({ ...built, ext, resourceFee: built.resourceFee });
-  };
-  test("naming archived entries out of order or out of the footprint: txSorobanInvalid", () => {
-    for (const indexes of [[1, 0], [0, 0], [99]]) {
-      const change = (tx: xdr.Transaction) => {
-        assert.ok(tx.ext.type === "sorobanData");
-        return {
-          ext: xdr.TransactionExt.sorobanData(archived(...indexes)(new SorobanDataBuilder(tx.ext.sorobanData))),
-        };
-      };
-      assert.equal(refused({ tx: change }), "txSorobanInvalid", indexes.join());
-    }
-  });
-
   test("calling an account instead of a contract: txSorobanInvalid", () => {
     const change = (tx: xdr.Transaction) => {
       const { body } = tx.operations[0]!;

@@ -1,18 +1,16 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { ClosedLedger } from "../../lib/sandbox/network_types.ts";
 import { apply, balanceOf, build, fakeTimers, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
+import { folderForTests } from "../folder.ts";
 
 const [alice, bob] = [keypair("alice"), keypair("bob")];
-const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderForTests();
 
 const payment = (network: SandboxNetwork, amount = "1") => {
   const operation = Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount });

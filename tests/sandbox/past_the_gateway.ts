@@ -1,6 +1,9 @@
 /** What people do on a sandbox network without asking a gateway. */
 import { Account, Address, type Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import type { ReadyNetwork } from "./ready_network.ts";
+import { i128, u64 } from "./sandbox_network.ts";
 
 /** A contract operation with what its simulation found, signed; valid for five minutes of the network's newest ledger. */
 export function signedEnvelope(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): string {
@@ -50,3 +53,17 @@ export function callNow(
 
 export const addressOf = (who: Keypair | string) =>
   Address.fromString(typeof who === "string" ? who : who.publicKey()).toScVal();
+
+/** Registers a card with its owner as its agent, without a cap, and with so much in escrow. */
+export function issueCard(
+  { network, sandbox }: ReadyNetwork,
+  owner: Keypair,
+  deviceHash: string,
+  amount: number,
+): void {
+  const { contracts: { deviceRegistry, agentRegistry, paymentEscrow }, asset } = sandbox;
+  const [self, card, token] = [addressOf(owner), hashVal(deviceHash), addressOf(asset)];
+  callNow(network, owner, deviceRegistry, "register", self, card, self);
+  callNow(network, owner, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
+  callNow(network, owner, paymentEscrow, "fund_escrow", token, self, card, i128(amount));
+}

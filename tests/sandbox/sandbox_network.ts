@@ -4,6 +4,7 @@ import {
   Account,
   Address,
   type FeeBumpTransaction,
+  humanizeEvents,
   Keypair,
   nativeToScVal,
   Operation,
@@ -163,6 +164,10 @@ export function apply(network: SandboxNetwork, transaction: Transaction | FeeBum
   return applied;
 }
 
+/** What the contract events of an applied transaction's operations say. */
+export const eventsOf = (applied: AppliedTransaction) =>
+  humanizeEvents(applied.contractEventsXdr.flat().map((event) => xdr.ContractEvent.fromXdr(event)));
+
 export const feeChargedOf = (applied: AppliedTransaction): bigint =>
   xdr.TransactionResult.fromXdr(applied.resultXdr).feeCharged;
 
@@ -199,6 +204,6 @@ export const call = (contract: string, name: string, ...args: xdr.ScVal[]): xdr.
   Operation.invokeContractFunction({ contract, function: name, args });
 export const address = (text: string): xdr.ScVal => new Address(text).toScVal();
 export const bytes = (value: Uint8Array): xdr.ScVal => xdr.ScVal.scvBytes(value);
-export const i128 = (value: bigint): xdr.ScVal => nativeToScVal(value, { type: "i128" });
-export const u64 = (value: bigint): xdr.ScVal => nativeToScVal(value, { type: "u64" });
+export const i128 = (value: bigint | number): xdr.ScVal => nativeToScVal(value, { type: "i128" });
+export const u64 = (value: bigint | number): xdr.ScVal => nativeToScVal(value, { type: "u64" });
 export const u32 = (value: number): xdr.ScVal => nativeToScVal(value, { type: "u32" });

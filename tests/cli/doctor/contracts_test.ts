@@ -1,20 +1,16 @@
 // needs: neutral
 import { StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { addressVal, deviceKey, hashVal, registryKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
 import { sampleEvent, scanned } from "../../store/samples.ts";
-import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, says } from "./stage.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const DEVICE = "5a".repeat(32);
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 /** The real node, but for what it says of the ledger's entries. */
 const withEntries = (change: (entry: RawLedgerEntry) => RawLedgerEntry[]) =>

@@ -1,18 +1,14 @@
 // needs: once
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { command } from "../../../cli/doctor/doctor.ts";
 import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { append, sampleEvent, sampleKey } from "../../store/samples.ts";
 import { fakeIo } from "../fake_io.ts";
-import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, says } from "./stage.ts";
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 /** The setting of a store that can be opened, and whose table of this name cannot be read. */
 async function damagedStore(table: string): Promise<string> {

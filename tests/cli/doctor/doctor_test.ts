@@ -8,13 +8,9 @@ import { systemClock } from "../../../lib/clock.ts";
 import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
 import { sampleKey } from "../../store/samples.ts";
 import { fakeIo } from "../fake_io.ts";
-import { type DoctorStage, NODE, quickWait, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, NODE, quickWait } from "./stage.ts";
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 const notWell = (findings: Finding[]) => findings.filter(({ verdict }) => verdict !== "ok" && verdict !== "skip");
 

@@ -1,17 +1,13 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { openStore } from "../../../lib/store/open.ts";
 import { scanned } from "../../store/samples.ts";
-import { type DoctorStage, NODE, quickWait, says, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, NODE, quickWait, says } from "./stage.ts";
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 describe("doctor: the node", () => {
   const node = (fetch: ExaminationParts["fetch"], check = "rpc node") => doctor.finding(check, {}, { fetch });

@@ -1,15 +1,11 @@
 // needs: once
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
 import { openStore } from "../../../lib/store/open.ts";
-import { type DoctorStage, NODE, says, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, NODE, says } from "./stage.ts";
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 describe("doctor: port and target", () => {
   let server: HttpServer;

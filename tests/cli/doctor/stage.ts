@@ -10,6 +10,7 @@ import { readConfig } from "../../../cli/read_config.ts";
 import { openStore } from "../../../lib/store/open.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { startSandbox } from "../../escrow/sandbox.ts";
+import { after, before } from "node:test";
 
 export const NODE = "http://node.test/secret-token";
 
@@ -22,7 +23,7 @@ export const quickWait: Clock["wait"] = (delayMs, signal) =>
   signal === undefined ? Promise.resolve() : systemClock.wait(delayMs, signal);
 
 /** A sandbox network for the doctor to look at, and a folder for stores. Close it after use. */
-export async function startDoctorStage() {
+async function startDoctorStage() {
   const folder = await mkdtemp(join(tmpdir(), "doctor-"));
   const sandbox = await startSandbox();
   let count = 0;
@@ -89,6 +90,14 @@ export async function startDoctorStage() {
     rpcAnswer,
     close: () => rm(folder, { recursive: true }),
   };
+}
+
+/** The stage of a file's tests, set before the first of them and closed after the last. */
+export function doctorOfFile(): DoctorStage {
+  const doctor = {} as DoctorStage;
+  before(async () => void Object.assign(doctor, await startDoctorStage()));
+  after(() => doctor.close());
+  return doctor;
 }
 
 /** Checks a finding, and that it gives nothing away. */

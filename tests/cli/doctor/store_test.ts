@@ -1,7 +1,8 @@
 // needs: once
 import assert from "node:assert/strict";
-import { chmod, writeFile } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { openStore } from "../../../lib/store/open.ts";
@@ -9,13 +10,9 @@ import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { makeFormerFile } from "../../store/former_store.ts";
 import { sampleKey } from "../../store/samples.ts";
-import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+import { doctorOfFile, type DoctorStage, says } from "./stage.ts";
 
-let doctor: DoctorStage;
-before(async () => {
-  doctor = await startDoctorStage();
-});
-after(() => doctor.close());
+const doctor = doctorOfFile();
 
 describe("doctor: the store", () => {
   test("a store that is not there yet is fine, and is not made", async () => {
@@ -51,6 +48,14 @@ describe("doctor: the store", () => {
       /no directory/,
       /^make the directory, or correct SERVICE_API_STORE \(--store\)$/,
     );
+  });
+
+  test("a store that cannot be written is told with its folder, whose owner and mode may be mended", async () => {
+    // No mode keeps root out, but nobody makes a file in /proc.
+    const closed = process.getuid?.() === 0 ? "/proc" : doctor.newPath("closed");
+    if (closed !== "/proc") await mkdir(closed, { mode: 0o500 });
+    const finding = await doctor.finding("store", { store: `sqlite:${closed}/gateway.db` });
+    says(finding, "fail", new RegExp(`no file can be created in ${closed}`), /owner and mode of the file and its dir/);
   });
 
   test("a store of no form that is known here is told how one is named", async () => {

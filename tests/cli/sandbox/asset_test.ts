@@ -1,16 +1,14 @@
 // needs: once
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { Asset } from "@stellar/stellar-sdk";
 import { createClient } from "../../e2e/client.ts";
 import { runHere } from "../../e2e/here.ts";
 import { failingSandboxHere, startSandboxHere } from "./sandbox_here.ts";
+import { folderForTests } from "../../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderForTests();
 
 test("gateway sandbox --asset USDC issues it, and a card lives its life in it", { timeout: 120_000 }, async () => {
   const state = join(folder, "state");

@@ -1,16 +1,14 @@
 // needs: once
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { Networks, rpc, xdr } from "@stellar/stellar-sdk";
 import { createClient } from "../../e2e/client.ts";
 import { LIFETIMES_KEY } from "../../../lib/sandbox/ledger/genesis.ts";
 import { failingSandboxHere, startSandboxHere } from "./sandbox_here.ts";
+import { folderForTests } from "../../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderForTests();
 
 const PAGE = "https://app.example";
 

@@ -1,16 +1,15 @@
 // needs: once
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createClient } from "../../e2e/client.ts";
 import { runHere } from "../../e2e/here.ts";
 import { prepareStateFolder } from "../../sandbox/ready_folder.ts";
 import { failingSandboxHere, startReadySandboxHere, startSandboxHere } from "./sandbox_here.ts";
+import { folderForTests } from "../../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderForTests();
 
 const [secretsKey, anotherKey] = ["ab".repeat(32), "cd".repeat(32)];
 

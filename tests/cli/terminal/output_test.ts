@@ -1,22 +1,21 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { runHere } from "../../e2e/here.ts";
 import { environment, sourceCommand } from "../../e2e/sandbox_process.ts";
 import { prepareStateFolder } from "../../sandbox/ready_folder.ts";
 import { isLong } from "../../tier.ts";
+import { folderForTests } from "../../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "output-"));
+const folder = folderForTests();
 before(async () => {
   mkdirSync(join(folder, "state"));
   await prepareStateFolder(join(folder, "state"));
 });
-after(() => rmSync(folder, { recursive: true }));
 
 /** Runs `gateway ARGS REDIRECTION` in a shell. */
 function gateway(args: string, redirection: string): Promise<{ code: number; err: string }> {

@@ -1,17 +1,15 @@
 // needs: neutral
-import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { movedAsset, speaksOfAsset } from "../../../lib/escrow/assets/moved_asset.ts";
 import { decodeEvent } from "../../../lib/escrow/events.ts";
-import type { Operation } from "../../../lib/escrow/operations/operations.ts";
 import type { AppliedTransaction } from "../../../lib/stellar/rpc/schemas.ts";
 import type { PublicEvent } from "../../../lib/store/event.ts";
-import { type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 /** Every event that speaks of an asset, with the transaction that made it. */
 let made: {
   event: Pick<PublicEvent, "type" | "deviceHash" | "merchant" | "amount">;
@@ -19,23 +17,18 @@ let made: {
 }[];
 
 before(async () => {
-  sandbox = await startSandbox();
   const gateway = sandbox.gateway();
   const { owner, agent, merchant, asset, contracts, network } = sandbox;
   const from = network.latestLedger().sequence + 1;
-  const act = async (who: Keypair, operation: Operation) => {
-    const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-    await gateway.escrow.transactions.submit(signed(xdr, network.passphrase, who));
-  };
   const [deviceHash, by] = [CARD, agent.publicKey()];
-  await act(owner, { kind: "registerDevice", deviceHash, agent: by });
-  await act(owner, { kind: "registerAgent", deviceHash, agent: by, asset, maxAmount: "0" });
-  await act(owner, { kind: "fundEscrow", deviceHash, asset, amount: "100" });
-  await act(agent, { kind: "authorize", deviceHash, merchant: merchant.publicKey(), asset, amount: "30" });
-  await act(merchant, { kind: "claim", asset });
-  await act(owner, { kind: "defundEscrow", deviceHash, asset, amount: "20" });
-  await act(owner, { kind: "revokeAgent", deviceHash });
-  await act(owner, { kind: "sweepEscrow", deviceHash, asset, agent: by });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: by });
+  await gateway.act(owner, { kind: "registerAgent", deviceHash, agent: by, asset, maxAmount: "0" });
+  await gateway.act(owner, { kind: "fundEscrow", deviceHash, asset, amount: "100" });
+  await gateway.act(agent, { kind: "authorize", deviceHash, merchant: merchant.publicKey(), asset, amount: "30" });
+  await gateway.act(merchant, { kind: "claim", asset });
+  await gateway.act(owner, { kind: "defundEscrow", deviceHash, asset, amount: "20" });
+  await gateway.act(owner, { kind: "revokeAgent", deviceHash });
+  await gateway.act(owner, { kind: "sweepEscrow", deviceHash, asset, agent: by });
   const { events } = await gateway.rpc.getEvents({
     startLedger: from,
     contractIds: Object.values(contracts),
@@ -49,7 +42,6 @@ before(async () => {
     return speaksOfAsset(event) ? [{ event, transaction }] : [];
   });
 });
-after(() => sandbox.network.stop());
 
 describe("the asset of a movement", () => {
   const read = (change: (transaction: AppliedTransaction) => AppliedTransaction) =>

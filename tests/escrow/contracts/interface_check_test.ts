@@ -6,14 +6,13 @@ import type { ContractIds } from "../../../lib/escrow/contracts/errors.ts";
 import { checkInterfaces, registriesOf } from "../../../lib/escrow/contracts/interface_check.ts";
 import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
 import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { type Sandbox, startSandbox } from "../sandbox.ts";
+import { sandboxOfFile } from "../sandbox.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let rpc: RpcClient;
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   rpc = sandbox.gateway().rpc;
 });
 

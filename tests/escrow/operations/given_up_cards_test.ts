@@ -1,26 +1,20 @@
 // needs: neutral
 import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   gateway = sandbox.gateway();
 });
-after(() => sandbox.network.stop());
 
 /** Does it, and answers what was to be known before. */
-async function act(who: Keypair, operation: Operation): Promise<string | undefined> {
-  const { xdr, warning } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
-  return warning;
-}
+const act = async (who: Keypair, operation: Operation) => (await gateway.act(who, operation)).prepared.warning;
 
 describe("who gives up a card", () => {
   test("is warned that its money goes to whoever registers it next, and so it does", async () => {

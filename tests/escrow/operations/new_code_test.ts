@@ -1,25 +1,22 @@
 // needs: neutral
 import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import type { Operation } from "../../../lib/escrow/operations/operations.ts";
+import { before, describe, test } from "node:test";
 import { deviceKey, instanceKey, nonceKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import { fault } from "../../stellar/transactions/submit_stage.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 before(async () => {
-  sandbox = await startSandbox();
   const { owner, agent, asset } = sandbox;
   const gateway = sandbox.gateway();
-  await act(gateway, owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
   const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" };
-  await act(gateway, owner, { kind: "registerAgent", ...policy });
-  await act(gateway, owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+  await gateway.act(owner, { kind: "registerAgent", ...policy });
+  await gateway.act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
 
 /** A gateway before whose eyes the contracts are upgraded to code that keeps these entries elsewhere. */
 function upgradable(...moved: string[]): { gateway: GatewayView; upgrade(): Promise<void> } {
@@ -55,11 +52,6 @@ function withOtherCode(entryXdr: string): string {
   return xdr.LedgerEntryData.contractData(changed).toXdr("base64");
 }
 
-async function act(gateway: GatewayView, who: Sandbox["owner"], operation: Operation): Promise<void> {
-  const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
-}
-
 describe("contracts that are upgraded to another storage are noticed by who only prepares, and reads no card", () => {
   test("a stranger does not act for a card whose owner is kept elsewhere", async () => {
     const { gateway, upgrade } = upgradable(deviceKey(sandbox.contracts.deviceRegistry, CARD));
@@ -78,8 +70,8 @@ describe("contracts that are upgraded to another storage are noticed by who only
     );
     const payment = { deviceHash: CARD, merchant: merchant.publicKey(), asset, amount: "1" };
     await gateway.escrow.reads.card(CARD);
-    await act(gateway, agent, { kind: "authorize", ...payment, nonce: "500" });
+    await gateway.act(agent, { kind: "authorize", ...payment, nonce: "500" });
     await upgrade();
-    await act(gateway, agent, { kind: "authorize", ...payment });
+    await gateway.act(agent, { kind: "authorize", ...payment });
   });
 });

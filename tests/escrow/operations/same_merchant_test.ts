@@ -1,11 +1,11 @@
 // needs: neutral
 import { Keypair, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { contractCall, type PreparedOperation } from "../../../lib/escrow/operations/operations.ts";
 import { simulationEnvelope } from "../../../lib/stellar/transactions/contract_call.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile, signed } from "../sandbox.ts";
 import { longOnly } from "../../tier.ts";
 
 interface Card {
@@ -13,14 +13,12 @@ interface Card {
   agent: Keypair;
 }
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let cards: Card[];
 before(async () => {
-  sandbox = await startSandbox();
   cards = [];
   for (let number = 1; number <= 21; number += 1) cards.push(await newCard(number));
 });
-after(() => sandbox.network.stop());
 
 function apply(who: Keypair, operation: PreparedOperation): void {
   const call = contractCall(sandbox.contracts, who.publicKey(), operation);

@@ -1,9 +1,10 @@
-import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation as Classic } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import { addressVal, hashVal } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { Card } from "../../../lib/escrow/reads/read_source.ts";
 import { applyNow } from "../../sandbox/past_the_gateway.ts";
 import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+import { i128, u64 } from "../../sandbox/sandbox_network.ts";
 
 export const CARDS = 40;
 export const CAPS = [0n, 0n, 10n, 1_000n];
@@ -11,9 +12,6 @@ export const BALANCES = [0n, 10n, 500n, 5_000n, 5_000n];
 
 /** That a card is registered; what the registry holds of it nobody here looks at. */
 export const REGISTERED: Card["device"] = { owner: "", agent: "", status: 0, createdAt: 0n };
-
-const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
-const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
 /** Cards of all kinds on a network, and who is there to pay with them. */
 export interface DrawnCards {

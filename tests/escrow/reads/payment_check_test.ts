@@ -1,5 +1,5 @@
 // needs: neutral
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import { xdr } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -9,6 +9,8 @@ import { simulationEnvelope } from "../../../lib/stellar/transactions/contract_c
 import { traceError } from "../../../lib/escrow/refusals/error_trace.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 import { forTier, isLong } from "../../tier.ts";
+import { i128, u64 } from "../../sandbox/sandbox_network.ts";
+import { addressVal, hashVal } from "../../../lib/escrow/reads/storage_keys.ts";
 
 const AGENT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
 const OTHER_AGENT = "GAAQEAYEAUDAOCAJBIFQYDIOB4IBCEQTCQKRMFYYDENBWHA5DYPSABOV";
@@ -67,10 +69,6 @@ describe("a payment check", () => {
 describe("a payment check against the contracts themselves", () => {
   let sandbox: Sandbox;
   const hashOf = (index: number) => (index + 1).toString(16).padStart(64, "0");
-  const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
-  const addressVal = (address: string) => Address.fromString(address).toScVal();
-  const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
-  const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
   const CAPS = [0n, 1n, 10n, 1_000n];
   const BALANCES = [0n, 1n, 10n, 500n, 5_000n];
@@ -83,7 +81,7 @@ describe("a payment check against the contracts themselves", () => {
     const { owner, agent, contracts, asset } = sandbox;
     const [ownerVal, agentVal] = [addressVal(owner.publicKey()), addressVal(agent.publicKey())];
     for (let i = 0; i < 16; i += 1) {
-      const hash = bytes(hashOf(i));
+      const hash = hashVal(hashOf(i));
       sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal, hash, agentVal);
       const balance = BALANCES[i % BALANCES.length]!;
       if (balance > 0n) {
@@ -106,7 +104,7 @@ describe("a payment check against the contracts themselves", () => {
 
   /** What payment_escrow.authorize says, on a snapshot. */
   function contractVerdict(hash: string, agent: string, asset: string, amount: bigint): string {
-    const args = [addressVal(agent), bytes(hash), addressVal(agent), addressVal(asset), i128(amount), u64(1n)];
+    const args = [addressVal(agent), hashVal(hash), addressVal(agent), addressVal(asset), i128(amount), u64(1n)];
     const call = { contract: sandbox.contracts.paymentEscrow, function: "authorize", args };
     const envelope = simulationEnvelope(call, agent, sandbox.network.passphrase);
     const outcome = sandbox.network.simulate(xdr.decodeBytes(envelope, "base64"), {});

@@ -1,36 +1,33 @@
 // needs: neutral
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import {
+  addressVal,
   deviceKey,
+  hashVal,
   pendingPaymentKey,
   policyKey,
   walletDeviceCountKey,
 } from "../../../lib/escrow/reads/storage_keys.ts";
-import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
+import { i128, u64 } from "../../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 const UNKNOWN = "cd".repeat(32);
 const NOWHERE = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
-const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
-const addressVal = (address: string) => Address.fromString(address).toScVal();
-const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
-const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
-
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 const hashes = Array.from({ length: 12 }, (_, i) => i.toString(16).padStart(64, "0"));
 
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   const { owner, agent, merchant, contracts, asset } = sandbox;
   const [ownerVal, agentVal, merchantVal] = [owner, agent, merchant].map((who) => addressVal(who.publicKey()));
   for (const hash of [CARD, ...hashes]) {
-    sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal!, bytes(hash), agentVal!);
+    sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal!, hashVal(hash), agentVal!);
   }
-  const policy = [ownerVal!, bytes(CARD), agentVal!, i128(0n), addressVal(asset), u64(0n)];
+  const policy = [ownerVal!, hashVal(CARD), agentVal!, i128(0n), addressVal(asset), u64(0n)];
   sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...policy);
   sandbox.invoke(
     owner,
@@ -38,15 +35,14 @@ before(async () => {
     "fund_escrow",
     addressVal(asset),
     ownerVal!,
-    bytes(CARD),
+    hashVal(CARD),
     i128(500n),
   );
   for (const [nonce, amount] of [[1n, 100n], [2n, 30n]] as const) {
-    const payment = [agentVal!, bytes(CARD), merchantVal!, addressVal(asset), i128(amount), u64(nonce)];
+    const payment = [agentVal!, hashVal(CARD), merchantVal!, addressVal(asset), i128(amount), u64(nonce)];
     sandbox.invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
   }
 });
-after(() => sandbox.network.stop());
 
 /** A gateway whose node answers with something else than it should. */
 function tampered(

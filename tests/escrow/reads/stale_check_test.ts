@@ -1,21 +1,14 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
-import { type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 
-before(async () => void (sandbox = await startSandbox()));
-after(() => sandbox.network.stop());
-
-async function act(operation: Operation) {
-  const { transactions } = sandbox.gateway().escrow;
-  const prepared = await transactions.prepare({ source: sandbox.owner.publicKey(), operation });
-  await transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, sandbox.owner));
-}
+const act = (operation: Operation) => sandbox.gateway().act(sandbox.owner, operation);
 
 test("a check does not go by what the answer that was the first to speak of a ledger said of the one before", async () => {
   const { agent, asset } = sandbox;

@@ -1,35 +1,34 @@
 // needs: neutral
 import { Asset, type Keypair, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
 import { applyNow } from "../../sandbox/past_the_gateway.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
 /** A contract of an issued asset, of which the escrow holds nothing. */
 let junk: string;
 before(async () => {
-  sandbox = await startSandbox();
   gateway = sandbox.gateway();
   const { owner, agent, asset, network } = sandbox;
   const issued = new Asset("JUNK", owner.publicKey());
   applyNow(network, owner, Classic.createStellarAssetContract({ asset: issued }));
   junk = issued.contractId(network.passphrase);
-  await act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
-  await act(owner, { kind: "registerAgent", deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" });
-  await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+  await gateway.act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+  await gateway.act(owner, {
+    kind: "registerAgent",
+    deviceHash: CARD,
+    agent: agent.publicKey(),
+    asset,
+    maxAmount: "0",
+  });
+  await gateway.act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
-
-async function act(who: Keypair, operation: Operation): Promise<void> {
-  const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
-}
 
 async function refused(who: Keypair, operation: Operation) {
   const error = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation })
@@ -58,7 +57,7 @@ describe("a refusal says with which numbers, and which field is at fault", () =>
       asset,
       amount: "1",
     };
-    await act(agent, { ...payment, nonce: "7" });
+    await gateway.act(agent, { ...payment, nonce: "7" });
     for (const nonce of ["7", "3"]) {
       assert.deepEqual(await refused(agent, { ...payment, nonce }), {
         contractError: "DuplicateAuth",
@@ -98,7 +97,7 @@ describe("a refusal says that it is the escrow contract that has too little", ()
     const { owner, agent } = sandbox;
     const taken = await refused(owner, { kind: "defundEscrow", deviceHash: CARD, asset: junk, amount: "1" });
     assert.deepEqual([taken.param, taken.message], [undefined, words()]);
-    await act(owner, { kind: "revokeAgent", deviceHash: CARD });
+    await gateway.act(owner, { kind: "revokeAgent", deviceHash: CARD });
     const swept = await refused(owner, {
       kind: "sweepEscrow",
       deviceHash: CARD,

@@ -1,15 +1,15 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { Asset, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import { SANDBOX_PASSPHRASE } from "../../../lib/sandbox/network.ts";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
 // The raw answers, field by field, as clients of typed languages (Go, Rust, Python) read them: which numbers are strings,
 // what is left out when it is empty. The network stands still here: ledgers close when the test says so.
 const payer = Keypair.random();
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile({ ledgerMs: 5000, now: () => nowMs, schedule: () => () => {} });
 let nowMs = Date.UTC(2026, 0, 1);
 
 /** What a field must look like; a list is one of each, an object is these fields and no others. */
@@ -57,12 +57,10 @@ async function sent(ahead = 0) {
 }
 
 before(async () => {
-  sandbox = await openSandboxRpc({ ledgerMs: 5000, now: () => nowMs, schedule: () => () => {} });
   const funded = sandbox.network.fund(payer.publicKey());
   sandbox.network.closeLedger();
   await funded;
 });
-after(() => sandbox.stop());
 
 const ledgerRange = {
   latestLedger: "number",

@@ -1,9 +1,9 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import { Asset, Claimant, Keypair, Operation, StrKey, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 import { forTier } from "../../tier.ts";
 
 // getEvents against a reference written from its documentation: events are read out of the ledgers' own metadata, ids are
@@ -86,7 +86,7 @@ const [issuer, alice, bob, deployer] = [1, 2, 3, 4].map(() => Keypair.random()) 
 const usd = new Asset("USD", issuer.publicKey());
 const EUROS = new Asset("EUROS", issuer.publicKey());
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile({ schedule: () => () => {} });
 let reference: ReferenceEvent[];
 let firstLedger: number;
 
@@ -111,7 +111,6 @@ async function deploy(asset: Asset): Promise<void> {
 }
 
 before(async () => {
-  sandbox = await openSandboxRpc({ schedule: () => () => {} });
   const funded = [issuer, alice, bob, deployer].map((pair) => sandbox.rpc.requestAirdrop(pair.publicKey()));
   const closing = setInterval(() => sandbox.network.closeLedger(), 5);
   await Promise.all(funded);
@@ -146,7 +145,6 @@ before(async () => {
   const { ledgers } = await sandbox.rpc._getLedgers({ startLedger: firstLedger, pagination: { limit: 100 } });
   reference = ledgers.flatMap(({ sequence, metadataXdr }) => eventsOf(sequence, metadataXdr!));
 });
-after(() => sandbox.stop());
 
 /** All pages of a request, as a client reads them: until a page is short of its limit. */
 async function read(filters: Filter[], limit: number, endLedger?: number): Promise<ReferenceEvent[]> {

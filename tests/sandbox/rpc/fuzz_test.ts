@@ -1,9 +1,9 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { Asset, Contract, Keypair, nativeToScVal, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import fc from "fast-check";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 import { forTier } from "../../tier.ts";
 
 const METHODS = [
@@ -21,11 +21,7 @@ const METHODS = [
   "getEvents",
 ];
 
-let sandbox: SandboxRpc;
-before(async () => {
-  sandbox = await openSandboxRpc();
-});
-after(() => sandbox.stop());
+const sandbox = sandboxRpcOfFile();
 
 /** Values that are now and then what a param should be. */
 const value: fc.Arbitrary<unknown> = fc.oneof(

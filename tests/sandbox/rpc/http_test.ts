@@ -1,13 +1,9 @@
 // needs: runtime
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { describe, test } from "node:test";
+import { openSandboxRpc, sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-let sandbox: SandboxRpc;
-before(async () => {
-  sandbox = await openSandboxRpc();
-});
-after(() => sandbox.stop());
+const sandbox = sandboxRpcOfFile();
 
 describe("over HTTP", () => {
   const post = (body: string, headers: Record<string, string> = { "Content-Type": "application/json" }) =>

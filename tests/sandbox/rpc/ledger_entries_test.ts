@@ -1,7 +1,7 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import {
   Account,
   Address,
@@ -16,13 +16,13 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc, WASM } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile, WASM } from "./sandbox_rpc.ts";
 
 // Entries live shortly here, so that their end can be seen.
 const TTL_LEDGERS = 40;
 const NONCE_LEDGERS = 100;
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile({ adjustSettings: withShortLives });
 const payer = Keypair.random();
 const owner = Keypair.random();
 let registry: Contract;
@@ -87,7 +87,6 @@ function closeUntil(sequence: number) {
 }
 
 before(async () => {
-  sandbox = await openSandboxRpc({ adjustSettings: withShortLives });
   for (const account of [payer, owner]) await sandbox.rpc.requestAirdrop(account.publicKey());
   const wasm = await readFile(`${WASM}/device_registry.wasm`);
   await send(Operation.uploadContractWasm({ wasm }));
@@ -96,7 +95,6 @@ before(async () => {
   registry = new Contract(scValToNative(done.returnValue!));
   nonceKey = await registerSigned(1);
 });
-after(() => sandbox.stop());
 
 describe("getLedgerEntries", () => {
   test("answers held entries in the order asked for and leaves out the others", async () => {

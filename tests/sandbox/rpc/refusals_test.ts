@@ -1,16 +1,11 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { Contract, StrKey, xdr } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile();
 const HASH = "ab".repeat(32);
-
-before(async () => {
-  sandbox = await openSandboxRpc();
-});
-after(() => sandbox.stop());
 
 async function refusal(method: string, params: unknown): Promise<{ code: number; message: string }> {
   const { error } = await sandbox.call(method, params);
@@ -30,230 +25,132 @@ const dataKey = (bytes: number) =>
 
 describe("params are refused with their exact code and text:", () => {
   const anyLedger = { startLedger: 1_000_000_000 };
-  const cases: [string, string, unknown, number, string | RegExp][] = [
-    ["positional params", "getTransaction", [HASH], -32602, /^invalid parameters: expected an object/],
-    ["a hash of the wrong length", "getTransaction", { hash: "abc" }, -32602, "unexpected hash length (3)"],
-    ["no hash", "getTransaction", {}, -32602, "unexpected hash length (0)"],
-    ["a hash that is not hex", "getTransaction", { hash: "z".repeat(64) }, -32602, /^incorrect hash: /],
+  /** What is refused, and the text that says why. */
+  function refuses(
+    method: string,
+    code: number,
+    cases: [what: string, params: unknown, message: string | RegExp][],
+  ): void {
+    for (const [what, params, message] of cases) {
+      test(`${what} (${method})`, async () => {
+        const error = await refusal(method, params);
+        assert.equal(error.code, code);
+        if (typeof message === "string") assert.equal(error.message, message);
+        else assert.match(error.message, message);
+      });
+    }
+  }
+
+  refuses("getTransaction", -32602, [
+    ["positional params", [HASH], /^invalid parameters: expected an object/],
+    ["a hash of the wrong length", { hash: "abc" }, "unexpected hash length (3)"],
+    ["no hash", {}, "unexpected hash length (0)"],
+    ["a hash that is not hex", { hash: "z".repeat(64) }, /^incorrect hash: /],
+    ["a hash that is a number", { hash: 5 }, "invalid parameters: hash must be a string, got a number"],
+  ]);
+  refuses("getLedgerEntries", -32602, [
+    ["an unknown xdrFormat", { keys: [], xdrFormat: "hex" }, /^got 'hex': expected base64, json/],
     [
-      "a hash that is a number",
-      "getTransaction",
-      { hash: 5 },
-      -32602,
-      "invalid parameters: hash must be a string, got a number",
+      "a key of more than 16 KB",
+      { keys: [dataKey(16 * 1024)] },
+      "key at index 0 has 16436 bytes, more than the 16384 a key may have",
     ],
-    [
-      "an unknown xdrFormat",
-      "getLedgerEntries",
-      { keys: [], xdrFormat: "hex" },
-      -32602,
-      /^got 'hex': expected base64, json/,
-    ],
-    [
-      "no keys",
-      "getLedgerEntries",
-      { keys: [] },
-      -32603,
-      "could not query captive core: no keys specified in request",
-    ],
+    ["201 keys", { keys: Array(201).fill("") }, "key count (201) exceeds maximum supported (200)"],
+    ["a key that is not base64", { keys: ["*"] }, "cannot unmarshal key value * at index 0"],
+    ["a key that is no LedgerKey", { keys: ["AAAA"] }, "cannot unmarshal key value AAAA at index 0"],
+    ["keys that are a string", { keys: "AAAA" }, "invalid parameters: keys must be an array, got a string"],
+    ["a key that is a number", { keys: [1] }, "invalid parameters: keys[0] must be a string, got a number"],
+  ]);
+  refuses("getLedgerEntries", -32603, [
+    ["no keys", { keys: [] }, "could not query captive core: no keys specified in request"],
     [
       "a key twice",
-      "getLedgerEntries",
       { keys: [dataKey(1), dataKey(2), dataKey(1)] },
-      -32603,
       "could not query captive core: http request failed with non-200 status code (404): " +
       "the key at index 2 is the one at index 0",
     ],
-    [
-      "a key of more than 16 KB",
-      "getLedgerEntries",
-      { keys: [dataKey(16 * 1024)] },
-      -32602,
-      "key at index 0 has 16436 bytes, more than the 16384 a key may have",
-    ],
-    [
-      "201 keys",
-      "getLedgerEntries",
-      { keys: Array(201).fill("") },
-      -32602,
-      "key count (201) exceeds maximum supported (200)",
-    ],
-    [
-      "a key that is not base64",
-      "getLedgerEntries",
-      { keys: ["*"] },
-      -32602,
-      "cannot unmarshal key value * at index 0",
-    ],
-    [
-      "a key that is no LedgerKey",
-      "getLedgerEntries",
-      { keys: ["AAAA"] },
-      -32602,
-      "cannot unmarshal key value AAAA at index 0",
-    ],
-    [
-      "keys that are a string",
-      "getLedgerEntries",
-      { keys: "AAAA" },
-      -32602,
-      "invalid parameters: keys must be an array, got a string",
-    ],
-    [
-      "a key that is a number",
-      "getLedgerEntries",
-      { keys: [1] },
-      -32602,
-      "invalid parameters: keys[0] must be a string, got a number",
-    ],
-    ["an envelope that is not XDR", "sendTransaction", { transaction: "AAAA" }, -32602, "invalid_xdr"],
-    ["an envelope that is not base64", "sendTransaction", { transaction: "%" }, -32602, "invalid_xdr"],
-    ["no envelope", "sendTransaction", {}, -32602, "invalid_xdr"],
-    ["no startLedger", "getEvents", { filters: [] }, -32602, "startLedger must be positive"],
-    ["startLedger 0", "getEvents", { startLedger: 0 }, -32602, "startLedger must be positive"],
-    [
-      "a negative startLedger",
-      "getEvents",
-      { startLedger: -1 },
-      -32602,
-      /^invalid parameters: startLedger must be an integer/,
-    ],
-    [
-      "a fractional startLedger",
-      "getEvents",
-      { startLedger: 1.5 },
-      -32602,
-      /^invalid parameters: startLedger must be an integer/,
-    ],
-    [
-      "a startLedger beyond 32 bits",
-      "getEvents",
-      { startLedger: 2 ** 32 },
-      -32602,
-      /^invalid parameters: startLedger must be/,
-    ],
-    [
-      "a startLedger in a string",
-      "getEvents",
-      { startLedger: "1" },
-      -32602,
-      /^invalid parameters: startLedger must be a number/,
-    ],
-    [
-      "too many events at once",
-      "getEvents",
-      { startLedger: 1, pagination: { limit: 10001 } },
-      -32602,
-      "limit must not exceed 10000",
-    ],
-    [
-      "a cursor that is none",
-      "getEvents",
-      { pagination: { cursor: "x" } },
-      -32602,
-      "invalid parameters: invalid event id x",
-    ],
+  ]);
+  refuses("sendTransaction", -32602, [
+    ["an envelope that is not XDR", { transaction: "AAAA" }, "invalid_xdr"],
+    ["an envelope that is not base64", { transaction: "%" }, "invalid_xdr"],
+    ["no envelope", {}, "invalid_xdr"],
+  ]);
+  refuses("getEvents", -32602, [
+    ["no startLedger", { filters: [] }, "startLedger must be positive"],
+    ["startLedger 0", { startLedger: 0 }, "startLedger must be positive"],
+    ["a negative startLedger", { startLedger: -1 }, /^invalid parameters: startLedger must be an integer/],
+    ["a fractional startLedger", { startLedger: 1.5 }, /^invalid parameters: startLedger must be an integer/],
+    ["a startLedger beyond 32 bits", { startLedger: 2 ** 32 }, /^invalid parameters: startLedger must be/],
+    ["a startLedger in a string", { startLedger: "1" }, /^invalid parameters: startLedger must be a number/],
+    ["too many events at once", { startLedger: 1, pagination: { limit: 10001 } }, "limit must not exceed 10000"],
+    ["a cursor that is none", { pagination: { cursor: "x" } }, "invalid parameters: invalid event id x"],
     [
       "a cursor and a range",
-      "getEvents",
       { startLedger: 1, pagination: { cursor: "0000000021474840576-0000000000" } },
-      -32602,
       "ledger ranges and cursor cannot both be set",
     ],
-    [
-      "six filters",
-      "getEvents",
-      { startLedger: 1, filters: Array(6).fill({}) },
-      -32602,
-      "maximum 5 filters per request",
-    ],
+    ["six filters", { startLedger: 1, filters: Array(6).fill({}) }, "maximum 5 filters per request"],
     [
       "pagination that is a number",
-      "getEvents",
       { startLedger: 1, pagination: 1 },
-      -32602,
       /^invalid parameters: pagination must be an object/,
     ],
-    [
-      "too many transactions at once",
-      "getTransactions",
-      { pagination: { cursor: "1", limit: 201 } },
-      -32600,
-      "limit must not exceed 200",
-    ],
-    [
-      "a transaction cursor that is none",
-      "getTransactions",
-      { pagination: { cursor: "abc" } },
-      -32602,
-      /^cursor must be a TOID/,
-    ],
+  ]);
+  refuses("getTransactions", -32600, [
+    ["too many transactions at once", { pagination: { cursor: "1", limit: 201 } }, "limit must not exceed 200"],
     [
       "a transaction cursor and a ledger",
-      "getTransactions",
       { startLedger: 1, pagination: { cursor: "1" } },
-      -32600,
       "startLedger (1) and cursor (1) cannot both be set",
     ],
     [
-      "a transaction cursor before what is held",
-      "getTransactions",
-      { pagination: { cursor: "1" } },
-      -32602,
-      "database does not contain metadata for ledger: 0",
-    ],
-    [
       "a ledger beyond the latest",
-      "getTransactions",
       anyLedger,
-      -32600,
       /^start ledger \(1000000000\) must be between the oldest ledger: \d+ and the latest ledger: \d+ for this rpc instance$/,
     ],
     [
+      "a ledger that is not held and an unknown xdrFormat",
+      { ...anyLedger, xdrFormat: "hex" },
+      /^start ledger \(1000000000\) must be .*\ngot 'hex': expected base64, json for optional 'xdrFormat'$/,
+    ],
+  ]);
+  refuses("getTransactions", -32602, [
+    ["a transaction cursor that is none", { pagination: { cursor: "abc" } }, /^cursor must be a TOID/],
+    [
+      "a transaction cursor before what is held",
+      { pagination: { cursor: "1" } },
+      "database does not contain metadata for ledger: 0",
+    ],
+  ]);
+  refuses("getLedgers", -32600, [
+    [
       "a ledger beyond the latest, for ledgers",
-      "getLedgers",
       anyLedger,
-      -32600,
       /^start ledger \(1000000000\) must be between the oldest ledger: /,
     ],
     [
       "an unknown xdrFormat of ledgers",
-      "getLedgers",
       { startLedger: 1, xdrFormat: "hex" },
-      -32600,
       "got 'hex': expected base64, json for optional 'xdrFormat'",
     ],
-    [
-      "a ledger that is not held and an unknown xdrFormat",
-      "getTransactions",
-      { ...anyLedger, xdrFormat: "hex" },
-      -32600,
-      /^start ledger \(1000000000\) must be .*\ngot 'hex': expected base64, json for optional 'xdrFormat'$/,
-    ],
+  ]);
+  refuses("getLedgers", -32602, [
     [
       "a ledger cursor that is none",
-      "getLedgers",
       { pagination: { cursor: "x" } },
-      -32602,
       /^cursor \('x'\) must be between the oldest ledger/,
     ],
+  ]);
+  refuses("simulateTransaction", -32602, [
     [
       "instructionLeeway in a string",
-      "simulateTransaction",
       { resourceConfig: { instructionLeeway: "1" } },
-      -32602,
       /^invalid parameters: instructionLeeway/,
     ],
-    ["a method nobody has", "getFortune", {}, -32601, "method not found"],
-  ];
-  for (const [name, method, params, code, message] of cases) {
-    test(`${name} (${method})`, async () => {
-      const error = await refusal(method, params);
-      assert.equal(error.code, code);
-      if (typeof message === "string") assert.equal(error.message, message);
-      else assert.match(error.message, message);
-    });
-  }
+  ]);
+  refuses("getFortune", -32601, [
+    ["a method nobody has", {}, "method not found"],
+  ]);
 
   test("a ledger or an event cursor out of range, naming the range", async () => {
     const { sequence: latest } = sandbox.network.latestLedger();

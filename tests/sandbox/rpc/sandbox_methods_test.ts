@@ -1,15 +1,11 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { Keypair } from "@stellar/stellar-sdk";
 import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-let sandbox: SandboxRpc;
-before(async () => {
-  sandbox = await openSandboxRpc();
-});
-after(() => sandbox.stop());
+const sandbox = sandboxRpcOfFile();
 
 const latest = async () => (await sandbox.call("getLatestLedger")).result;
 

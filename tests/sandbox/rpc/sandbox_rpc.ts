@@ -4,6 +4,7 @@ import { createNetwork, type NetworkOptions } from "../../../lib/sandbox/network
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer, type RpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { engineModule } from "../sandbox_network.ts";
+import { after, before } from "node:test";
 
 /** Folder of the compiled host and contracts. */
 export const WASM = `${import.meta.dirname}/../../../lib/sandbox/wasm`;
@@ -24,6 +25,14 @@ const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
   const timer = setTimeout(callback, 0);
   return () => clearTimeout(timer);
 };
+
+/** The network and RPC server of a file's tests, started before the first of them and stopped after the last. */
+export function sandboxRpcOfFile(options: Partial<NetworkOptions> = {}): SandboxRpc {
+  const sandbox = {} as SandboxRpc;
+  before(async () => void Object.assign(sandbox, await openSandboxRpc(options)));
+  after(() => sandbox.stop());
+  return sandbox;
+}
 
 /** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
 export async function openSandboxRpc(

@@ -1,7 +1,7 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import {
   Address,
   Asset,
@@ -18,7 +18,7 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc, WASM } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile, WASM } from "./sandbox_rpc.ts";
 
 // The story of a newcomer with an unchanged js-stellar-sdk: fund, upload, deploy, invoke, read, watch.
 const owner = Keypair.random();
@@ -26,7 +26,7 @@ const other = Keypair.random();
 const deviceHash = new Uint8Array(32).fill(7);
 const CARD_AMOUNT = 25_000_000n;
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile();
 let server: rpc.Server;
 let wasm: Uint8Array;
 let wasmHash: Uint8Array;
@@ -52,11 +52,9 @@ async function execute(source: Keypair, operation: xdr.Operation): Promise<rpc.A
 }
 
 before(async () => {
-  sandbox = await openSandboxRpc();
   server = sandbox.rpc;
   wasm = await readFile(`${WASM}/device_registry.wasm`);
 });
-after(() => sandbox.stop());
 
 describe("an unchanged js-stellar-sdk", () => {
   test("gets funded accounts from friendbot, and an existing one when asked again", async () => {

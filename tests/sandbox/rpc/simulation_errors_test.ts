@@ -1,6 +1,6 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import {
   Asset,
   Contract,
@@ -11,16 +11,14 @@ import {
   TransactionBuilder,
   type xdr,
 } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile();
 const account = Keypair.random();
 
 before(async () => {
-  sandbox = await openSandboxRpc();
   await sandbox.rpc.requestAirdrop(account.publicKey());
 });
-after(() => sandbox.stop());
 
 async function envelope(operations: xdr.Operation[], change: (builder: TransactionBuilder) => void = () => {}) {
   const source = await sandbox.rpc.getAccount(account.publicKey());

@@ -1,6 +1,6 @@
 // needs: once
 import { strict as assert } from "node:assert";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import {
   Asset,
   Claimant,
@@ -13,7 +13,7 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
-import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
 // What `xdrFormat: "json"` answers is held against the base64 of the same answer, decoded and written as SEP-51 by
 // js-stellar-sdk: another implementation than the one in the engine.
@@ -86,7 +86,7 @@ function expected(value: unknown, twins: Record<string, Twin>, seen: Set<string>
 const [owner, other] = [Keypair.random(), Keypair.random()];
 const asset = Asset.native();
 
-let sandbox: SandboxRpc;
+const sandbox = sandboxRpcOfFile();
 let firstLedger: number;
 let invocation: string;
 let failed: string;
@@ -134,7 +134,6 @@ const transfer = (amount: bigint) =>
   );
 
 before(async () => {
-  sandbox = await openSandboxRpc();
   for (const pair of [owner, other]) await sandbox.rpc.requestAirdrop(pair.publicKey());
   firstLedger = sandbox.network.latestLedger().sequence + 1;
   await send(await prepare(Operation.createStellarAssetContract({ asset })), owner);
@@ -153,7 +152,6 @@ before(async () => {
   await send((await build(other, Operation.payment(payment))).build(), owner, other);
   failed = await send(late, owner);
 });
-after(() => sandbox.stop());
 
 describe('xdrFormat "json" answers what base64 answers, as SEP-51 JSON under the twins of its fields', () => {
   test("getEvents", async () => {

@@ -1,0 +1,114 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
+import { createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
+import { type Fixture, follow, restart, simulate, START_MS, untilAtTip } from "../events/parts.ts";
+import { parseExposition } from "../exposition.ts";
+import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
+import { parseRulesYaml } from "./rules_yaml.ts";
+
+/** The expression of an alert of docs/alerts.yml. */
+function expressionOf(name: string): string {
+  const text = readFileSync(fileURLToPath(new URL("../../docs/alerts.yml", import.meta.url).href), "utf8");
+  const { groups } = parseRulesYaml(text) as unknown as { groups: { rules: { alert: string; expr: string }[] }[] };
+  return groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === name)!.expr;
+}
+
+/** Whether an alert fires that does so for the hour after a time that a metric tells, when that page has just been scraped. */
+function alertWithinTheHour(name: string): (metrics: string, nowMs: number) => boolean {
+  const expr = expressionOf(name);
+  const [, metric] = /^time\(\) - (\w+) < 3600$/.exec(expr) ?? assert.fail(expr);
+  return (metrics, nowMs) => nowMs / 1_000 - parseExposition(metrics).get(metric!)!.samples[0]!.value < 3_600;
+}
+
+/** What the metrics ask a gateway for that is well and does nothing. */
+const ALL_WELL = {
+  ledger: () => ({ sequence: 1, closeTime: 1, clockDisagreement: () => undefined }),
+  nodes: () => [],
+  troubles: () => [],
+  contracts: () => [],
+  streams: () => 0,
+  history: () => Promise.resolve({ lagLedgers: 0, gaps: [], undecodedEvents: 0 }),
+  backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestSince: null }),
+  foreignMovements: () => ({ count: 0, last: undefined }),
+  expiring: () => Promise.resolve({ payments: 0, complete: true }),
+};
+
+/** Whether the alert fires while these many of so many gateways answer. */
+function firesAlone(up: number, of: number): boolean {
+  const expr = expressionOf("GatewayAlone");
+  const form = /^sum\(up\{job="gateway"\}\) (==|<=) (\d+) and count\(up\{job="gateway"\}\) > (\d+)$/;
+  const [, compared, most, least] = form.exec(expr) ?? assert.fail(expr);
+  return (compared === "<=" ? up <= Number(most) : up === Number(most)) && of > Number(least);
+}
+
+test("the alert that may alone wake somebody fires when one of several gateways is left, and when none is", () => {
+  assert.equal(firesAlone(2, 2), false);
+  assert.equal(firesAlone(1, 2), true);
+  assert.equal(firesAlone(0, 2), true);
+  assert.equal(firesAlone(1, 1), false, "one that was never several");
+});
+
+const FOREIGN = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
+
+test("a movement in a foreign asset that happens while a gateway is restarted fires its alert, for an hour", async () => {
+  const fires = alertWithinTheHour("GatewayForeignMovement");
+  const store = await memoryStore();
+  const { contractId } = eventAt(1);
+  const assets = { has: (asset: string) => asset !== FOREIGN };
+  let nowMs = START_MS;
+
+  /** A gateway that runs for so many minutes; at which of them its alert fires. */
+  async function run(minutes: number): Promise<number[]> {
+    const metrics = createGatewayMetrics({ now: () => nowMs });
+    const movements = createForeignMovements({ log: store.events, contractIds: [contractId], assets, onForeign() {} });
+    const fired: number[] = [];
+    for (let minute = 0; minute < minutes; minute++, nowMs += 60_000) {
+      await movements.look();
+      const page = await metrics.render({ ...ALL_WELL, foreignMovements: movements.found });
+      if (fires(page, nowMs)) fired.push(minute);
+    }
+    return fired;
+  }
+
+  await append(store, [eventAt(101, 1, { asset: FOREIGN, knownAt: START_MS / 1_000 - 86_400 })], 101);
+  assert.deepEqual(await run(5), [], "what was a day ago");
+  await append(store, [eventAt(102, 1, { asset: FOREIGN, knownAt: nowMs / 1_000 })], 102);
+  assert.deepEqual(await run(90), Array.from({ length: 60 }, (_, minute) => minute));
+  await store.close();
+});
+
+/** Whether the alert fires at any minute of so many, by the clock of a Prometheus elsewhere. */
+async function firesWithin({ clock, history }: Fixture, minutes: number): Promise<boolean> {
+  const fires = alertWithinTheHour("GatewayHistoryGap");
+  const metrics = createGatewayMetrics({ now: clock.now });
+  let hasFired = false;
+  for (let minute = 0; minute < minutes; minute++) {
+    const page = await metrics.render({ ...ALL_WELL, history: history.status });
+    hasFired ||= fires(page, START_MS + clock.monotonicMs());
+    clock.pass(60_000);
+  }
+  return hasFired;
+}
+
+const DAY_MS = 86_400_000;
+/** Where a clock is ahead the network may have rested for so long. */
+const REST_MINUTES = 50;
+const CLOCKS = [["right", 0, 60], ["a day behind", -DAY_MS, 60], ["a day ahead", DAY_MS, 60 + REST_MINUTES]] as const;
+for (const [clock, stepMs, minutes] of CLOCKS) {
+  test(`a gap that a gateway finds at its start, its clock ${clock}, fires its alert for ${minutes} minutes`, async () => {
+    const { network, fixture } = await follow(simulate({ retention: 10 }), 5);
+    assert.equal(await firesWithin(fixture, 5), false);
+    network.clock.pass(DAY_MS);
+    for (let ledger = 0; ledger < 30; ledger++) network.close({});
+    network.clock.step(stepMs);
+    const later = await restart(fixture);
+    await untilAtTip(later);
+    assert.equal((await later.gaps()).length, 1);
+    assert.equal(await firesWithin(later, minutes), true);
+    assert.equal(await firesWithin(later, 30), false);
+  });
+}

@@ -1,0 +1,183 @@
+// needs: once
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { type Store, StoreError } from "../../lib/store/store.ts";
+import type { Card } from "../faults/intents_stage.ts";
+import type { NodeFaults } from "../faults/node_faults.ts";
+import { refusedAs } from "../stellar/transactions/submit_stage.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { forTier } from "../tier.ts";
+import { cutAfterSubmit, startIntentCalls } from "./intents_stage.ts";
+
+const { stage, gateway, other, newCard, pass, ask, asked, prepared, submitted, signed, applyElsewhere } =
+  await startIntentCalls(9);
+after(() => stage.close());
+
+/** It is away for the one moment in which it is to be written down that an answer was lost. */
+function awayOnce(store: Store): Store {
+  let isAway = true;
+  return bentStore(store, {
+    registers: {
+      async change(name, change) {
+        if (!isAway || !name.startsWith("lost answers")) return await store.registers.change(name, change);
+        isAway = false;
+        throw new StoreError("unavailable", "the connection was cut");
+      },
+    },
+  });
+}
+
+/** Whether a store is there all the time, or was away for just that moment. */
+const STORES = { "": undefined, " although the store was away for a moment": awayOnce };
+
+for (const [although, on] of Object.entries(STORES)) {
+  test(`who left before his submit was answered is warned${although}`, async () => {
+    const card = newCard();
+    const { gateway: of } = await stage.time.until(stage.live(Infinity, undefined, on));
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const leaving = new AbortController();
+    const submit = ask("/v1/transactions/submit", signed(xdr, card.owner), { of, signal: leaving.signal });
+    leaving.abort();
+    await stage.time.until(submit);
+    await pass(1);
+    await assertWarned(card, hash);
+  });
+
+  test(`who left before he was told what became of it is warned${although}`, async () => {
+    const card = newCard();
+    let isCut = false;
+    let slowMs = 0;
+    const faults: NodeFaults = async (init, answer) => {
+      const { method } = JSON.parse(String(init.body));
+      if (method === "getTransaction" && slowMs > 0) await stage.time.wait(slowMs);
+      if (!isCut) isCut = method === "sendTransaction" && (await answer()).ok;
+      return isCut ? await Promise.reject(new TypeError("connection reset")) : await answer();
+    };
+    const { gateway: of } = await stage.time.until(stage.live(Infinity, faults, on));
+    const { body: { xdr, hash } } = await prepared(card, {});
+    assert.equal((await submitted(card, xdr, { of })).status, 502);
+    await pass(6);
+    [isCut, slowMs] = [false, 3_000];
+    const leaving = new AbortController();
+    const status = ask(`/v1/transactions/${hash}`, undefined, { method: "GET", of, signal: leaving.signal });
+    await pass(1);
+    leaving.abort();
+    assert.equal((await stage.time.until(status)).body.status, "success");
+    await pass(1);
+    await assertWarned(card, hash);
+  });
+}
+
+/** When he prepares it again, until he has asked what became of it. */
+async function assertWarned(card: Card, hash: string): Promise<void> {
+  const { body } = await prepared(card, { of: other });
+  assert.match(body.warning ?? "no warning", new RegExp(`${hash}, .* was applied in ledger`));
+  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.equal((await prepared(card, { of: other })).body.warning, undefined);
+}
+
+test("who prepares again while the first is on its way is warned of it, if it was applied before the account was read", async () => {
+  const card = newCard();
+  const first = await prepared(card, {});
+  let isArmed = false;
+  const faults: NodeFaults = async (init, answer) => {
+    if (isArmed && JSON.parse(String(init.body)).method === "getLedgerEntries") {
+      isArmed = false;
+      // Its caller has left, and asks here.
+      const leaving = new AbortController();
+      const submit = ask("/v1/transactions/submit", signed(first.body.xdr, card.owner), { signal: leaving.signal });
+      leaving.abort();
+      assert.equal((await submit).status, 200);
+    }
+    return await answer();
+  };
+  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  isArmed = true;
+  const { body } = await prepared(card, { of });
+  assert.equal(isArmed, false);
+  assert.match(body.warning ?? "no warning", new RegExp(`${first.body.hash}, .* was applied in ledger`));
+});
+
+test("a refusal says so, too, where it may come of what was applied and nobody was told of", async () => {
+  const { deviceHash, owner, agent } = newCard();
+  const merchant = owner.publicKey();
+  /** All that the escrow holds. */
+  const operation = { kind: "authorize", deviceHash, merchant, asset: stage.asset, amount: "10000000000" };
+  const prepare = (of = gateway) => asked("/v1/transactions/prepare", { source: agent.publicKey(), operation }, { of });
+  const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
+  const { body: { xdr, hash } } = await prepare();
+  const lost = await asked("/v1/transactions/submit", signed(xdr, agent), { of: cut });
+  assert.equal(lost.status, 502);
+  await pass(6);
+  const { status, body: { error } } = await prepare(other);
+  assert.deepEqual([status, error.contractError, error.reason, error.retry], [
+    422,
+    "InsufficientBalance",
+    "insufficient_escrow",
+    "never",
+  ]);
+  assert.match(
+    error.message,
+    new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `),
+  );
+  // Once he is told, it is only what it is.
+  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.doesNotMatch((await prepare()).body.error.message, new RegExp(hash));
+});
+
+test("who prepares without a key is warned of what was turned down under one, and applied by a copy that had been sent before", async () => {
+  const card = newCard();
+  const { closeTime, sequence: latestLedger } = stage.network.latestLedger();
+  let sends = 0;
+  const faults: NodeFaults = async (init, answer) => {
+    const { id, method } = JSON.parse(String(init.body));
+    if (method !== "sendTransaction") return await answer();
+    if (++sends === 1) throw new TypeError("connection reset");
+    const result = {
+      ...refusedAs("txInsufficientFee"),
+      hash: "ab".repeat(32),
+      latestLedger,
+      latestLedgerCloseTime: String(closeTime),
+    };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  const { body: { xdr, hash } } = await prepared(card, { key: "copied" });
+  const refused = await submitted(card, xdr, { key: "copied", of });
+  assert.equal(refused.body.error.retry, "prepare_again", refused.text);
+  await applyElsewhere(card, xdr);
+  const { body } = await prepared(card, {});
+  assert.match(body.warning ?? "no warning", new RegExp(`${hash}, .* was applied in ledger`));
+  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.equal((await prepared(card, {})).body.warning, undefined);
+});
+
+/** Between these a submit sends, is confirmed and is answered, whatever the start takes. */
+const [FIRST_STEP, LAST_STEP] = [120, 190];
+/** The short form kills at each sixth of them. */
+const STRIDE = forTier({ test: 6, all: 1 });
+
+test("who is not answered because the gateway was killed is warned when he prepares the same again, however late that was", async () => {
+  const card = newCard();
+  let killed = 0;
+  for (let steps = FIRST_STEP; steps <= LAST_STEP; steps += STRIDE) {
+    const amount = String(steps);
+    const { body: { xdr, hash } } = await prepared(card, {}, amount);
+    // As on a shared store, where the others are told of its ledger before it is answered.
+    const { gateway: of, life } = await stage.time.until(
+      stage.live(steps, undefined, (own) => Object.create(own, { isShared: { value: true } })),
+    );
+    const submit = ask("/v1/transactions/submit", signed(xdr, card.owner), { of });
+    let isAnswered = false;
+    void submit.then(() => isAnswered = true);
+    await stage.time.until(Promise.race([submit, life.over]));
+    await pass(8);
+    if (isAnswered) continue;
+    const { body } = await prepared(card, { of: other }, amount);
+    const status = await stage.time.until(ask(`/v1/transactions/${hash}`, undefined, { method: "GET", of: other }));
+    if (status.body.status !== "success") continue;
+    killed += 1;
+    assert.match(body.warning ?? "no warning", new RegExp(hash), `killed after ${steps} steps`);
+  }
+  assert.ok(killed > 0);
+});
