@@ -89,12 +89,12 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   return {
     readNow,
     async read(keys, { fresh = false } = {}) {
-      const haste = fresh ? "urgent" : keys.length > MAX_KEYS_PER_CALL ? "bulk" : "usual";
+      const priority = fresh ? "high" : keys.length > MAX_KEYS_PER_CALL ? "low" : "normal";
       for (let tried = 0; tried < TRIES; tried += 1) {
         const nowMs = clock.monotonicMs();
         const passOver = fresh && tried === 0;
         const found = await Promise.all(
-          keys.map((key) => (passOver ? undefined : cachedNow(key, nowMs)) ?? batches.ask(key, haste)),
+          keys.map((key) => (passOver ? undefined : cachedNow(key, nowMs)) ?? batches.ask(key, priority)),
         );
         const ledger = found[0]?.ledger ?? view.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };
