@@ -1,6 +1,6 @@
 import type { Config } from "../../lib/config.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../lib/stellar/head.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
 import { examineContracts } from "./contracts.ts";
@@ -43,8 +43,8 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
       // Later answers may be of the node's next ledgers, and wait for nothing.
       const newest = await node.rpc.getLatestLedger().catch(() => undefined);
       const stored = { sequence: newest?.sequence ?? 1, closeTime: newest?.closeTime ?? 0 };
-      const view = createLedgerView({ clock, stored });
-      yield* examineContracts({ ...parts, rpc: node.rpc, view, store });
+      const head = createHead({ clock, stored });
+      yield* examineContracts({ ...parts, rpc: node.rpc, head, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);
   } finally {

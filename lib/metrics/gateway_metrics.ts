@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { RequestMeter } from "../http/exchange.ts";
 import { createRegistry } from "./exposition.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
@@ -9,7 +9,7 @@ import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } 
 
 /** What is looked up when the metrics are asked for. */
 export interface MetricSources {
-  ledger(): Pick<LedgerView, "sequence" | "closeTime" | "clockDisagreement">;
+  ledger(): Pick<Head, "sequence" | "closeTime" | "clockDisagreement">;
   nodes(): NodeReport[];
   /** What is wrong with the store's file and its disk. */
   troubles(): unknown[];

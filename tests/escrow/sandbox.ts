@@ -9,7 +9,7 @@ import { readyNetwork } from "../sandbox/ready_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
-import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { createHead, type Head } from "../../lib/stellar/head.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {
@@ -24,7 +24,7 @@ export interface Sandbox {
   counts: Map<string, number>;
   /** Between the client and the node: tests put faults here. */
   fetch(url: string, init: RequestInit): Promise<Response>;
-  /** A gateway's view of the network: its own view, client and caches. */
+  /** A gateway's head of the network: its own head, client and caches. */
   gateway(options?: Partial<GatewayOptions>): GatewayView;
   /** The network's clock, for parts of a gateway; waiting takes a moment of ours, and moves only its monotonic part. */
   clock: Clock;
@@ -42,7 +42,7 @@ export interface Sandbox {
 export interface GatewayView {
   escrow: Escrow;
   rpc: NodesRpcClient;
-  view: LedgerView;
+  head: Head;
   problems: string[];
   notes: Map<string, KeptNote>;
 }
@@ -115,7 +115,7 @@ export async function startSandbox(): Promise<Sandbox> {
     invoke: (source, contract, name, ...args) => void callNow(network, source, contract, name, ...args),
     gateway(options = {}) {
       // As of a gateway that ran until now.
-      const view = createLedgerView({ clock, stored: network.latestLedger() });
+      const head = createHead({ clock, stored: network.latestLedger() });
       const problems: string[] = [];
       const { notes, ...memory } = memoryOfEscrow();
       const client = createRpcClient({
@@ -123,11 +123,11 @@ export async function startSandbox(): Promise<Sandbox> {
         fetch: options.fetch ?? fetch,
         // Its time-outs are real.
         clock: { ...clock, wait: sleep },
-        view,
+        head,
       });
       const escrow = createEscrow({
         rpc: client,
-        view,
+        head,
         clock,
         contracts: options.contracts ?? contracts,
         assets: createAssetList(options.assets, network.passphrase),
@@ -137,7 +137,7 @@ export async function startSandbox(): Promise<Sandbox> {
         ...(options.nextNonce === undefined ? {} : { nextNonce: options.nextNonce }),
         onProblem: (message) => problems.push(message),
       });
-      return { escrow, rpc: client, view, problems, notes };
+      return { escrow, rpc: client, head, problems, notes };
     },
   };
 }

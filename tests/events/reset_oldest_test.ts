@@ -17,7 +17,7 @@ async function awaken({ isArchiveFirst, isFormer = false }: { isArchiveFirst: bo
   const fixture = await restart(before);
   for (let ledger = 0; ledger < 10; ledger++) {
     network.close({});
-    await fixture.watcher.turn(0);
+    await fixture.watcher.pollFor(0);
   }
   await untilAtTip(fixture);
   assert.equal((await fixture.state()).epoch, 1);
