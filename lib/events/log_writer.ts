@@ -31,7 +31,7 @@ export interface LogWriter {
 
 export interface LogWriterParts {
   store: Pick<Store, "events" | "leases" | "isShared">;
-  head: Pick<Head, "sequence" | "closeTime" | "networkSeconds" | "show">;
+  head: Pick<Head, "sequence" | "timed" | "networkSeconds" | "show">;
   clock: Clock;
   decode: Decode;
   /** Names what `decode` does: events that are kept raw are tried once by each. Absent: once after each start. */
@@ -103,9 +103,9 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
 
   /** The state with the head, above which nothing counts as scanned. A new epoch brings its own. */
   function withHead(next: WatcherState): WatcherState {
-    const { sequence, closeTime } = head;
+    const { sequence, timed } = head;
     if (sequence === 0 || (state !== undefined && state.epoch !== next.epoch)) return next;
-    return { ...withoutAbove(next, sequence), latestLedger: sequence, latestLedgerCloseTime: closeTime };
+    return { ...withoutAbove(next, sequence), latestLedger: timed.sequence, latestLedgerCloseTime: timed.closeTime };
   }
 
   function tellCommit(logged: LoggedEvent[]): void {

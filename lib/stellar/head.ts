@@ -11,6 +11,8 @@ export interface Head {
   readonly closeTime: number;
   /** Whether `closeTime` is that of `sequence`. */
   readonly isTimed: boolean;
+  /** The newest ledger whose close time is known, or the head where none is: a pair that belongs together. */
+  readonly timed: { readonly sequence: number; readonly closeTime: number };
   /** The minimum ledger of a read: as new as any that was shown to a client or confirmed, and never above the head. */
   readonly minimum: number;
   /** Takes in what an answer of a node says, or what another gateway saw. A sequence of 0 says nothing, and is `current`. */
@@ -113,6 +115,10 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     },
     get isTimed() {
       return state.timed !== undefined && state.timed.sequence === state.head?.sequence;
+    },
+    get timed() {
+      const { sequence: timedSequence = sequence(), closeTime = 0 } = state.timed ?? {};
+      return { sequence: timedSequence, closeTime };
     },
     get minimum() {
       return minimum;

@@ -31,7 +31,7 @@ export interface Checkpoint {
 export interface WatcherState {
   /** Raised when the network was reset. */
   epoch: number;
-  /** The head. */
+  /** The head; where its close time is not known, the newest ledger whose time is. */
   latestLedger: number;
   /** Close time of the newest ledger whose time is known, Unix seconds; 0 while no node has said one. */
   latestLedgerCloseTime: number;

@@ -33,8 +33,11 @@ async function stage() {
     });
     return { head, findings, choice, problems, unread: () => unread };
   }
-  const hears = ({ head }: ReturnType<typeof gateway>, sequence: number) =>
-    head.observe({ node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) });
+  function hears({ head }: ReturnType<typeof gateway>, sequence: number) {
+    const answer = { node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) };
+    if (head.sequence === 0) head.observe(answer);
+    return head.observe(answer);
+  }
   return { clock, store, gateway, hears };
 }
 
