@@ -95,7 +95,7 @@ test("a merchant is asked again soon whose payments the node did not tell when t
 });
 
 test("it says so that there may be more where a merchant has more payments than are listed, and all of these expire", async () => {
-  const { expiring, chain, close } = stage({ aheadMs: 0 });
+  const { expiring, chain, close } = stage({ aheadMs: 0, stored: LATEST });
   close(1);
   const [payment] = chain.payments as [PendingPaymentAnswer];
   Object.assign(chain, { payments: [payment, payment], more: true });
