@@ -97,18 +97,18 @@ describe("the wall clock, moved while the watcher works, and what it measures (T
     test(`a lagging node is worth a word after twenty seconds: an hour ${way}`, async () => {
       const { network, node, clock } = simulate();
       network.closeEmpty(10);
-      const { turn, kinds } = await createFixture(network, { nodes: [node] });
+      const { turn, watcher, kinds } = await createFixture(network, { nodes: [node] });
       await turn();
       await turn();
       node.lag = 5;
-      await turn();
+      await watcher.pollFor(0);
       clock.step(stepMs);
-      clock.pass(1_000);
-      await turn();
+      clock.pass(15_000);
+      await watcher.pollFor(0);
       const told = () => kinds().filter((kind) => kind === "node_lagging").length;
       assert.equal(told(), 0, "not sooner");
-      clock.pass(11_000);
-      await turn();
+      clock.pass(6_000);
+      await watcher.pollFor(0);
       assert.equal(told(), 1, "and not later");
     });
   }
@@ -127,7 +127,7 @@ describe("two watchers on one store", () => {
     await first.turn();
     assert.equal((await second.turn()).isFollower, true);
     assert.equal(heard > 0, true);
-    assert.equal(other.calls.length, 0);
+    assert.ok(!other.calls.some(({ method }) => method === "getEvents"));
     assert.ok(second.head.sequence >= network.latest - 1);
     await first.watcher.stop();
     network.close({});
