@@ -14,8 +14,8 @@ export const IN_HISTORY = [
   {
     name: "a reset is told by one answer",
     file: "lib/stellar/reset.ts",
-    from: "if (first === undefined || !isPlausibleAfter(first,",
-    to: "if (!isPlausibleAfter(first ?? seen,",
+    from: "const first = suspicion;",
+    to: "const first = suspicion ?? { ...seen, atMs: -Infinity };",
     seed: 12,
   },
   {
