@@ -57,7 +57,7 @@ export function withScanned(
   return { ...scanned, scannedLedger: ledger, rescans: [...kept, { ledger, closeTime }] };
 }
 
-/** The head has fallen to this ledger, or the network was taken back to it: nothing above it counts as scanned. */
+/** The head has fallen to this ledger: nothing above it counts as scanned. */
 export function withoutAbove(state: WatcherState, ledger: number): WatcherState {
   if (state.scannedLedger <= ledger) return state;
   const { rpcCursor: _above, ...rest } = state;
@@ -149,6 +149,21 @@ export function afterReset(
     checkpoints: [checkpoint],
     formerCheckpoints: [...state.formerCheckpoints, ...state.checkpoints.slice(-1)],
     gaps,
+    formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
+  };
+}
+
+/** The sandbox took its network back to this ledger: a new epoch from the next one on. What was read above it is gone. */
+export function afterRevert(state: WatcherState, ledger: number, head: Answer): WatcherState {
+  const held = rangeOf(state);
+  return {
+    ...firstState(watchedContracts(state), ledger + 1),
+    epoch: state.epoch + 1,
+    latestLedger: head.sequence,
+    latestLedgerCloseTime: head.closeTime ?? 0,
+    checkpoints: state.checkpoints.filter((checkpoint) => checkpoint.ledger <= ledger),
+    formerCheckpoints: state.formerCheckpoints,
+    gaps: state.gaps,
     formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
   };
 }

@@ -63,10 +63,11 @@ interface Round {
   /** The oldest ledger that any node holds, and how many have told. */
   oldest: number;
   told: number;
-  isUnanswered: boolean;
+  /** Nodes that did not answer, or were behind: they are not asked again in this round. */
+  silent: Set<number>;
 }
 
-const newRound = (): Round => ({ done: new Set(), node: 0, oldest: Infinity, told: 0, isUnanswered: false });
+const newRound = (): Round => ({ done: new Set(), node: 0, oldest: Infinity, told: 0, silent: new Set() });
 const keyOf = ({ contractIds, toLedger }: HistoryGap) => `${toLedger} ${contractIds.join()}`;
 
 export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDays }: BackfillParts): Backfill {
@@ -95,6 +96,18 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     return isOfNetwork(reading, head) && reading.answer.latestLedger >= toLedger ? reading : undefined;
   }
 
+  /** What one node has left out, or pruned, another may have. Undefined: one that may have it did not answer. */
+  async function readBeside(lastNode: number, request: ReadPage, toLedger: number) {
+    const nodes = rpc.nodes().length;
+    let pruned: Awaited<ReturnType<typeof tryRead>>;
+    for (let next = 1; next <= nodes; next++) {
+      const reading = await tryRead({ ...request, node: (lastNode + next) % nodes }, toLedger);
+      if (reading === undefined || reading.kind === "page") return reading;
+      if (pruned?.kind !== "pruned" || reading.oldestLedger < pruned.oldestLedger) pruned = reading;
+    }
+    return pruned;
+  }
+
   async function rescanPage(
     state: WatcherState,
     lastNode: number,
@@ -105,9 +118,7 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     if (toLedger <= settledLedger || monotonicMs() < rescanAtMs) return undefined;
     const isGoingOn = rescan?.settledLedger === settledLedger;
     const place = isGoingOn ? rescan!.place : { startLedger: settledLedger + 1 };
-    // What one node has left out another may have.
-    const node = (lastNode + 1) % rpc.nodes().length;
-    const reading = await tryRead({ place, contractIds: watchedContracts(state), node, signal }, toLedger);
+    const reading = await readBeside(lastNode, { place, contractIds: watchedContracts(state), signal }, toLedger);
     if (reading === undefined) {
       rescanAtMs = monotonicMs() + RETRY_MS;
       return undefined;
@@ -118,7 +129,9 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     rescan = page && settled < toLedger ? { settledLedger: settled, place: { cursor: page.cursor } } : undefined;
     const left = rescans.filter(({ ledger }) => ledger > settled);
     for (const { ledger } of rescans) if (ledger <= settled) scannedAtMs.delete(ledger);
-    const events = page?.events.filter((event) => event.ledger <= toLedger && isKept(event)) ?? [];
+    const gaps = gapsToFill(state);
+    const isGap = ({ ledger }: RawEvent) => gaps.some((gap) => ledger >= gap.fromLedger && ledger <= gap.toLedger);
+    const events = page?.events.filter((event) => event.ledger <= toLedger && isKept(event) && !isGap(event)) ?? [];
     return { kind: "rescan", state: { ...state, settledLedger: settled, rescans: left }, events };
   }
 
@@ -133,12 +146,12 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     const current = gaps.find((one) => keyOf(one) === round.key);
     if (current !== undefined) return current;
     const gap = gaps.find((one) => !round.done.has(keyOf(one)));
-    const { done, isUnanswered } = round;
+    const { done, silent } = round;
     if (gap !== undefined) {
-      round = { ...newRound(), done, isUnanswered, key: keyOf(gap) };
+      round = { ...newRound(), done, silent, key: keyOf(gap) };
       return gap;
     }
-    if (gaps.length > 0) fillAtMs = monotonicMs() + (round.isUnanswered ? UNANSWERED_MS : FILL_EVERY_MS);
+    if (gaps.length > 0) fillAtMs = monotonicMs() + (silent.size > 0 ? UNANSWERED_MS : FILL_EVERY_MS);
     round = newRound();
     return undefined;
   }
@@ -148,8 +161,8 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     round = { ...round, node: round.node + 1, place: undefined };
     if (round.node < nodes) return state;
     const isKnown = round.told === nodes;
-    const { oldest, done, isUnanswered } = round;
-    round = { ...newRound(), done: done.add(keyOf(gap)), isUnanswered: isUnanswered || !isKnown };
+    const { oldest, done, silent } = round;
+    round = { ...newRound(), done: done.add(keyOf(gap)), silent };
     return isKnown ? withoutReach(state, gap, oldest) : state;
   }
 
@@ -157,20 +170,31 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     const gap = nextGap(state);
     if (gap === undefined) return { kind: "nothing", state, events: [] };
     const { contractIds, toLedger } = gap;
-    const { from, place } = round.place ?? { from: gap.fromLedger, place: { startLedger: gap.fromLedger } };
-    const reading = await tryRead({ place, contractIds, node: round.node, signal }, toLedger);
-    if (reading === undefined) return { kind: "gap", state: nextNode(state, gap), events: [] };
-    if (reading.kind === "pruned") {
-      const { oldestLedger } = reading;
-      const isPart = oldestLedger > from && oldestLedger <= toLedger;
-      if (isPart) round.place = { from: oldestLedger, place: { startLedger: oldestLedger } };
-      else {
+    while (true) {
+      const { node, silent } = round;
+      const { from, place } = round.place ?? { from: gap.fromLedger, place: { startLedger: gap.fromLedger } };
+      const reading = silent.has(node) ? undefined : await tryRead({ place, contractIds, node, signal }, toLedger);
+      if (reading?.kind === "page") return pageOfGap(state, gap, { from, place, page: reading.page });
+      if (reading === undefined) silent.add(node);
+      else if (reading.oldestLedger > from && reading.oldestLedger <= toLedger) {
+        round.place = { from: reading.oldestLedger, place: { startLedger: reading.oldestLedger } };
+        continue;
+      } else {
         round.told += 1;
-        round.oldest = Math.min(round.oldest, oldestLedger);
+        round.oldest = Math.min(round.oldest, reading.oldestLedger);
       }
-      return { kind: "gap", state: isPart ? state : nextNode(state, gap), events: [] };
+      const next = nextNode(state, gap);
+      if (round.key === undefined) return { kind: "gap", state: next, events: [] };
     }
-    const { events, scannedLedger, cursor } = reading.page;
+  }
+
+  function pageOfGap(
+    state: WatcherState,
+    gap: HistoryGap,
+    { from, place, page }: { from: number; place: Place; page: PageRead["page"] },
+  ): Backfilled {
+    const { contractIds, toLedger } = gap;
+    const { events, scannedLedger, cursor } = page;
     const upTo = Math.min(scannedLedger, toLedger);
     const filled = upTo < from ? state : withFilled(state, contractIds, from, upTo);
     const standsStill = "cursor" in place && place.cursor === cursor;

@@ -4,7 +4,6 @@ import { createResetCheck, type KnownLedgers, type NewEpoch } from "../stellar/r
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { Checkpoint, Store, WatcherState } from "../store/store.ts";
-import { withoutAbove } from "./coverage.ts";
 import { createReader } from "./reading.ts";
 
 /** When the watcher compares the network with its checkpoints, and what follows for the log. */
@@ -14,9 +13,7 @@ export interface ResetWatch {
     state: WatcherState | undefined,
     signal: AbortSignal,
   ): Promise<{ standsBecause?: string; begins?: NewEpoch }>;
-  /** The state after the sandbox took its network back; undefined: it did not. */
-  reverted(state: WatcherState, signal: AbortSignal): Promise<WatcherState | undefined>;
-  /** A checkpoint: of the first scanned ledger, or where that has one of the newest. */
+  /** A checkpoint: of the first scanned ledger, or where that has one, or is pruned, of the newest. */
   checkpoint(state: WatcherState, signal: AbortSignal): Promise<Checkpoint | undefined>;
   /** The newest checkpoint that was the same in the last comparison; undefined: nothing was. */
   readonly sameUpTo: number | undefined;
@@ -33,7 +30,7 @@ const ODD_EVERY_MS = 2_000;
 
 export function createResetWatch({ rpc, store, head, clock, onDue }: {
   rpc: NodesRpcClient;
-  store: Pick<Store, "events" | "subscriptions">;
+  store: Pick<Store, "events">;
   head: Head;
   clock: Clock;
   /** Called when a comparison is due at once. */
@@ -43,18 +40,20 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   const resets = createResetCheck({ rpc, clock });
   const read = createReader(rpc, 100);
   let isDue = true;
+  /** The node to compare with: the one that was odd, the next one after one that lags, else whichever is well. */
+  let askedNode: number | undefined;
   let polledAtMs = monotonicMs();
   let checkedAtMs = -Infinity;
   /** When the last comparison began that ruled a reset out. */
   let ruledOutAtMs = -Infinity;
-  let reverts = clock.networkReverts?.() ?? 0;
   let checking: ReturnType<ResetWatch["check"]> | undefined;
   let before = head.sequence;
-  let hearFrom: number | undefined;
   let sameUpTo: number | undefined;
 
-  head.onOdd(() => {
-    if (isDue || monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
+  head.onOdd((node) => {
+    if (!isDue && monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
+    askedNode = node;
+    if (isDue) return;
     isDue = true;
     onDue();
   });
@@ -85,16 +84,18 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
 
   async function compare(state: WatcherState, signal: AbortSignal): ReturnType<ResetWatch["check"]> {
     const atMs = checkedAtMs = monotonicMs();
-    const finding = await resets.compare(known(state, signal), signal);
+    const finding = await resets.compare(known(state, signal), signal, askedNode);
     if (finding.kind === "same" || finding.kind === "nothing") {
       ruledOutAtMs = atMs;
       sameUpTo = finding.kind === "same" ? finding.checkpoint?.ledger : undefined;
-      head.ruledOutReset(atMs);
-      // An odd answer may have come meanwhile.
+      head.ruledOutReset(atMs, finding.node);
       isDue = false;
+      askedNode = undefined;
       return {};
     }
+    askedNode = finding.node;
     if (finding.kind !== "other") {
+      askedNode = ((finding.node ?? 0) + 1) % rpc.nodes().length;
       return { standsBecause: "the RPC node shows the network as it was before it was reset" };
     }
     const begins = finding.begins;
@@ -114,31 +115,14 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
       return await (checking ??= compare(state, signal).finally(() => checking = undefined));
     },
 
-    async reverted(state, signal) {
-      if (hearFrom !== undefined) await store.subscriptions.hearFrom(hearFrom);
-      hearFrom = undefined;
-      const now = clock.networkReverts?.() ?? 0;
-      if (now === reverts) return undefined;
-      const { closeTime } = await rpc.getLatestLedger({ signal });
-      const { latestLedger } = await rpc.getHealth({ signal });
-      const last = await lastSame(state.checkpoints, latestLedger, signal);
-      head.restart({ sequence: latestLedger, closeTime });
-      reverts = now;
-      // First: what is read anew then is of ledgers that a webhook made since would take for old. And once more, for those
-      // that were made before it was committed.
-      const first = Math.min(...Object.values(state.contracts).map(({ fromLedger }) => fromLedger));
-      const ledger = Math.min(state.scannedLedger, Math.max(last, first - 1));
-      hearFrom = heightOf(state.epoch, ledger + 1);
-      await store.subscriptions.hearFrom(hearFrom);
-      return withoutAbove(state, ledger);
-    },
-
     async checkpoint(state, signal) {
-      // The first ledger of all tells a network that was taken back from another one.
       const first = Math.min(...Object.values(state.contracts).map(({ fromLedger }) => fromLedger));
-      const ledger = state.checkpoints.length === 0 ? first : state.scannedLedger;
-      if (ledger === state.checkpoints.at(-1)?.ledger || ledger <= 0) return undefined;
-      return await resets.checkpoint(ledger, signal).catch(() => undefined);
+      const last = state.checkpoints.at(-1)?.ledger ?? 0;
+      for (const ledger of last === 0 ? [first, state.scannedLedger] : [state.scannedLedger]) {
+        const checkpoint = ledger <= last ? undefined : await resets.checkpoint(ledger, signal).catch(() => undefined);
+        if (checkpoint !== undefined) return checkpoint;
+      }
+      return undefined;
     },
 
     get sameUpTo() {
@@ -151,14 +135,4 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
 
     isRuledOutSince: (atMs) => ruledOutAtMs > atMs,
   };
-
-  /** The newest ledger that is known to be still there. */
-  async function lastSame(checkpoints: readonly Checkpoint[], latest: number, signal: AbortSignal): Promise<number> {
-    for (const { ledger, hash } of checkpoints.toReversed()) {
-      if (ledger > latest) continue;
-      const found = await resets.checkpoint(ledger, signal).catch(() => undefined);
-      if (found !== undefined && found.hash === hash) return ledger;
-    }
-    return 0;
-  }
 }

@@ -1,44 +1,19 @@
 import { isoSeconds } from "../clock.ts";
-import { createLoop } from "../loop.ts";
-import { askNewest } from "../stellar/fresh_read.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import { isFenced, type Store, type WatcherState } from "../store/store.ts";
-import {
-  afterPruning,
-  afterReset,
-  firstState,
-  watchedContracts,
-  withCheckpoint,
-  withContracts,
-  withoutAbove,
-  withScanned,
-} from "./coverage.ts";
-import { createBackfill, isOfNetwork } from "./gaps.ts";
+import { afterReset, firstState, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
+import { createBackfill } from "./gaps.ts";
 import { createLeadership } from "./leadership.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
-import type { Place } from "./page.ts";
-import { createReader, oldestHeld, readAnywhere } from "./reading.ts";
+import { createPolling, type PollResult, type Step } from "./polling.ts";
+import { createReader, oldestHeld } from "./reading.ts";
 import { createResetWatch } from "./reset_watch.ts";
+import { createReverts } from "./reverts.ts";
+import { createScan } from "./scan.ts";
 import { createTelling } from "./telling.ts";
-
-/** How a poll ended. */
-export interface PollResult {
-  /**
-   * `idle`: all that the node has is in the log. `more`: the node has more. `lagging`: the node shows less than was seen, or
-   * what it shows has to be compared first. `failed`: node or store failed.
-   */
-  outcome: "idle" | "more" | "lagging" | "failed";
-  /** How many events were appended. */
-  events: number;
-  /** Another gateway is the leader. */
-  isFollower?: true;
-  /** Why, with `lagging`. */
-  reason?: string;
-}
 
 export interface Watcher {
   /** Begins to poll, until `stop`. */
@@ -69,14 +44,6 @@ export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"
   keptDays?: number;
 }
 
-/** What a step of a poll leads to. `ends`: the poll ends with it. */
-interface Step {
-  state: WatcherState | undefined;
-  events: RawEvent[];
-  ends?: { outcome: "idle" | "more" | "lagging"; isFollower?: true; reason?: string };
-}
-
-const LAGGING_MS = 1_000;
 const CHECKPOINT_EVERY_MS = 600_000;
 /** Where no node tells a hash. */
 const CHECKPOINT_RETRY_MS = 60_000;
@@ -85,7 +52,6 @@ const FIRST_CHECKPOINTS = 2;
 /** How long nodes are waited for that do not tell how far back they hold ledgers. */
 const PATIENCE_MS = 60_000;
 const PATIENCE_IN_TURN_MS = 10_000;
-const ASK_ALL_MS = 2_000;
 
 /**
  * Follows the contracts' events. A poll is five steps: lead, reset, contracts, scan, backfill. What is known of the network
@@ -106,22 +72,28 @@ export function createWatcher(parts: WatcherParts): Watcher {
     store,
     head,
     clock,
-    onDue: () => isLooping ? loop.wake() : void checkAlone(),
+    onDue: () => polling.isLooping ? polling.wake() : void checkAlone(),
   });
   const leadership = createLeadership({ store, head, clock, log, epoch: parts.epoch, pollMs });
   const backfills = createBackfill({ rpc, head, clock, read, keptDays: parts.keptDays ?? 0 });
-  let isLooping = false;
-  let turns = 0;
-  /** The node that answered last, and the one to be asked next where that is not the one in use. */
-  const node: { last: number; next?: number } = { last: 0 };
   let waitingSinceMs: number | undefined;
-  let pruned: { ledger: number; atMs: number } | undefined;
   let nextCheckpointMs = -Infinity;
   /** What gaps were filled with since the backfill began. */
   let filled: { before: WatcherState; events: number } | undefined;
 
   /** By the network's time: our own clock may be days behind after a start. */
   const noticedAt = () => isoSeconds(head.networkSeconds() * 1_000);
+  const scanning = createScan({
+    rpc,
+    head,
+    clock,
+    read,
+    contractIds,
+    resets,
+    noticedAt,
+    onPruned: () => backfills.again(),
+  });
+  const reverts = createReverts({ clock, head, rpc });
   const unchanged = (state: WatcherState | undefined): Step => ({ state, events: [] });
   const lagging = (state: WatcherState | undefined, reason: string): Step => {
     return { state, events: [], ends: { outcome: "lagging", reason } };
@@ -129,7 +101,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   /** Takes the lease, and what the leader before has stored. */
   async function lead(): Promise<Step> {
-    if (await leadership.take(isLooping)) {
+    if (await leadership.take(polling.isLooping)) {
       await log.decodeUndecoded(signal);
       return unchanged(log.state);
     }
@@ -141,14 +113,19 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** Until the network is known to be the same, or nothing can be compared, the log stands. */
   async function reset(state: WatcherState | undefined): Promise<Step> {
     if (state === undefined) return unchanged(state);
-    const reverted = await resets.reverted(state, signal);
+    const reverted = await reverts(state, signal);
     if (reverted !== undefined) return unchanged(reverted);
     const { standsBecause, begins } = await resets.check(state, signal);
     if (begins !== undefined) {
       // What was seen of the former network, and not read.
       const isLower = begins.head.sequence < head.sequence;
       const latestLedger = Math.max(state.latestLedger, isLower ? head.sequence : 0);
-      return unchanged(afterReset({ ...state, latestLedger }, begins, noticedAt()));
+      // Nodes that go on to show the former network are odd from now on.
+      head.restart(begins.head);
+      resets.again();
+      const { oldest } = await oldestHeld(rpc, signal);
+      const oldestLedger = Math.min(begins.oldestLedger, oldest ?? Infinity);
+      return unchanged(afterReset({ ...state, latestLedger }, { ...begins, oldestLedger }, noticedAt()));
     }
     if (standsBecause !== undefined) return lagging(state, standsBecause);
     if (head.sequence === 0 || head.sequence >= state.scannedLedger) return unchanged(state);
@@ -165,7 +142,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     await head.first();
     const { oldest, isWhole } = await oldestHeld(rpc, signal);
     waitingSinceMs ??= clock.monotonicMs();
-    const isWaiting = clock.monotonicMs() - waitingSinceMs < (isLooping ? PATIENCE_MS : PATIENCE_IN_TURN_MS);
+    const isWaiting = clock.monotonicMs() - waitingSinceMs < (polling.isLooping ? PATIENCE_MS : PATIENCE_IN_TURN_MS);
     if (oldest === undefined || (!isWhole && isWaiting)) {
       return lagging(state, "an RPC node does not say how far back it reaches");
     }
@@ -185,64 +162,12 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return withCheckpoint(state, checkpoint);
   }
 
-  /** Reads one page, from where the last commit ended towards the node's newest ledger. */
-  async function scan(found: WatcherState | undefined): Promise<Step> {
-    const state = found!;
-    const { rpcCursor, scannedLedger } = state;
-    const place: Place = rpcCursor === undefined ? { startLedger: scannedLedger + 1 } : { cursor: rpcCursor };
-    const request = { place, contractIds, signal };
-    const asked = node.next ?? Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
-    const first = await read({ ...request, node: node.next });
-    node.next = undefined;
-    const reading = first.kind === "pruned" ? await readAnywhere(read, rpc, request, first) : first;
-    if (reading.kind === "pruned") return await afterPruned(state, reading);
-    pruned = undefined;
-    if (reading.kind === "behind") {
-      // The error tells no time: only with one can the head say what it means.
-      await askNewest(rpc, { node: asked, signal });
-      if (reading.latestLedger >= head.sequence && head.sequence <= scannedLedger) return unchanged(state);
-      node.next = (asked + 1) % rpc.nodes().length;
-      return lagging(state, `the RPC node shows ledger ${reading.latestLedger}, ledger ${head.sequence} has been seen`);
-    }
-    const { page, answer, verdict } = reading;
-    node.last = reading.node;
-    if (answer.latestLedgerCloseTime === undefined && !head.isTimed) {
-      await askNewest(rpc, { node: reading.node, signal });
-    }
-    if (!isOfNetwork(reading, head)) {
-      node.next = (reading.node + 1) % rpc.nodes().length;
-      return lagging(state, `the RPC node shows ledger ${answer.latestLedger} beside ledger ${head.sequence}`);
-    }
-    const next = withScanned(state, page.scannedLedger, { closeTime: head.closeTime, rpcCursor: page.cursor });
-    const isAtEnd = page.scannedLedger >= answer.latestLedger;
-    if (verdict === "lagging" && isAtEnd && answer.latestLedger < head.sequence) {
-      node.next = (reading.node + 1) % rpc.nodes().length;
-      const reason = `the RPC node shows ledger ${answer.latestLedger}, ledger ${head.sequence} has been seen`;
-      return { ...lagging(next, reason), events: page.events };
-    }
-    return { state: next, events: page.events, ...(isAtEnd ? {} : { ends: { outcome: "more" } }) };
-  }
-
-  /** Ledgers that no node holds any more are a gap, once a reset was ruled out since that was heard first. */
-  async function afterPruned(state: WatcherState, said: { oldestLedger: number; isSilent: boolean }): Promise<Step> {
-    const ledger = state.scannedLedger;
-    if (pruned?.ledger !== ledger) pruned = { ledger, atMs: clock.monotonicMs() };
-    await askNewest(rpc, { signal });
-    if (said.oldestLedger > head.sequence || !resets.isRuledOutSince(pruned.atMs)) {
-      resets.again();
-      return lagging(state, "the RPC node no longer holds the ledgers that come next");
-    }
-    pruned = undefined;
-    backfills.again();
-    return { ...unchanged(afterPruning(state, said.oldestLedger, noticedAt(), said)), ends: { outcome: "more" } };
-  }
-
   /** Scans a second time, fills gaps, and stores a checkpoint every ten minutes. */
   async function backfill(found: WatcherState | undefined): Promise<Step> {
     const state = found!;
     const checked = await addCheckpoint(state);
     if (checked !== state) return { ...unchanged(checked), ends: { outcome: "more" } };
-    const { kind, state: next, events } = await backfills.step(state, node.last, signal);
+    const { kind, state: next, events } = await backfills.step(state, scanning.lastNode, signal);
     if (kind === "nothing") return unchanged(state);
     if (kind === "gap") filled ??= { before: state, events: 0 };
     const { added } = await commit({ state: next, events });
@@ -254,6 +179,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { ...unchanged(log.state), ends: { outcome: "more" } };
   }
 
+  const scan = (state: WatcherState | undefined) => scanning.step(state!, signal);
   const steps = [lead, reset, contracts, scan, backfill];
 
   /** The one place that writes. */
@@ -300,72 +226,28 @@ export function createWatcher(parts: WatcherParts): Watcher {
     }
   }
 
-  let polling: Promise<PollResult> | undefined;
-  let queued: Promise<PollResult> | undefined;
-
-  /** A poll that begins from now on. */
-  function nextPoll(): Promise<PollResult> {
-    if (polling === undefined) return polling = tryPoll().finally(() => polling = undefined);
-    return queued ??= polling.then(() => {
-      queued = undefined;
-      return nextPoll();
-    });
-  }
-
-  const loop = createLoop({
-    wait: clock.wait,
-    onProblem: () => {},
-    async step() {
-      const { outcome } = await nextPoll();
-      if (outcome === "failed") throw new Error("told already");
-      if (outcome === "more") return 0;
-      return outcome === "lagging" ? Math.min(pollMs, LAGGING_MS) : pollMs;
-    },
+  const polling = createPolling({
+    rpc,
+    clock,
+    pollMs,
+    signal,
+    isShared: store.isShared,
+    poll: tryPoll,
+    onTurnsOver: () => log.close(),
   });
 
   async function checkAlone(): Promise<void> {
     await store.events.watcherState().then((state) => resets.check(state, signal)).catch(() => {});
   }
 
-  /** Where gateways take turns, one that stands still shows beside the others alone. */
-  async function askAll(): Promise<void> {
-    const asked = rpc.nodes().map((_, node) => askNewest(rpc, { node, signal, timeoutMs: ASK_ALL_MS }));
-    await Promise.allSettled(asked);
-  }
-
   return {
-    start() {
-      isLooping = true;
-      loop.start();
-    },
-    wake: loop.wake,
+    start: polling.start,
+    wake: polling.wake,
+    pollFor: polling.pollFor,
     async stop() {
       stopping.abort();
-      await loop.stop();
-      await polling;
+      await polling.stop();
       await log.close();
-    },
-    async pollFor(timeMs) {
-      const endsAtMs = clock.monotonicMs() + timeMs;
-      // Another process may have the next turn, and knows nothing of this one.
-      const isTurn = store.isShared && !isLooping;
-      turns += 1;
-      if (isTurn && rpc.nodes().length > 1) await askAll();
-      let events = 0;
-      while (true) {
-        const result = await nextPoll();
-        events += result.events;
-        const isAwaited = result.outcome === "lagging" ||
-          (isTurn && (result.outcome === "failed" || result.isFollower));
-        const pauseMs = result.outcome === "more" ? 0 : LAGGING_MS;
-        const isOver = clock.monotonicMs() + pauseMs >= endsAtMs || signal.aborted;
-        if (isOver || (result.outcome !== "more" && !isAwaited)) {
-          turns -= 1;
-          if (turns === 0 && isTurn) await log.close();
-          return { ...result, events };
-        }
-        if (pauseMs > 0) await clock.wait(pauseMs, signal);
-      }
     },
     // What the store fails at is told elsewhere.
     refresh: () => store.events.watcherState().then(leadership.takeHead, () => {}),

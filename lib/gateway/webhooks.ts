@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { ConfigError } from "../config.ts";
 import { GatewayError } from "../errors.ts";
-import type { PollResult } from "../events/watcher.ts";
+import type { PollResult } from "../events/polling.ts";
 import { hasExpired } from "../keys/api_key.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { randomBase62, secureRandom } from "../random.ts";

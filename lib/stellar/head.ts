@@ -23,8 +23,8 @@ export interface Head {
   confirm(sequence: number): void;
   /** Another network, or the same one taken back: this is its head. */
   restart(ledger: Answer): void;
-  /** A comparison that began then (monotonic ms) ruled a reset out. */
-  ruledOutReset(atMs: number): void;
+  /** A comparison with this node that began then (monotonic ms) ruled a reset out; with all of them when absent. */
+  ruledOutReset(atMs: number, node?: number): void;
   /** Resolves when the head has come to this ledger or has fallen, or after `timeoutMs`. Never rejects. */
   wait(sequence: number, timeoutMs: number): Promise<void>;
   /** The head's sequence. Asks for it while there is none. @throws {GatewayError} `upstream_error` */
@@ -37,8 +37,8 @@ export interface Head {
   clockDisagreement(): number | undefined;
   /** Called when the head has risen or fallen. Answers how to stop. */
   onChange(listener: (sequence: number) => void): () => void;
-  /** Called after an odd answer. */
-  onOdd(listener: () => void): void;
+  /** Called after an odd answer of this node. */
+  onOdd(listener: (node: number | undefined) => void): void;
 }
 
 export interface HeadParts {
@@ -61,12 +61,15 @@ const FIRST_ANSWERS = 3;
 export function createHead({ clock, stored, ask = () => Promise.resolve() }: HeadParts): Head {
   const { monotonicMs } = clock;
   const time = createNetworkTime(clock);
-  const listeners = { change: new Set<(sequence: number) => void>(), odd: new Set<() => void>() };
+  const listeners = {
+    change: new Set<(sequence: number) => void>(),
+    odd: new Set<(node: number | undefined) => void>(),
+  };
   let state: HeadState = stored?.sequence ? begun(stored, monotonicMs()) : {};
   /** What was shown before a start is not known: no more than the head of then, mostly. */
   let minimum = state.head?.sequence ?? 0;
-  /** Where nobody compares, nothing speaks for a reset. */
-  let sameAtMs = Infinity;
+  /** When a reset was ruled out with each node. Where nobody compares, nothing speaks for one. */
+  const sameAtMs = { all: Infinity, of: new Map<number, number>() };
   let asking: Promise<unknown> | undefined;
   let polling: Promise<void> | undefined;
 
@@ -83,13 +86,16 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
   function take(answer: Answer & { node?: number }): Verdict {
     if (answer.sequence === 0) return "current";
     const isFirst = state.head === undefined;
-    const now = { monotonicMs: monotonicMs(), wallSeconds: clock.now() / 1_000, sameAtMs };
+    const { node } = answer;
+    // An odd answer counts by a comparison with its own node: another one may show another network.
+    const ruledOutAtMs = Math.max(sameAtMs.all, sameAtMs.of.get(node ?? -1) ?? -Infinity);
+    const now = { monotonicMs: monotonicMs(), wallSeconds: clock.now() / 1_000, sameAtMs: ruledOutAtMs };
     const { verdict, state: next } = observe(state, answer, now);
-    if (verdict !== "odd" && answer.node !== undefined && answer.closeTime) time.learn(next.timed);
+    if (verdict !== "odd" && node !== undefined && answer.closeTime) time.learn(next.timed, verdict === "lagging");
     become(next);
     if (verdict !== "odd") return verdict;
-    if (isFirst || !answer.closeTime) asking ??= ask(answer.node).catch(() => {}).finally(() => asking = undefined);
-    else for (const listener of listeners.odd) listener();
+    if (isFirst || !answer.closeTime) asking ??= ask(node).catch(() => {}).finally(() => asking = undefined);
+    else for (const listener of listeners.odd) listener(node);
     return verdict;
   }
 
@@ -135,8 +141,9 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
       become(begun(ledger, monotonicMs()));
       minimum = ledger.sequence;
     },
-    ruledOutReset(atMs) {
-      sameAtMs = atMs;
+    ruledOutReset(atMs, node) {
+      if (node === undefined) sameAtMs.all = atMs;
+      else sameAtMs.of.set(node, atMs);
     },
     async wait(wanted, timeoutMs) {
       if (sequence() >= wanted) return;
@@ -169,7 +176,9 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
         if (monotonicMs() > endsAtMs) {
           throw uncertain("the node's time and this machine's clock disagree; try again in a few seconds", 2);
         }
+        const askedAtMs = monotonicMs();
         await ask();
+        time.asked(askedAtMs);
         // Nodes that say no time leave our own clock alone.
         if (state.head !== undefined && state.timed === undefined) break;
         if (!time.isCertain(state.timed)) await clock.wait(TIME_POLL_MS);
@@ -187,7 +196,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     },
     onOdd(listener) {
       // Now somebody compares.
-      if (sameAtMs === Infinity) sameAtMs = -Infinity;
+      if (sameAtMs.all === Infinity) sameAtMs.all = -Infinity;
       listeners.odd.add(listener);
     },
   };

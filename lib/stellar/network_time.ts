@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { type HeadState, LIMITS } from "./observe.ts";
 
-/** A network that has closed no ledger so long after its first answer rests. */
+/** A network rests when it is asked so long after its first answer, and after the last lagging one, and has closed none. */
 const REST_MS = 8_000;
 
 /**
@@ -9,8 +9,10 @@ const REST_MS = 8_000;
  * ledger was seen to close since the start. Before that by our own clock, where the two agree.
  */
 export interface NetworkTime {
-  /** Takes in what a node answered. */
-  learn(timed: HeadState["timed"]): void;
+  /** Takes in what a node answered, which may be a lagging one. */
+  learn(timed: HeadState["timed"], isLagging: boolean): void;
+  /** A question that was sent then (monotonic ms) was answered. */
+  asked(atMs: number): void;
   /** The network is another one, or was taken back. */
   restart(): void;
   /** Unix seconds. */
@@ -23,6 +25,8 @@ export function createNetworkTime({ now, monotonicMs }: Pick<Clock, "now" | "mon
   /** The newest ledger in the first answer since the start, and when it came. */
   let first: { sequence: number; atMs: number } | undefined;
   let isMoving = false;
+  let laggedAtMs = -Infinity;
+  let askedAtMs = -Infinity;
 
   const byLedgers = ({ closeTime, atMs }: NonNullable<HeadState["timed"]>) =>
     closeTime + (monotonicMs() - atMs) / 1_000;
@@ -32,12 +36,16 @@ export function createNetworkTime({ now, monotonicMs }: Pick<Clock, "now" | "mon
   }
 
   return {
-    learn(timed) {
+    learn(timed, isLagging) {
+      if (isLagging) laggedAtMs = monotonicMs();
       if (timed === undefined) return;
       if (first !== undefined && timed.sequence > first.sequence) isMoving = true;
       if (first === undefined || timed.sequence < first.sequence) {
         first = { sequence: timed.sequence, atMs: first?.atMs ?? monotonicMs() };
       }
+    },
+    asked(atMs) {
+      askedAtMs = atMs;
     },
     restart() {
       first = undefined;
@@ -51,7 +59,8 @@ export function createNetworkTime({ now, monotonicMs }: Pick<Clock, "now" | "mon
     },
     isCertain(timed) {
       if (first === undefined || timed === undefined) return false;
-      return isMoving || agrees(timed) || monotonicMs() - first.atMs >= REST_MS;
+      // Not by the time that has passed: a process that stood still has asked nobody.
+      return isMoving || agrees(timed) || askedAtMs - Math.max(first.atMs, laggedAtMs) >= REST_MS;
     },
   };
 }

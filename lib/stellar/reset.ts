@@ -19,12 +19,16 @@ export interface KnownLedgers {
 
 /**
  * `same`: the network is the one that is known. `lags`: the node shows less of it, or a former epoch. `other`: another
- * network; `begins` once it was said twice, 2 s apart. `nothing`: nothing can be compared.
+ * network; `begins` once it was said twice, 2 s apart. `nothing`: nothing can be compared. `node`: which one, where it is
+ * known.
  */
 export type Finding =
-  | { kind: "same"; checkpoint: Checkpoint | undefined }
-  | { kind: "lags" | "nothing" }
-  | { kind: "other"; begins?: NewEpoch };
+  & { node?: number }
+  & (
+    | { kind: "same"; checkpoint: Checkpoint | undefined }
+    | { kind: "lags" | "nothing" }
+    | { kind: "other"; begins?: NewEpoch }
+  );
 
 /** What a new epoch begins with. */
 export interface NewEpoch {
@@ -36,8 +40,8 @@ export interface NewEpoch {
 export interface ResetCheck {
   /** The hash of a ledger, said twice; undefined where the node does not tell. */
   checkpoint(ledger: number, signal: AbortSignal): Promise<Checkpoint | undefined>;
-  /** Compares what is known with what a node holds. Rejects when no node answers. */
-  compare(known: KnownLedgers, signal: AbortSignal): Promise<Finding>;
+  /** Compares what is known with what this node holds, whichever is well when absent. Rejects when no node answers. */
+  compare(known: KnownLedgers, signal: AbortSignal, node?: number): Promise<Finding>;
 }
 
 /** What a node said in one answer. */
@@ -56,7 +60,7 @@ interface Said {
 type Range = { oldest: number; latest: number };
 
 /** A node that fails at `getLedgers` for so long, and at nothing else, does not offer it. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 
 /** Tells a network from the one that it was before a reset, by hashes of ledgers. */
 export function createResetCheck({ rpc, clock }: {
@@ -94,32 +98,36 @@ export function createResetCheck({ rpc, clock }: {
     }
   }
 
-  async function judge(known: KnownLedgers, signal: AbortSignal): Promise<{ kind: Finding["kind"]; said?: Said }> {
+  async function judge(
+    known: KnownLedgers,
+    signal: AbortSignal,
+    node?: number,
+  ): Promise<{ kind: Finding["kind"]; said?: Said }> {
     const newest = known.checkpoints.at(-1);
     if (newest === undefined) return { kind: "nothing" };
-    const first = await ask(newest.ledger, signal);
+    const first = await ask(newest.ledger, signal, node);
     // What it holds instead: the newest checkpoint of that, or its latest ledger.
-    const said = isSaid(first) ? first : await ask(newestIn(known, first)?.ledger ?? first.latest, signal);
+    const said = isSaid(first) ? first : await ask(newestIn(known, first)?.ledger ?? first.latest, signal, node);
     // Behind one URL several nodes take turns.
     if (!isSaid(said)) return { kind: "lags" };
     const checkpoint = newestIn(known, said);
     if (checkpoint === undefined) {
-      if (said.closeTime === 0) return { kind: "nothing" };
-      if (said.closeTime <= newest.closeTime) return { kind: "lags" };
+      if (said.closeTime === 0) return { kind: "nothing", said };
+      if (said.closeTime <= newest.closeTime) return { kind: "lags", said };
       return { kind: said.latest < known.checkpoints[0]!.ledger ? "other" : "nothing", said };
     }
     if (said.found === undefined || checkpoint.hash === null) {
       const isThere = await known.isEventThere(said, said.node);
       return { kind: isThere === undefined ? "nothing" : isThere ? "same" : "other", said };
     }
-    if (said.found.ledger !== checkpoint.ledger) return { kind: "lags" };
+    if (said.found.ledger !== checkpoint.ledger) return { kind: "lags", said };
     if (said.found.hash === checkpoint.hash) return { kind: "same", said };
     for (const former of known.formerCheckpoints) {
       if (former.hash === null || former.ledger < said.oldest || former.ledger > said.latest) continue;
       const shown = await ask(former.ledger, signal, said.node);
       // Another node behind the same URL says nothing of the one before.
-      if (!isSaid(shown) || Math.abs(shown.latest - said.latest) > LIMITS.ledgers) return { kind: "lags" };
-      if (shown.found?.hash === former.hash) return { kind: "lags" };
+      if (!isSaid(shown) || Math.abs(shown.latest - said.latest) > LIMITS.ledgers) return { kind: "lags", said };
+      if (shown.found?.hash === former.hash) return { kind: "lags", said };
     }
     return { kind: "other", said };
   }
@@ -136,13 +144,14 @@ export function createResetCheck({ rpc, clock }: {
       return isSaid(second) && second.found?.hash === first.found.hash ? first.found : undefined;
     },
 
-    async compare(known, signal) {
-      const { kind, said } = await judge(known, signal);
+    async compare(known, signal, asked) {
+      const { kind, said } = await judge(known, signal, asked);
+      const node = said?.node ?? asked;
       if (kind === "same") {
         suspicion = undefined;
-        return { kind, checkpoint: newestIn(known, said!) };
+        return { kind, node, checkpoint: newestIn(known, said!) };
       }
-      if (kind !== "other") return { kind };
+      if (kind !== "other") return { kind, node };
       const atMs = clock.monotonicMs();
       const { latest: sequence, closeTime, oldest } = said!;
       const head = { sequence, closeTime };
@@ -158,12 +167,12 @@ export function createResetCheck({ rpc, clock }: {
         first === undefined || !isPlausibleAfter(first, seen, { monotonicMs: atMs, wallSeconds: clock.now() / 1_000 })
       ) {
         suspicion = seen;
-        return { kind };
+        return { kind, node };
       }
-      if (atMs - first.atMs < LIMITS.oddMs) return { kind };
+      if (atMs - first.atMs < LIMITS.oddMs) return { kind, node };
       suspicion = undefined;
       const oldestLedger = Math.min(oldest, first.oldestLedger);
-      return { kind, begins: { head: first.head, checkpoint: first.checkpoint, oldestLedger } };
+      return { kind, node, begins: { head: first.head, checkpoint: first.checkpoint, oldestLedger } };
     },
   };
 }

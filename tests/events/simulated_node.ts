@@ -110,7 +110,7 @@ export function decodeSimulated({ value }: { value: string }) {
  * lie, fail. The network's clock has nothing to do with the wall clock of the gateway.
  */
 export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000, ledgerMs = 5_000): SimulatedNetwork {
-  let reverts = 0;
+  const reverts: number[] = [];
   const clock = { ...machine, networkReverts: () => reverts };
   const startSeconds = Math.floor(clock.now() / 1000);
   let backSeconds = 0;
@@ -179,11 +179,11 @@ export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000, 
     goBack(count, seconds = 0) {
       backSeconds += seconds;
       clock.step(-seconds * 1000);
-      if (seconds > 0) reverts++;
       for (let gone = 0; gone < count; gone++) {
         ledgers.events.delete(ledgers.latest);
         ledgers.latest -= 1;
       }
+      reverts.push(ledgers.latest);
     },
     reset(first) {
       former = ledgers;

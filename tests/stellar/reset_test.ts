@@ -131,12 +131,13 @@ for (const { what, known, shown, kind } of ROWS) {
 test("another network is a new epoch when it was said twice, 2 s apart, with the lower answer as head", async () => {
   const { compare, clock } = stage(KNOWN);
   const other = { network: "c", oldest: 2, latest: 240, closeTime: T };
-  assert.deepEqual(await compare(other), { kind: "other" });
+  assert.deepEqual(await compare(other), { kind: "other", node: 0 });
   clock.pass(1_000);
-  assert.deepEqual(await compare(other), { kind: "other" });
+  assert.deepEqual(await compare(other), { kind: "other", node: 0 });
   clock.pass(1_000);
   assert.deepEqual(await compare({ ...other, latest: 241, closeTime: T + 5 }), {
     kind: "other",
+    node: 0,
     begins: {
       head: { sequence: 240, closeTime: T },
       checkpoint: { ledger: 220, hash: "c220", closeTime: T - 100 },
@@ -149,7 +150,10 @@ test("two answers that do not fit to each other begin no epoch", async () => {
   const { compare, clock } = stage(KNOWN);
   await compare({ network: "c", oldest: 2, latest: 240, closeTime: T });
   clock.pass(3_000);
-  assert.deepEqual(await compare({ network: "d", oldest: 2, latest: 90_000, closeTime: T + 3 }), { kind: "other" });
+  assert.deepEqual(await compare({ network: "d", oldest: 2, latest: 90_000, closeTime: T + 3 }), {
+    kind: "other",
+    node: 0,
+  });
 });
 
 test("one answer that the network is the same takes the suspicion away", async () => {
@@ -157,7 +161,7 @@ test("one answer that the network is the same takes the suspicion away", async (
   await compare({ ...same, network: "c" });
   clock.pass(3_000);
   assert.equal((await compare(same)).kind, "same");
-  assert.deepEqual(await compare({ ...same, network: "c" }), { kind: "other" });
+  assert.deepEqual(await compare({ ...same, network: "c" }), { kind: "other", node: 0 });
 });
 
 test("a checkpoint is a hash that was said twice", async () => {
