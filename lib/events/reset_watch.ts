@@ -51,9 +51,8 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   let sameUpTo: number | undefined;
 
   head.onOdd((node) => {
-    if (!isDue && monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
     askedNode = node;
-    if (isDue) return;
+    if (monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
     isDue = true;
     onDue();
   });
@@ -109,6 +108,7 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
       polledAtMs = nowMs;
       if (!isDue) return {};
       if (state === undefined) {
+        checkedAtMs = nowMs;
         head.ruledOutReset(nowMs);
         return {};
       }

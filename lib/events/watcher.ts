@@ -81,8 +81,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** What gaps were filled with since the backfill began. */
   let filled: { before: WatcherState; events: number } | undefined;
 
-  /** By the network's time: our own clock may be days behind after a start. */
-  const noticedAt = () => isoSeconds(head.networkSeconds() * 1_000);
+  /** By the newest ledger: our own clock may be days off after a start. */
+  const noticedAt = () => isoSeconds((head.closeTime || head.networkSeconds()) * 1_000);
   const scanning = createScan({
     rpc,
     head,

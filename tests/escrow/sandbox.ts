@@ -9,6 +9,7 @@ import { readyNetwork } from "../sandbox/ready_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
+import { askNewest } from "../../lib/stellar/fresh_read.ts";
 import { createHead, type Head } from "../../lib/stellar/head.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
@@ -115,7 +116,7 @@ export async function startSandbox(): Promise<Sandbox> {
     invoke: (source, contract, name, ...args) => void callNow(network, source, contract, name, ...args),
     gateway(options = {}) {
       // As of a gateway that ran until now.
-      const head = createHead({ clock, stored: network.latestLedger() });
+      const head = createHead({ clock, stored: network.latestLedger(), ask: (node) => askNewest(client, { node }) });
       const problems: string[] = [];
       const { notes, ...memory } = memoryOfEscrow();
       const client = createRpcClient({
