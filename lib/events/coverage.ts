@@ -1,8 +1,9 @@
 /**
  * What of the network's events has been read, as pure functions over the watcher's state: ranges of contracts, gaps, epochs.
  */
+import type { Checkpoint } from "../ledger_numbers.ts";
 import type { Answer } from "../stellar/observe.ts";
-import type { Checkpoint, GapReason, HistoryGap, WatcherState } from "../store/store.ts";
+import type { GapReason, HistoryGap, WatcherState } from "../store/store.ts";
 
 /** Ledgers whose events are held; both ends belong to it. */
 export interface HeldRange {

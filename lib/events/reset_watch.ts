@@ -1,9 +1,10 @@
 import type { Clock } from "../clock.ts";
+import type { Checkpoint } from "../ledger_numbers.ts";
 import type { Head } from "../stellar/head.ts";
 import { createResetCheck, type KnownLedgers, type NewEpoch } from "../stellar/reset.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
-import type { Checkpoint, Store, WatcherState } from "../store/store.ts";
+import type { Store, WatcherState } from "../store/store.ts";
 import { createReader } from "./reading.ts";
 
 /** When the watcher compares the network with its checkpoints, and what follows for the log. */

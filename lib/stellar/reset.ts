@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Checkpoint } from "../store/store.ts";
+import type { Checkpoint } from "../ledger_numbers.ts";
 import { type Answer, isPlausibleAfter, LIMITS, type Seen, type Verdict } from "./observe.ts";
 import type { NodesRpcClient } from "./rpc/client.ts";
 import { RpcError } from "./rpc/json_rpc.ts";

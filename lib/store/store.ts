@@ -16,7 +16,7 @@ import type {
   Subscription,
 } from "./webhook.ts";
 
-export type { Checkpoint, GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
+export type { GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
  * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence

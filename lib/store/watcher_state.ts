@@ -1,3 +1,4 @@
+import type { Checkpoint } from "../ledger_numbers.ts";
 import { heightOf } from "./event.ts";
 
 /**
@@ -16,15 +17,6 @@ export interface HistoryGap {
   /** ISO 8601 UTC, when it was noticed. */
   noticedAt: string;
   reason: GapReason;
-}
-
-/** A ledger by which a reset of the network is noticed. */
-export interface Checkpoint {
-  ledger: number;
-  /** Of its header, hex; null where no node has `getLedgers`. */
-  hash: string | null;
-  /** Unix seconds; 0 where no node says it. */
-  closeTime: number;
 }
 
 /** How far the watcher has come: all that it goes by after a start. */

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";

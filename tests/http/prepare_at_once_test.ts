@@ -1,3 +1,4 @@
+// needs: neutral
 import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import process from "node:process";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Answer, type HeadState, observe, type Verdict } from "../../lib/stellar/observe.ts";

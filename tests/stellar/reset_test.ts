@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResetCheck, type Finding, type KnownLedgers } from "../../lib/stellar/reset.ts";
