@@ -35,10 +35,10 @@ export interface Clock {
   monotonicMs(): number;
   wait: Wait;
   /**
-   * How often the network was taken back to an earlier state, its clock with it: the sandbox's, which knows. Absent: no
-   * network that others run is ever taken for such a one, for a node that lags beside a clock that was set back looks alike.
+   * The ledgers to which the network was taken back, its clock with it, in the order in which it was: the sandbox's, which
+   * knows. Absent: a network that others run, where a node that lags beside a clock that was set back looks alike.
    */
-  networkReverts?(): number;
+  networkReverts?(): readonly number[];
 }
 
 /** The clock of this machine. */

@@ -1,6 +1,5 @@
 import type { Config } from "../../lib/config.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
 import { examineContracts } from "./contracts.ts";
@@ -40,11 +39,7 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
         ? skip("history", "the store is not read")
         : await readingStore("history", async () =>
           historyFinding(await store?.events.watcherState(), health, isServed));
-      // Later answers may be of the node's next ledgers, and wait for nothing.
-      const newest = await node.rpc.getLatestLedger().catch(() => undefined);
-      const stored = { sequence: newest?.sequence ?? 1, closeTime: newest?.closeTime ?? 0 };
-      const view = createLedgerView({ clock, stored });
-      yield* examineContracts({ ...parts, rpc: node.rpc, view, store });
+      yield* examineContracts({ ...parts, rpc: node.rpc, head: node.head, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);
   } finally {

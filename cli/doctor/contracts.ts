@@ -7,7 +7,7 @@ import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/e
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
-import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { Head } from "../../lib/stellar/head.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
@@ -16,7 +16,7 @@ import { readingStore } from "./store.ts";
 export interface ContractParts {
   config: Config;
   rpc: RpcClient;
-  view: LedgerView;
+  head: Head;
   store: Store | undefined;
   clock: Clock;
 }
@@ -114,7 +114,7 @@ const nothing = () => Promise.reject(new Error("the doctor prepares and submits 
 
 /** Reads one card both ways, as the gateway does at its first read. */
 async function readsFinding(
-  { config, rpc, view, store, clock }: ContractParts,
+  { config, rpc, head, store, clock }: ContractParts,
   contracts: ContractIds,
 ): Promise<Finding> {
   const query = { filter: { types: ["device.registered"] }, order: "asc" as const, limit: 1 };
@@ -122,7 +122,7 @@ async function readsFinding(
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
   const { reads } = createEscrow({
     rpc,
-    view,
+    head,
     clock,
     contracts,
     networkPassphrase: config.networkPassphrase,

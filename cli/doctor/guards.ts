@@ -7,7 +7,7 @@ import { instanceKey } from "../../lib/escrow/reads/storage_keys.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { Head } from "../../lib/stellar/head.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { createContractCalls } from "../../lib/stellar/transactions/contract_call.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
@@ -60,10 +60,10 @@ export async function movementsFinding(
 
 /** What the contracts leave open, which the gateway guards as far as it can (docs/guards.md). */
 export async function ownersFinding(
-  { config, rpc, view, clock }: { config: Config; rpc: RpcClient; view: LedgerView; clock: Clock },
+  { config, rpc, head, clock }: { config: Config; rpc: RpcClient; head: Head; clock: Clock },
 ): Promise<Finding> {
   const { networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow } = config;
-  const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
+  const calls = createContractCalls({ rpc, head, clock, networkPassphrase });
   const contracts = { deviceRegistry, agentRegistry, paymentEscrow };
   const random = crypto.getRandomValues(new Uint8Array(32));
   const unknownCard = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,5 +1,7 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { askNewest } from "../../lib/stellar/fresh_read.ts";
+import { createHead, type Head } from "../../lib/stellar/head.ts";
 import type { Health } from "../../lib/stellar/rpc/schemas.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
@@ -17,6 +19,8 @@ export interface NodeParts {
 /** A node that answers and is of the right network. */
 export interface ExaminedNode {
   rpc: RpcClient;
+  /** As new as what it has answered. */
+  head: Head;
   health: Health;
 }
 
@@ -66,7 +70,9 @@ function replaced({ check, found, todo }: Finding): Finding {
 }
 
 async function examineNode(url: string, parts: NodeParts): Promise<Examination> {
-  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, clock: parts.clock, timeoutMs: TIMEOUT_MS });
+  const { fetch, clock } = parts;
+  const head: Head = createHead({ clock, ask: () => askNewest(rpc) });
+  const rpc = createRpcClient({ urls: [url], fetch, clock, head, timeoutMs: TIMEOUT_MS });
   const { name } = parseNode(url);
   let health: Health;
   let answers: Finding;
@@ -80,7 +86,7 @@ async function examineNode(url: string, parts: NodeParts): Promise<Examination> 
   } catch (error) {
     return { findings: [unusable(name, error)] };
   }
-  return { findings: [answers, await clockFinding(name, rpc, health, parts)], node: { rpc, health } };
+  return { findings: [answers, await clockFinding(name, rpc, health, parts)], node: { rpc, head, health } };
 }
 
 function anotherNetwork(name: string, found: string, expected: string): Finding {

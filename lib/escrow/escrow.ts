@@ -1,16 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { createContractCalls } from "../stellar/transactions/contract_call.ts";
-import { createEntryReader } from "../stellar/ledger/entries.ts";
+import { createEntryReader } from "../stellar/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
-import { createShortestLife } from "../stellar/ledger/entry_life.ts";
-import { createLedgerClock } from "../stellar/ledger/ledger_clock.ts";
-import { createLedgerTime } from "../stellar/ledger/ledger_time.ts";
-import { createLedgerWait } from "../stellar/ledger/waiting.ts";
+import type { Head } from "../stellar/head.ts";
+import { createLedgerClock } from "../stellar/ledger_clock.ts";
 import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { VettedEnvelope } from "../stellar/transactions/envelope.ts";
 import type { Journal } from "../stellar/transactions/journal.ts";
 import {
@@ -89,7 +86,7 @@ export interface SubmittedOperation {
 
 export interface EscrowParts {
   rpc: RpcClient;
-  view: LedgerView;
+  head: Head;
   clock: Clock;
   contracts: ContractIds;
   /** What is dealt in; everything when absent. */
@@ -121,12 +118,13 @@ export interface EscrowParts {
 
 /** Puts reads, payment checks and transactions together over one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
-  const { rpc, view, clock, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
+  const { rpc, head, clock, contracts, networkPassphrase, maxAgeMs, nodes, onProblem } = parts;
   const assets = parts.assets ?? createAssetList(undefined, networkPassphrase);
-  const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
-  const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
+  const entries = createEntryReader({ rpc, head, clock, nodes, maxAgeMs });
+  const calls = createContractCalls({ rpc, head, clock, nodes, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
-  const ledgerTime = createLedgerTime({ rpc, view });
+  const ledgers = createLedgerClock({ rpc, head, entries, clock });
+  const ledgerTime = ledgers.closeTime;
   const terms = createFootprintTerms({ entries, clock });
   const paidSinceClaim = async (merchant: string) =>
     reads.ways().pending === "calls" ? undefined : await byEntries.paidSinceClaim(merchant);
@@ -145,9 +143,9 @@ export function createEscrow(parts: EscrowParts): Escrow {
     byEntries,
     byCalls,
     codes,
-    view,
+    head,
     now: clock.monotonicMs,
-    ledgerClock: createLedgerClock({ rpc, view, clock, ledgerTime }),
+    ledgerTimes: ledgers.times,
     maxAgeMs,
     verdicts: parts.verdicts,
     onProblem,
@@ -155,7 +153,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const ledgers = createLedgerWait({ rpc, view, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
     terms,
@@ -168,8 +165,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
     entries,
     calls,
     fees: createInclusionFees({ rpc, clock, onProblem }),
-    ledgers,
-    closed: () => view.confirmed,
     terms,
     explainSimulation: refusals.ofSimulation,
     explainExcess: refusals.ofExcess,
@@ -190,11 +185,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
 
   const { submit, status, account, lookUp, wasTurnedDown } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
-  const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
+  const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
     reads,
     assets: createAssetReader(calls),
-    shortestLife: createShortestLife({ entries, clock }),
+    shortestLife: ledgers.shortestLife,
     payments: createPaymentChecker({
       card: reads.card,
       ledgerTime,

@@ -1,7 +1,9 @@
 /**
  * What of the network's events has been read, as pure functions over the watcher's state: ranges of contracts, gaps, epochs.
  */
-import type { HistoryGap, LedgerHash, WatcherState } from "../store/store.ts";
+import type { Checkpoint } from "../ledger_numbers.ts";
+import type { Answer } from "../stellar/observe.ts";
+import type { GapReason, HistoryGap, WatcherState } from "../store/store.ts";
 
 /** Ledgers whose events are held; both ends belong to it. */
 export interface HeldRange {
@@ -12,6 +14,10 @@ export interface HeldRange {
 
 /** So that a state stays small enough for every store: beyond it, the oldest gaps of an epoch are shown as one. */
 const MOST_GAPS = 100;
+const MOST_CHECKPOINTS = 10;
+/** Ledgers that wait to be scanned again: marked so far apart, and so many. */
+const RESCAN_SECONDS = 30;
+const MOST_RESCANS = 20;
 
 /** Nothing read yet: from the oldest ledger that a node holds. */
 export function firstState(contractIds: readonly string[], oldestLedger: number): WatcherState {
@@ -20,7 +26,10 @@ export function firstState(contractIds: readonly string[], oldestLedger: number)
     latestLedger: 0,
     latestLedgerCloseTime: 0,
     scannedLedger: oldestLedger - 1,
-    checkedLedger: oldestLedger - 1,
+    settledLedger: oldestLedger - 1,
+    rescans: [],
+    checkpoints: [],
+    formerCheckpoints: [],
     contracts: Object.fromEntries(contractIds.map((id) => [id, { fromLedger: oldestLedger, toLedger: null }])),
     gaps: [],
     formerEpochs: [],
@@ -30,6 +39,42 @@ export function firstState(contractIds: readonly string[], oldestLedger: number)
 /** The contracts that are watched, by their ids, sorted. */
 export function watchedContracts({ contracts }: WatcherState): string[] {
   return Object.keys(contracts).filter((id) => contracts[id]!.toLedger === null).sort();
+}
+
+/** All up to this ledger has been scanned, at a head that closed then. `rpcCursor`: and a part of the next one. */
+export function withScanned(
+  state: WatcherState,
+  ledger: number,
+  { closeTime, rpcCursor }: { closeTime: number; rpcCursor?: string },
+): WatcherState {
+  const { rpcCursor: _before, ...rest } = state;
+  const scanned = { ...rest, ...(rpcCursor === undefined ? {} : { rpcCursor }) };
+  if (ledger <= state.scannedLedger) return scanned;
+  const { rescans } = state;
+  const [last, before] = [rescans.at(-1), rescans.at(-2)];
+  const isNear = last !== undefined && before !== undefined && last.closeTime - before.closeTime < RESCAN_SECONDS;
+  const kept = rescans.slice(0, isNear || rescans.length >= MOST_RESCANS ? -1 : undefined);
+  // What was scanned within the same seconds is scanned again with the last of it.
+  return { ...scanned, scannedLedger: ledger, rescans: [...kept, { ledger, closeTime }] };
+}
+
+/** The head has fallen to this ledger: nothing above it counts as scanned. */
+export function withoutAbove(state: WatcherState, ledger: number): WatcherState {
+  if (state.scannedLedger <= ledger) return state;
+  const { rpcCursor: _above, ...rest } = state;
+  const isBelow = (one: { ledger: number }) => one.ledger <= ledger;
+  return {
+    ...rest,
+    scannedLedger: ledger,
+    settledLedger: Math.min(state.settledLedger, ledger),
+    rescans: state.rescans.filter(isBelow),
+    checkpoints: state.checkpoints.filter(isBelow),
+  };
+}
+
+/** Adds a checkpoint of this epoch. */
+export function withCheckpoint(state: WatcherState, checkpoint: Checkpoint): WatcherState {
+  return { ...state, checkpoints: [...state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
 }
 
 /**
@@ -47,7 +92,9 @@ export function withContracts(
   const missing = new Map<number, string[]>();
   for (const [id, range] of Object.entries(state.contracts)) {
     if (wanted.has(id) || range.toLedger !== null) continue;
-    if (range.fromLedger > state.scannedLedger) delete contracts[id];
+    // Within the ledger after `scannedLedger` a part may have been read.
+    const isUnread = range.fromLedger > state.scannedLedger && state.rpcCursor === undefined;
+    if (isUnread) delete contracts[id];
     else contracts[id] = { ...range, toLedger: state.scannedLedger };
   }
   for (const id of wanted) {
@@ -60,7 +107,9 @@ export function withContracts(
   // The cursor may lie within a ledger, whose beginning was read without what is new.
   const { rpcCursor: _within, ...rest } = state;
   let next: WatcherState = { ...rest, contracts };
-  for (const [fromLedger, ids] of missing) next = withGap(next, fromLedger, state.scannedLedger, ids, noticedAt);
+  for (const [fromLedger, ids] of missing) {
+    next = withGap(next, fromLedger, state.scannedLedger, ids, { noticedAt, reason: "contract" });
+  }
   return next;
 }
 
@@ -69,35 +118,54 @@ export function afterPruning(
   state: WatcherState,
   oldestLedger: number,
   noticedAt: string,
-  { isSilent }: { isSilent: boolean } = { isSilent: false },
+  { isSilent }: { isSilent: boolean },
 ): WatcherState {
   const { rpcCursor: _pruned, ...rest } = state;
   const isUnread = Object.values(state.contracts).every(({ fromLedger }) => fromLedger > state.scannedLedger);
   // What was never in reach is not missing.
   if (isUnread && !isSilent) {
-    const { epoch, formerEpochs, formerAnchor, gaps } = state;
-    return { ...firstState(watchedContracts(state), oldestLedger), epoch, formerEpochs, formerAnchor, gaps };
+    const { scannedLedger, settledLedger, contracts } = firstState(watchedContracts(state), oldestLedger);
+    return { ...rest, scannedLedger, settledLedger, contracts };
   }
   const ids = watchedContracts(state);
-  const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, noticedAt);
+  const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, { noticedAt, reason: "pruned" });
   return { ...next, scannedLedger: Math.max(state.scannedLedger, oldestLedger - 1) };
 }
 
-/** The network was reset: a new epoch from its oldest ledger on. What was seen of the old one and not read is lost. */
+/** The network was reset: a new epoch from its oldest ledger on. What was not settled of the former one is a gap. */
 export function afterReset(
   state: WatcherState,
-  { oldestLedger, formerAnchor }: { oldestLedger: number; formerAnchor?: LedgerHash },
+  { head, checkpoint, oldestLedger }: { head: Answer; checkpoint: Checkpoint; oldestLedger: number },
   noticedAt: string,
 ): WatcherState {
   const ids = watchedContracts(state);
-  const { gaps } = withGap(state, state.scannedLedger + 1, state.latestLedger, ids, noticedAt);
+  const end = Math.max(state.scannedLedger, state.latestLedger);
+  const { gaps } = withGap(state, state.settledLedger + 1, end, ids, { noticedAt, reason: "reset" });
   const held = rangeOf(state);
   return {
     ...firstState(ids, Math.max(1, oldestLedger)),
     epoch: state.epoch + 1,
+    latestLedger: head.sequence,
+    latestLedgerCloseTime: head.closeTime ?? 0,
+    checkpoints: [checkpoint],
+    formerCheckpoints: [...state.formerCheckpoints, ...state.checkpoints.slice(-1)],
     gaps,
     formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
-    formerAnchor: formerAnchor ?? state.formerAnchor,
+  };
+}
+
+/** The sandbox took its network back to this ledger: a new epoch from the next one on. What was read above it is gone. */
+export function afterRevert(state: WatcherState, ledger: number, head: Answer): WatcherState {
+  const held = rangeOf(state);
+  return {
+    ...firstState(watchedContracts(state), ledger + 1),
+    epoch: state.epoch + 1,
+    latestLedger: head.sequence,
+    latestLedgerCloseTime: head.closeTime ?? 0,
+    checkpoints: state.checkpoints.filter((checkpoint) => checkpoint.ledger <= ledger),
+    formerCheckpoints: state.formerCheckpoints,
+    gaps: state.gaps,
+    formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
   };
 }
 
@@ -157,17 +225,18 @@ function withGap(
   fromLedger: number,
   toLedger: number,
   contractIds: string[],
-  noticedAt: string,
+  { noticedAt, reason }: { noticedAt: string; reason: GapReason },
 ): WatcherState {
   if (fromLedger > toLedger) return state;
   const { epoch } = state;
   const sorted = [...contractIds].sort();
   const last = state.gaps.findIndex((gap) =>
-    gap.epoch === epoch && gap.toLedger === fromLedger - 1 && gap.contractIds.join() === sorted.join()
+    gap.epoch === epoch && gap.toLedger === fromLedger - 1 && gap.reason === reason &&
+    gap.contractIds.join() === sorted.join()
   );
   const gaps = last >= 0
     ? state.gaps.with(last, { ...state.gaps[last]!, toLedger })
-    : [...state.gaps, { epoch, fromLedger, toLedger, contractIds: sorted, noticedAt }];
+    : [...state.gaps, { epoch, fromLedger, toLedger, contractIds: sorted, noticedAt, reason }];
   return { ...state, gaps: fewer(ascending(gaps)) };
 }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import {
   heightOf,
   heightOfEvent,
@@ -42,7 +42,7 @@ export interface HistoryStatus {
   lagLedgers: number | null;
   /** What is held, ascending, without the gaps. */
   held: HeldRange[];
-  gaps: HistoryGap[];
+  gaps: Omit<HistoryGap, "reason">[];
   /** How many events are kept raw because they could not be decoded; 100 stands for 100 or more. */
   undecodedEvents: number;
   /** By how many seconds the network's time is ahead of this machine's clock; null when they agree within a minute. */
@@ -64,11 +64,11 @@ const MAX_PAGE_EVENTS = 1_000;
 const MAX_UNDECODED_COUNTED = 100;
 
 /** The event history as callers pull it: from the log alone, by sequence, so that what becomes known late comes next. */
-export function createHistory({ store, view }: { store: Pick<Store, "id" | "events">; view: LedgerView }): History {
+export function createHistory({ store, head }: { store: Pick<Store, "id" | "events">; head: Head }): History {
   const { events: log } = store;
   const reader = createLogReader(store);
 
-  const latestLedger = (state: WatcherState | undefined) => view.sequence || (state?.latestLedger ?? 0);
+  const latestLedger = (state: WatcherState | undefined) => head.sequence || (state?.latestLedger ?? 0);
 
   /** @param bounds of after the events were read: what was forgotten meanwhile is not said to be held */
   async function held(state: WatcherState | undefined, bounds?: LogBounds): Promise<HeldRange[]> {
@@ -140,9 +140,9 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
         scannedLedger: state?.scannedLedger ?? null,
         lagLedgers: state === undefined ? null : Math.max(0, latest - state.scannedLedger),
         held: await held(state),
-        gaps: state?.gaps ?? [],
+        gaps: (state?.gaps ?? []).map(({ reason: _reason, ...gap }) => gap),
         undecodedEvents: undecoded.length,
-        clockDisagreesBySeconds: view.clockDisagreement() ?? null,
+        clockDisagreesBySeconds: head.clockDisagreement() ?? null,
       };
     },
 

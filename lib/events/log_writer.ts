@@ -1,10 +1,11 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../store/event.ts";
 import { isFenced, type Lease, type Store, WATCHER_LEASE, type WatcherState } from "../store/store.ts";
+import { withoutAbove } from "./coverage.ts";
 import type { AssetLookup } from "./movement_assets.ts";
 import { type Notice, noticeOfUndecoded, noticesOfState } from "./notices.ts";
 import { type Decode, decodeAgain, toEvent } from "./page.ts";
@@ -30,7 +31,7 @@ export interface LogWriter {
 
 export interface LogWriterParts {
   store: Pick<Store, "events" | "leases" | "isShared">;
-  view: LedgerView;
+  head: Pick<Head, "sequence" | "timed" | "networkSeconds" | "show">;
   clock: Clock;
   decode: Decode;
   /** Names what `decode` does: events that are kept raw are tried once by each. Absent: once after each start. */
@@ -59,7 +60,7 @@ const UNDECODED_PAGES = 10;
 const MOST_TOLD = 2_000;
 
 export function createLogWriter(parts: LogWriterParts): LogWriter {
-  const { store, view, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
+  const { store, head, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
   const leaseMs = Math.max(SHORTEST_LEASE_MS, 3 * parts.pollMs);
   let lease: Lease | undefined;
   let renewAtMs = 0;
@@ -72,10 +73,10 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
   let told = new Set<string>();
 
   async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
-    const [before, after] = [state, withNewest(next)];
+    const [before, after] = [state, withHead(next)];
     if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
     // Decodes step by step, so that no step holds the event loop for a whole page.
-    const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
+    const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || head.networkSeconds() };
     const events = await withAssets(raw.map((event) => toEvent(event, known, decode)));
     // A lost one is no matter: the store fences what is written under it.
     await prolonged(lease!);
@@ -100,16 +101,17 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     return events.map((event) => learnt.get(event.id) ?? event);
   }
 
-  /** The state with the newest ledger that is confirmed: one below what was read is of a network that has yet to be told. */
-  function withNewest(next: WatcherState): WatcherState {
-    const { sequence, closeTime } = view.confirmed;
-    const isOfOther = sequence < next.latestLedger && sequence < next.scannedLedger;
-    if (sequence === 0 || isOfOther) return next;
-    return { ...next, latestLedger: sequence, latestLedgerCloseTime: closeTime };
+  /** The state with the head, above which nothing counts as scanned. A new epoch brings its own. */
+  function withHead(next: WatcherState): WatcherState {
+    const { sequence, timed } = head;
+    if (sequence === 0 || (state !== undefined && state.epoch !== next.epoch)) return next;
+    return { ...withoutAbove(next, sequence), latestLedger: timed.sequence, latestLedgerCloseTime: timed.closeTime };
   }
 
   function tellCommit(logged: LoggedEvent[]): void {
     appended += logged.length;
+    // Readers of these events may look at the chain next.
+    head.show(Math.max(0, ...logged.map(({ ledger }) => ledger)));
     if (logged.length > 0) parts.onEvents?.(logged);
     parts.onCommit?.();
   }
@@ -164,7 +166,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         const triedUpTo = isDecoded ? null : state.decoder?.name === decoder ? state.decoder.triedUpTo : undefined;
         if (triedUpTo === null) return;
         const undecoded = await store.events.undecoded({ after: triedUpTo, limit: UNDECODED_EVENTS });
-        const events = undecoded.flatMap((event) => decodeAgain(event, view.networkSeconds(), decode) ?? []);
+        const events = undecoded.flatMap((event) => decodeAgain(event, head.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
           const known = await withAssets(events) as NewEvent[];
           tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));

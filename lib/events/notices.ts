@@ -45,8 +45,13 @@ export function noticesOfState(
   }
   for (const gap of state.gaps) {
     if (before.gaps.some((known) => isPartOf(gap, known))) continue;
-    const { fromLedger, toLedger } = gap;
-    const message = `events of ledgers ${fromLedger} to ${toLedger} are missing: no RPC node holds them any more`;
+    const { fromLedger, toLedger, reason } = gap;
+    const why = reason === "reset"
+      ? "the network was reset before they were scanned twice"
+      : "no RPC node holds them any more";
+    const message = `events of ledgers ${fromLedger} to ${toLedger} ${
+      reason === "reset" ? "may be" : "are"
+    } missing: ${why}`;
     notices.push({ kind: "gap", message });
   }
   return notices;

@@ -1,15 +1,24 @@
+import { GatewayError } from "../errors.ts";
 import type { EventsAnswer } from "../stellar/rpc/schemas.ts";
+import type { Verdict } from "../stellar/observe.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import { checkPage, ledgerOfPlace, type Page, type Place } from "./page.ts";
 
 /** What one node answered when it was asked for a page. */
 export type Reading =
-  | { kind: "page"; page: Page; answer: EventsAnswer; node: number }
+  | { kind: "page"; page: Page; answer: EventsAnswer; node: number; verdict: Verdict | undefined }
   /** No longer: the oldest ledger it holds lies above the place. */
   | { kind: "pruned"; oldestLedger: number }
   /** Not yet: its newest ledger lies below the place. */
   | { kind: "behind"; latestLedger: number };
+
+/** A page that a node holds, or what all say that do not. `isSilent`: not all nodes say it. */
+export type ReadAnywhere = Exclude<Reading, { kind: "pruned" }> | {
+  kind: "pruned";
+  oldestLedger: number;
+  isSilent: boolean;
+};
 
 export interface ReadPage {
   place: Place;
@@ -37,14 +46,15 @@ export function createReader(
   let fitted = 0;
 
   async function ask({ place, contractIds, node, signal }: ReadPage): Promise<Reading> {
-    let answeredBy = node ?? 0;
-    const options = { node, signal, answered: (by: number) => void (answeredBy = by) };
+    let by = { node: node ?? 0, verdict: undefined as Verdict | undefined };
+    const answered = (node: number, verdict: Verdict | undefined) => void (by = { node, verdict });
+    const options = { node, signal, answered };
     const answer = await rpc.getEvents({ ...place, contractIds: [...contractIds], limit }, options);
     if (++fitted >= PAGES_BEFORE_GROWTH) {
       limit = Math.min(most, limit * 2);
       fitted = 0;
     }
-    return { kind: "page", page: checkPage(answer, place, contractIds), answer, node: answeredBy };
+    return { kind: "page", page: checkPage(answer, place, contractIds), answer, ...by };
   }
 
   return async function read(request) {
@@ -66,4 +76,43 @@ export function createReader(
       }
     }
   };
+}
+
+/** What one node no longer holds another may: asks them all. */
+export async function readAnywhere(
+  read: (request: ReadPage) => Promise<Reading>,
+  rpc: Pick<NodesRpcClient, "nodes">,
+  request: ReadPage,
+  { oldestLedger: oldest }: { oldestLedger: number },
+): Promise<ReadAnywhere> {
+  let [oldestLedger, isSilent] = [oldest, false];
+  for (const node of rpc.nodes().length > 1 ? rpc.nodes().keys() : []) {
+    const reading = await read({ ...request, node }).catch(() => undefined);
+    if (reading?.kind === "page" && reading.verdict !== "odd") return reading;
+    if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
+    else isSilent = true;
+  }
+  return { kind: "pruned", oldestLedger, isSilent };
+}
+
+/** The oldest ledger that any node of the network holds, undefined while none says one. `isWhole`: all nodes have. */
+export async function oldestHeld(
+  rpc: Pick<NodesRpcClient, "nodes" | "getHealth">,
+  signal: AbortSignal,
+): Promise<{ oldest: number | undefined; isWhole: boolean }> {
+  const asked = rpc.nodes().map(async (_, node) => {
+    // One odd answer may be a mistake; a second one is of another network.
+    for (let asked = 0; asked < 2; asked++) {
+      let verdict: Verdict | undefined;
+      const { oldestLedger } = await rpc.getHealth({ node, signal, answered: (_by, said) => void (verdict = said) });
+      if (verdict !== "odd") return oldestLedger;
+    }
+    throw new Error("the node shows another network");
+  });
+  const answers = await Promise.allSettled(asked);
+  const said = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (said.length === 0 && failed?.reason instanceof GatewayError) throw failed.reason;
+  const oldest = said.length === 0 ? undefined : Math.max(1, Math.min(...said));
+  return { oldest, isWhole: said.length === answers.length };
 }

@@ -15,7 +15,7 @@ export type StreamGap =
   /** Events of before the oldest ledger that is held were asked for, or were forgotten before they were sent. */
   | { reason: "not_held"; oldestLedger: number | null }
   /** No node could be asked for the events of these ledgers; they come late, or never. */
-  | ({ reason: "not_read" } & HistoryGap);
+  | ({ reason: "not_read" } & Omit<HistoryGap, "reason">);
 
 /** One thing that a live stream says. `cursor`: a page or a stream that begins there goes on right after it. */
 export type StreamFrame =
@@ -124,7 +124,7 @@ export function createStream(parts: StreamParts): FedStream {
   /** Only what lies in its range concerns it. */
   function told(gap: HistoryGap): StreamFrame[] {
     const isConcerned = heightOf(gap.epoch, gap.toLedger) >= place.floor;
-    return isConcerned ? [{ kind: "gap", gap: { reason: "not_read", ...gap } }] : [];
+    return isConcerned ? [{ kind: "gap", gap: { ...gap, reason: "not_read" } }] : [];
   }
 
   function frameOf(event: LoggedEvent): StreamFrame {

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
 import type { CursorParts } from "./cursor.ts";
 import type { History } from "./history.ts";
@@ -39,7 +39,7 @@ export interface EventStreams {
 export interface StreamsParts {
   store: Pick<Store, "id" | "events" | "isShared">;
   history: Pick<History, "oldestLedger">;
-  view: Pick<LedgerView, "sequence">;
+  head: Pick<Head, "sequence">;
   clock: Clock;
   onProblem(message: string, cause?: unknown): void;
 }
@@ -70,7 +70,7 @@ interface Entry {
  * Feeds all live streams: what is new of the log is read once, and handed to those that have read what was before. Who is
  * behind reads by itself. Without streams it rests.
  */
-export function createEventStreams({ store, history, view, clock, onProblem }: StreamsParts): EventStreams {
+export function createEventStreams({ store, history, head, clock, onProblem }: StreamsParts): EventStreams {
   const { events: log } = store;
   const reader = createLogReader(store);
   const streams = new Map<FedStream, Entry>();
@@ -88,7 +88,7 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
   let lookedAtMs = -Infinity;
   let isDraining = false;
 
-  const latestLedger = () => view.sequence || storedLedger;
+  const latestLedger = () => head.sequence || storedLedger;
 
   // --- opening -------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { Notice, Trouble } from "./notices.ts";
 
 /** Tells an operator how the watcher fares, each change once. */
@@ -7,7 +7,7 @@ export interface Telling {
   /** It cannot go on for now. */
   trouble(trouble: Trouble): void;
   /** How a poll ended that did not fail. */
-  outcome(result: { outcome: string; reason?: string }): void;
+  outcome(result: { outcome: "idle" | "more" | "lagging"; reason?: string }): void;
   /** Whether our own clock agrees with the network. */
   clock(): void;
 }
@@ -15,8 +15,8 @@ export interface Telling {
 /** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word: for less than a turn lasts. */
 const LAG_WORTH_TELLING_MS = 20_000;
 
-export function createTelling({ view, clock, onProblem }: {
-  view: Pick<LedgerView, "clockDisagreement">;
+export function createTelling({ head, clock, onProblem }: {
+  head: Pick<Head, "clockDisagreement">;
   clock: Clock;
   onProblem(problem: Notice | Trouble): void;
 }): Telling {
@@ -33,19 +33,19 @@ export function createTelling({ view, clock, onProblem }: {
   return {
     trouble,
     outcome({ outcome, reason = "" }) {
-      if (outcome === "lagging" || outcome === "doubtful") {
+      if (outcome === "lagging") {
         laggingSinceMs ??= clock.monotonicMs();
         const isLong = clock.monotonicMs() - laggingSinceMs >= LAG_WORTH_TELLING_MS;
         if (isLong) trouble({ kind: "node_lagging", message: reason });
         return;
       }
       laggingSinceMs = undefined;
-      if (told === undefined || outcome === "stopped") return;
+      if (told === undefined) return;
       told = undefined;
       onProblem({ kind: "recovered", message: "the events of the network are followed again" });
     },
     clock() {
-      const seconds = view.clockDisagreement();
+      const seconds = head.clockDisagreement();
       if (seconds === undefined || clockDisagrees) return void (clockDisagrees = seconds !== undefined);
       clockDisagrees = true;
       const message =

@@ -22,7 +22,7 @@ export function createCaretaker({ store, clock, log, askDisk }: {
 }): Caretaker {
   const lookAtFile = watchStoreFile(store.location, askDisk);
   const stepOfClock = createStepWatch(clock);
-  let reverts = clock.networkReverts?.();
+  let reverts = clock.networkReverts?.().length;
   let gone: string | undefined;
   let disk: string | undefined;
 
@@ -47,8 +47,8 @@ export function createCaretaker({ store, clock, log, askDisk }: {
   function tellStep(): void {
     const stepMs = stepOfClock();
     // The time that the sandbox's network takes back with its ledgers was none of this machine.
-    const isReverted = clock.networkReverts?.() !== reverts;
-    reverts = clock.networkReverts?.();
+    const isReverted = clock.networkReverts?.().length !== reverts;
+    reverts = clock.networkReverts?.().length;
     if (stepMs === 0 || isReverted) return;
     const way = stepMs > 0 ? "ahead" : "back";
     log.warn(`this machine's clock was set ${way} by ${Math.round(Math.abs(stepMs) / 1_000)} s`);

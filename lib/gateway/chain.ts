@@ -11,7 +11,8 @@ import type { Log } from "../log.ts";
 import { VERSION } from "../version.ts";
 import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
-import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
+import { askNewest } from "../stellar/fresh_read.ts";
+import { createHead, type Head } from "../stellar/head.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
@@ -31,7 +32,7 @@ const CATCH_UP_MS = 2_000;
 /** All that speaks with the network. */
 export interface Chain {
   rpc: NodesRpcClient;
-  view: LedgerView;
+  head: Head;
   escrow: Escrow;
   watcher: Watcher;
   contractWatch: ContractWatch;
@@ -78,16 +79,16 @@ export async function createChain(
   };
   const assets = createAssetList(config.assets, config.networkPassphrase);
   const seen = await store.events.watcherState();
-  const view = createLedgerView({
+  const head = createHead({
     clock,
     stored: seen && { sequence: seen.latestLedger, closeTime: seen.latestLedgerCloseTime },
-    nodes: config.rpcUrls.length,
+    ask: (node) => askNewest(rpc, { node, signal: stopping }),
   });
   const rpc = createRpcClient({
     urls: config.rpcUrls,
     fetch,
     clock,
-    view,
+    head,
     networkPassphrase: config.networkPassphrase,
     stopping,
     onProblem: ({ node, method, message }) => log.debug("RPC call failed", { node, method, problem: message }),
@@ -104,30 +105,30 @@ export async function createChain(
   networkChecked.catch(() => {});
   const findings = !store.isShared ? undefined : createSharedFindings({
     store,
-    view,
+    head,
     clock,
     onUnread: () => watcher.wake(),
     onProblem: (message, cause) => log.warn(message, { cause }),
   });
-  const lostAnswers = createLostAnswers(store, () => view.confirmed);
+  const lostAnswers = createLostAnswers(store, () => head);
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,
-    view,
+    head,
     clock,
     contracts,
     assets,
     log: eventLogOf(store, contracts.paymentEscrow, async () => {
-      const { outcome } = await watcher.turn(CATCH_UP_MS);
-      // Has the one that watches look at once.
-      if (outcome === "standby") await findings?.tellLedger();
+      const { isFollower } = await watcher.pollFor(CATCH_UP_MS);
+      // Has the leader poll at once.
+      if (isFollower) await findings?.tellLedger();
     }),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
     sharedTraffic: store.isShared ? createSharedTraffic(store) : undefined,
     // A clock that is days behind would have it forgotten as soon as it is set right.
-    journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
+    journal: createJournal(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
     untold: createUntold(store, lostAnswers),
     keepUntold: lostAnswers.add,
@@ -139,15 +140,16 @@ export async function createChain(
     log: paymentLogOf(store, contracts.paymentEscrow),
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
-    latestLedger: () => view.sequence,
-    nowMs: () => view.networkSeconds() * 1_000,
+    latestLedger: () => head.sequence,
+    nowMs: () => head.networkSeconds() * 1_000,
     wait: clock.wait,
   });
   const foreignAssets = watchForeignAssets({ store, contractIds: Object.values(contracts), assets, log });
   const watcher = createWatcher({
     rpc,
     store,
-    view,
+    head,
+    epoch: seen?.epoch,
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
     decoder: `${VERSION} ${Object.values(contracts).join(" ")}`,
@@ -172,7 +174,7 @@ export async function createChain(
   });
   return {
     rpc,
-    view,
+    head,
     escrow,
     watcher,
     contractWatch,

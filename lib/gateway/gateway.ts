@@ -95,15 +95,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const webhooks = await createGatewayWebhooks(options, {
     clock: storeClock,
     metrics,
-    watch: chain.watcher.turn,
+    watch: chain.watcher.pollFor,
     async seenLedger() {
       await chain.findings?.look();
-      return chain.view.sequence;
+      return chain.head.sequence;
     },
   });
   const onProblem = told(log);
-  const history = createHistory({ store, view: chain.view });
-  const streams = createEventStreams({ store, history, view: chain.view, clock, onProblem });
+  const history = createHistory({ store, head: chain.head });
+  const streams = createEventStreams({ store, history, head: chain.head, clock, onProblem });
   const networkChecked = chain.networkChecked.then(async () => {
     await store.network.bind(config.networkPassphrase);
     // Who does not expect it has named another place, or its disk is not mounted.
@@ -125,7 +125,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const lookUpOutcomes = createOutcomeLookUp({
     submissions: store.submissions,
     status: chain.escrow.transactions.status,
-    networkSeconds: chain.view.networkSeconds,
+    networkSeconds: chain.head.networkSeconds,
     onUntold: chain.lostAnswers.add,
   });
   const forgetting = createLoop({
@@ -161,7 +161,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await networkChecked;
     await lookAtStoreClock();
     const looked = chain.contractWatch.look();
-    await chain.watcher.turn(boundMs / 2);
+    await chain.watcher.pollFor(boundMs / 2);
     await webhooks.turn(boundMs * 0.8 - (clock.monotonicMs() - beganAt));
     await looked;
   }
@@ -192,7 +192,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async lookAround() {
-      await Promise.all([chain.findings?.look(), chain.watcher.hear(), lookAtStoreClock()]);
+      await Promise.all([chain.findings?.look(), chain.watcher.refresh(), lookAtStoreClock()]);
     },
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);

@@ -2,7 +2,7 @@ import process from "node:process";
 import { createRequestMetrics, type RequestMetrics } from "../http/request_metrics.ts";
 import { createRegistry } from "../metrics/exposition.ts";
 import { runtimeName, runtimeVersion } from "../runtime/runtime.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
@@ -10,7 +10,7 @@ import { COMMIT, VERSION } from "../version.ts";
 
 /** What is looked up when the metrics are asked for. */
 export interface MetricSources {
-  ledger(): Pick<LedgerView, "sequence" | "closeTime" | "clockDisagreement">;
+  ledger(): Pick<Head, "sequence" | "closeTime" | "clockDisagreement">;
   nodes(): NodeReport[];
   /** What is wrong with the store's file and its disk. */
   troubles(): unknown[];

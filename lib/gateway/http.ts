@@ -63,12 +63,12 @@ export function createHttp(
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const { rpc, view, escrow, watcher, findings, lostAnswers } = chain;
+  const { rpc, head, escrow, watcher, findings, lostAnswers } = chain;
 
   const once = createOnce({
     intents: store.intents,
     clock,
-    networkSeconds: view.networkSeconds,
+    networkSeconds: head.networkSeconds,
     newId: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
   });
@@ -76,7 +76,7 @@ export function createHttp(
     intents: store.intents,
     transactions: escrow.transactions,
     clock,
-    networkSeconds: view.networkSeconds,
+    networkSeconds: head.networkSeconds,
     newVersion: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
   });
@@ -86,8 +86,8 @@ export function createHttp(
 
   /** That it was applied may be another gateway's word, who has seen a newer ledger: it has told the others of that before. */
   async function hearApplied(ledger: number): Promise<void> {
-    if (ledger > view.sequence) await findings?.look();
-    view.hearApplied(ledger);
+    if (ledger > head.sequence) await findings?.look();
+    head.confirm(ledger);
   }
 
   /**
@@ -167,7 +167,7 @@ export function createHttp(
         chain.look();
         await scraped.lookForForeignAssets().catch(() => {});
         return await metrics.render({
-          ledger: () => view,
+          ledger: () => head,
           nodes: rpc.nodes,
           history: scraped.history,
           troubles: caretaker.troubles,

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { KeptVerdicts } from "../escrow/reads/source_choice.ts";
 import { createLoop } from "../loop.ts";
-import { STORED } from "../stellar/ledger/belief.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Head } from "../stellar/head.ts";
 import type { Store, WatcherState } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 
@@ -24,7 +23,7 @@ export interface SharedFindings {
 
 export interface SharedFindingsParts {
   store: Pick<Store, "registers" | "events">;
-  view: LedgerView;
+  head: Head;
   clock: Clock;
   /** Called at each look while a gateway has seen a ledger whose events are not in the log yet. */
   onUnread(): void;
@@ -49,17 +48,17 @@ const LEDGER_KEPT_MS = 60_000;
 const VERDICT_KEPT_MS = 30 * 86_400_000;
 
 export function createSharedFindings(parts: SharedFindingsParts): SharedFindings {
-  const { store: { registers, events }, view, clock, onUnread, onProblem } = parts;
+  const { store: { registers, events }, head, clock, onUnread, onProblem } = parts;
   let heard: SeenLedger | undefined;
   /** Its events were not in the log yet at the last look. */
   let isUnread = false;
   let isTold = false;
 
-  /** By its time: a gateway that stood still while the network was reset still believes in a ledger of before. */
+  /** By its time: a gateway that stood still while the network was reset still has a head of before. */
   function newest({ epoch, latestLedger, latestLedgerCloseTime }: NewestStored): SeenLedger {
-    const { sequence, closeTime, closeTimeIsExact } = view;
+    const { sequence, closeTime, isTimed } = head;
     if (latestLedgerCloseTime > closeTime) return { epoch, sequence: latestLedger, closeTime: latestLedgerCloseTime };
-    return { epoch, sequence, closeTime: closeTimeIsExact ? closeTime : null };
+    return { epoch, sequence, closeTime: isTimed ? closeTime : null };
   }
 
   function isHigher(one: SeenLedger, other: SeenLedger | undefined): boolean {
@@ -84,11 +83,11 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
       if (seen === undefined || !(isUnread || isHigher(seen, heard))) return;
       const { epoch, scannedLedger } = await events.watcherState() ?? { epoch: 0, scannedLedger: 0 };
       if (seen.epoch !== epoch) return;
-      if (isHigher(seen, heard) && seen.sequence > view.sequence) {
-        view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
+      if (isHigher(seen, heard)) {
+        head.observe({ sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
+        head.confirm(seen.sequence);
       }
       heard = seen;
-      // Not only once: what one poll has read may still have to be confirmed by another.
       isUnread = seen.sequence > scannedLedger;
       if (isUnread) onUnread();
     });

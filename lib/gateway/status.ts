@@ -18,7 +18,7 @@ export interface StatusParts {
 
 /** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
-  const { rpc, view, escrow, contractWatch, foreignAssets, expiring } = chain;
+  const { rpc, head, escrow, contractWatch, foreignAssets, expiring } = chain;
   const startedAt = new Date(clock.now()).toISOString();
 
   return async function status() {
@@ -28,7 +28,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
       backlog(),
       foreignAssets.look(),
     ]);
-    const { sequence, closeTime } = view;
+    const { sequence, closeTime } = head;
     const networkSeconds = Math.round(clock.now() / 1_000) + (clockDisagreesBySeconds ?? 0);
     return {
       version: VERSION,

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { ConfigError } from "../config.ts";
 import { GatewayError } from "../errors.ts";
-import type { TurnResult } from "../events/watcher.ts";
+import type { PollResult } from "../events/polling.ts";
 import { hasExpired } from "../keys/api_key.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { randomBase62, secureRandom } from "../random.ts";
@@ -24,7 +24,7 @@ export interface WebhooksWiring {
   clock: Clock;
   metrics: GatewayMetrics;
   /** Has the watcher poll the node, once or for about so long; joins a poll that is under way. Never rejects. */
-  watch(boundMs: number): Promise<Pick<TurnResult, "outcome">>;
+  watch(boundMs: number): Promise<Pick<PollResult, "isFollower">>;
   /** The newest ledger that this gateway, or another on the store, has seen. */
   seenLedger(): Promise<number>;
 }
@@ -78,7 +78,7 @@ async function heightAfterTip(
   const timeIsUp = new AbortController();
   const polled = await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
   timeIsUp.abort();
-  const awaited = polled?.outcome === "standby" ? await seenLedger() : 0;
+  const awaited = polled?.isFollower ? await seenLedger() : 0;
   while (true) {
     const state = await store.events.watcherState();
     const tip = Math.max(state?.latestLedger ?? 0, state?.scannedLedger ?? 0);

@@ -98,7 +98,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   // A network whose time was moved before it was stopped goes on from there.
   let aheadMs = Math.max(0, chain.tip().closeTime * 1000 - machineNow());
   const now = () => machineNow() + aheadMs;
-  let reverts = 0;
+  const reverts: number[] = [];
   const unixSeconds = () => Math.floor(now() / 1000);
   const onQueued = () => ticker.transactionArrived();
   const limit = options.queueLimit ?? 1_000;
@@ -160,7 +160,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   function revert(name: string): ClosedLedger {
     const snapshot = chain.returnTo(name);
     aheadMs = snapshot.aheadMs;
-    reverts++;
+    reverts.push(chain.tip().sequence);
     closing.dropQueued();
     return ticker.closeNow();
   }

@@ -192,8 +192,8 @@ export interface Network {
    * @throws {RangeError} when there is no such snapshot
    */
   revert(name: string): ClosedLedger;
-  /** How often it has gone back. */
-  reverts(): number;
+  /** The ledgers to which it has gone back, in the order in which it has. */
+  reverts(): readonly number[];
   /** There on a network that goes on from another one: reads what it lacks of that. */
   readonly fork?: {
     /**

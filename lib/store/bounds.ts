@@ -87,7 +87,6 @@ export const BOUNDS: Bounds = {
     setSecrets: unbounded,
     delete: unbounded,
     purgeDeleted: unbounded,
-    hearFrom: unbounded,
     version: unbounded,
     secretsCheck: unbounded,
     resealSecrets: ({ secrets }) => checkBatch(secrets, 100),

@@ -16,7 +16,7 @@ import type {
   Subscription,
 } from "./webhook.ts";
 
-export type { HistoryGap, LedgerHash, WatcherState } from "./watcher_state.ts";
+export type { GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
  * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence
@@ -260,8 +260,6 @@ export interface SubscriptionStore {
   delete(id: string): Promise<boolean>;
   /** Removes what deleted subscriptions left behind, at most 600 rows in one commit; true while there may be more. */
   purgeDeleted(): Promise<boolean>;
-  /** The network has gone back: those that would hear later events alone hear from this height (`heightOf`) on. */
-  hearFrom(height: number): Promise<void>;
   /** Rises with every insert, change and delete of a subscription and every new replay. */
   version(): Promise<number>;
   /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */

@@ -1,4 +1,11 @@
+import type { Checkpoint } from "../ledger_numbers.ts";
 import { heightOf } from "./event.ts";
+
+/**
+ * Why events of a gap are missing. `pruned`: no node held its ledgers any more. `contract`: its contracts were not watched then.
+ * `reset`: the network was reset before they were settled.
+ */
+export type GapReason = "pruned" | "contract" | "reset";
 
 /** Ledgers whose events could not be read. Both ends belong to the gap. */
 export interface HistoryGap {
@@ -9,41 +16,29 @@ export interface HistoryGap {
   contractIds: string[];
   /** ISO 8601 UTC, when it was noticed. */
   noticedAt: string;
-}
-
-export interface LedgerHash {
-  ledger: number;
-  /** Of its header, hex. */
-  hash: string;
+  reason: GapReason;
 }
 
 /** How far the watcher has come: all that it goes by after a start. */
 export interface WatcherState {
   /** Raised when the network was reset. */
   epoch: number;
-  /** The newest ledger that is believed. */
+  /** The head; where its close time is not known, the newest ledger whose time is. */
   latestLedger: number;
-  /** Its close time, Unix seconds; 0 while no node has said one. */
+  /** Close time of the newest ledger whose time is known, Unix seconds; 0 while no node has said one. */
   latestLedgerCloseTime: number;
-  /** All ledgers up to this one have been scanned, gaps apart. */
+  /** All ledgers up to this one have been scanned, gaps apart; never above the head. */
   scannedLedger: number;
-  /** The RPC's cursor for the next page; absent: ask from `scannedLedger + 1`. */
+  /** Where the next page begins within the ledger after `scannedLedger`; absent: at its beginning. */
   rpcCursor?: string;
-  /** A scanned ledger and its hash, by which a reset network is told; absent: no node has said one. */
-  anchor?: LedgerHash;
-  /** The anchor of the network before the last reset: a node may still show that one. */
-  formerAnchor?: LedgerHash;
-  /** What one answer said of the next anchor, and which node's it was; another answer has to say the same. */
-  nextAnchor?: LedgerHash & { node: number };
-  /** The second look has come to this ledger. */
-  checkedLedger: number;
-  /** Absent: nothing is to be looked at a second time yet. */
-  secondLook?: {
-    /** All up to this ledger had been scanned at this time, Unix seconds: ascending, of the last minutes. */
-    marks: { ledger: number; seconds: number }[];
-    /** Where it goes on within a ledger; absent: after `checkedLedger`. */
-    rpcCursor?: string;
-  };
+  /** All ledgers up to this one have been scanned twice. */
+  settledLedger: number;
+  /** All up to this ledger was scanned when the head had this close time: ascending, those that wait to be scanned again. */
+  rescans: { ledger: number; closeTime: number }[];
+  /** Of this epoch, ascending, the last ten. */
+  checkpoints: Checkpoint[];
+  /** The last one of each former epoch, ascending. */
+  formerCheckpoints: Checkpoint[];
   /** What tried to decode the undecoded events last, and up to which; null: all of them. */
   decoder?: { name: string; triedUpTo: string | null };
   /** The contracts that were watched in this epoch, by id: from which ledger, up to which (null: watched still). */

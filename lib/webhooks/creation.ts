@@ -80,20 +80,10 @@ export async function createSubscription(
     startHeight: await parts.startHeight(),
   };
   const added = await add(parts, subscription, claim) ?? { ...subscription, plainSecret };
-  await hearWhatComesNext(parts, subscription).catch(() => {});
   // A key that was deleted meanwhile took its webhooks with it, but for this one.
   if (await parts.isKeyThere(keyId).catch(() => true)) return added;
   await store.subscriptions.delete(id);
   throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
-}
-
-/** Where the network has gone back before it was there, its watcher has told only the others (`hearFrom`). */
-async function hearWhatComesNext(
-  { store }: Pick<CreationParts, "store">,
-  { startHeight }: Pick<Subscription, "startHeight">,
-): Promise<void> {
-  const state = await store.events.watcherState();
-  if (state !== undefined && heightAfter(state) < startHeight) await store.subscriptions.hearFrom(heightAfter(state));
 }
 
 /** Undefined: it was added; else the one that is there already, made by another or by a commit whose answer was lost. */

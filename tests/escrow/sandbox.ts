@@ -10,7 +10,8 @@ import { readyNetwork } from "../sandbox/ready_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
-import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { askNewest } from "../../lib/stellar/fresh_read.ts";
+import { createHead, type Head } from "../../lib/stellar/head.ts";
 import { after, before } from "node:test";
 import type { Operation as AskedOperation } from "../../lib/escrow/operations/operations.ts";
 
@@ -27,7 +28,7 @@ export interface Sandbox {
   counts: Map<string, number>;
   /** Between the client and the node: tests put faults here. */
   fetch(url: string, init: RequestInit): Promise<Response>;
-  /** A gateway's view of the network: its own view, client and caches. */
+  /** A gateway's head of the network: its own head, client and caches. */
   gateway(options?: Partial<GatewayOptions>): GatewayView;
   /** The network's clock, for parts of a gateway; waiting takes a moment of ours, and moves only its monotonic part. */
   clock: Clock;
@@ -49,7 +50,7 @@ export interface GatewayView {
   act(who: Keypair, asked: AskedOperation): Promise<{ prepared: Answer<"prepare">; confirmed: Answer<"submit"> }>;
   escrow: Escrow;
   rpc: NodesRpcClient;
-  view: LedgerView;
+  head: Head;
   problems: string[];
   notes: Map<string, KeptNote>;
 }
@@ -130,7 +131,7 @@ export async function startSandbox(): Promise<Sandbox> {
     invoke: (source, contract, name, ...args) => void callNow(network, source, contract, name, ...args),
     gateway(options = {}) {
       // As of a gateway that ran until now.
-      const view = createLedgerView({ clock, stored: network.latestLedger() });
+      const head = createHead({ clock, stored: network.latestLedger(), ask: (node) => askNewest(client, { node }) });
       const problems: string[] = [];
       const { notes, ...memory } = memoryOfEscrow();
       const client = createRpcClient({
@@ -138,11 +139,11 @@ export async function startSandbox(): Promise<Sandbox> {
         fetch: options.fetch ?? fetch,
         // Its time-outs are real.
         clock: { ...clock, wait: sleep },
-        view,
+        head,
       });
       const escrow = createEscrow({
         rpc: client,
-        view,
+        head,
         clock,
         contracts: options.contracts ?? contracts,
         assets: createAssetList(options.assets, network.passphrase),
@@ -155,7 +156,7 @@ export async function startSandbox(): Promise<Sandbox> {
       return {
         escrow,
         rpc: client,
-        view,
+        head,
         problems,
         notes,
         async act(who, operation) {

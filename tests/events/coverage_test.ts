@@ -9,14 +9,22 @@ import {
   gapsToFill,
   heldRanges,
   watchedContracts,
+  withCheckpoint,
   withContracts,
   withFilled,
+  withoutAbove,
   withoutReach,
+  withScanned,
 } from "../../lib/events/coverage.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 
 const NOTICED = "2026-01-01T00:00:00Z";
 const IDS = ["A", "B", "C"];
+const TOLD = { isSilent: false };
+
+function epochFrom(oldestLedger: number) {
+  return { head: { sequence: 40, closeTime: 1 }, checkpoint: { ledger: 40, hash: "aa", closeTime: 1 }, oldestLedger };
+}
 
 type Step =
   | { do: "scan"; ledgers: number }
@@ -51,7 +59,7 @@ function take(state: WatcherState, step: Step, held: Map<string, Set<number>>): 
     case "watch":
       return withContracts(state, step.ids, Math.max(1, state.scannedLedger - step.oldestBack), NOTICED);
     case "prune":
-      return afterPruning(state, state.scannedLedger + 1 + step.ledgers, NOTICED);
+      return afterPruning(state, state.scannedLedger + 1 + step.ledgers, NOTICED, TOLD);
     case "fill": {
       if (gap === undefined) return state;
       const from = Math.min(gap.toLedger, gap.fromLedger + step.from);
@@ -96,7 +104,7 @@ describe("what of the network has been read", () => {
   test("gaps beyond a hundred are shown as fewer, wider ones: none is left out", () => {
     let state = { ...firstState(["A"], 1), scannedLedger: 1 };
     for (let times = 0; times < 150; times++) {
-      state = afterPruning(state, state.scannedLedger + 2, NOTICED);
+      state = afterPruning(state, state.scannedLedger + 2, NOTICED, TOLD);
       state = { ...state, scannedLedger: state.scannedLedger + 1 };
     }
     assert.equal(state.gaps.length, 100);
@@ -107,24 +115,24 @@ describe("what of the network has been read", () => {
 
   test("after a reset the old epoch's gaps stay, and are no jobs; its rest is one more", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
-    state = { ...afterPruning(state, 15, NOTICED), scannedLedger: 20, latestLedger: 25 };
-    state = afterReset(state, { oldestLedger: 3 }, NOTICED);
+    state = { ...afterPruning(state, 15, NOTICED, TOLD), scannedLedger: 20, settledLedger: 18, latestLedger: 25 };
+    state = afterReset(state, epochFrom(3), NOTICED);
     assert.deepEqual(state.gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [
       [0, 11, 14],
-      [0, 21, 25],
+      [0, 19, 25],
     ]);
     assert.deepEqual(gapsToFill(state), []);
     assert.deepEqual(heldRanges({ ...state, scannedLedger: 5 }), [
       { epoch: 0, fromLedger: 1, toLedger: 10 },
-      { epoch: 0, fromLedger: 15, toLedger: 20 },
+      { epoch: 0, fromLedger: 15, toLedger: 18 },
       { epoch: 1, fromLedger: 3, toLedger: 5 },
     ]);
   });
 
   test("a network that has pruned its first ledgers before any was read has no gap of its own, and the old epoch's stay", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
-    state = { ...afterPruning(state, 15, NOTICED), scannedLedger: 20, latestLedger: 20 };
-    state = afterPruning(afterReset(state, { oldestLedger: 3 }, NOTICED), 7, NOTICED);
+    state = { ...afterPruning(state, 15, NOTICED, TOLD), scannedLedger: 20, settledLedger: 20, latestLedger: 20 };
+    state = afterPruning(afterReset(state, epochFrom(3), NOTICED), 7, NOTICED, TOLD);
     assert.deepEqual(state.gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [[0, 11, 14]]);
     assert.deepEqual(heldRanges({ ...state, scannedLedger: 8 }), [
       { epoch: 0, fromLedger: 1, toLedger: 10 },
@@ -133,18 +141,39 @@ describe("what of the network has been read", () => {
     ]);
   });
 
-  test("the ledger by which a former network is told stays known, until a later one takes its place", () => {
-    const [first, second] = [{ ledger: 10, hash: "aa" }, { ledger: 6, hash: "bb" }];
-    const reset = afterReset(
-      { ...firstState(["A"], 1), scannedLedger: 12 },
-      { oldestLedger: 3, formerAnchor: first },
-      NOTICED,
-    );
-    assert.deepEqual(reset.formerAnchor, first);
-    assert.deepEqual(afterPruning(reset, 7, NOTICED).formerAnchor, first);
-    const again = { ...reset, scannedLedger: 8 };
-    assert.deepEqual(afterPruning(again, 12, NOTICED).formerAnchor, first);
-    assert.deepEqual(afterReset(again, { oldestLedger: 2 }, NOTICED).formerAnchor, first);
-    assert.deepEqual(afterReset(again, { oldestLedger: 2, formerAnchor: second }, NOTICED).formerAnchor, second);
+  test("a new epoch begins with its checkpoint, and the last one of the former epoch stays known", () => {
+    const checkpoints = [{ ledger: 4, hash: "aa", closeTime: 1 }, { ledger: 9, hash: "bb", closeTime: 2 }];
+    const reset = afterReset({ ...firstState(["A"], 1), scannedLedger: 12, checkpoints }, epochFrom(3), NOTICED);
+    assert.deepEqual(reset.checkpoints, [epochFrom(3).checkpoint]);
+    assert.deepEqual(reset.formerCheckpoints, [checkpoints[1]]);
+    assert.deepEqual([reset.epoch, reset.latestLedger, reset.scannedLedger, reset.settledLedger], [1, 40, 2, 2]);
+    const again = afterReset(reset, epochFrom(2), NOTICED);
+    assert.deepEqual(again.formerCheckpoints, [checkpoints[1], epochFrom(3).checkpoint]);
+  });
+
+  test("nothing above a head that fell counts as scanned (H13)", () => {
+    const checkpoints = [{ ledger: 4, hash: "aa", closeTime: 1 }, { ledger: 9, hash: "bb", closeTime: 2 }];
+    let state = withScanned({ ...firstState(["A"], 1), checkpoints }, 7, { closeTime: 50, rpcCursor: "x" });
+    state = withScanned(state, 12, { closeTime: 70, rpcCursor: "y" });
+    const { rpcCursor, scannedLedger, rescans, checkpoints: left } = withoutAbove(state, 8);
+    assert.deepEqual([rpcCursor, scannedLedger], [undefined, 8]);
+    assert.deepEqual([rescans, left], [[{ ledger: 7, closeTime: 50 }], [checkpoints[0]]]);
+    assert.equal(withoutAbove(state, 12), state);
+  });
+
+  test("ledgers that wait to be scanned again are marked every half minute, and the last one always", () => {
+    let state = firstState(["A"], 1);
+    for (let ledger = 1; ledger <= 30; ledger++) state = withScanned(state, ledger, { closeTime: 5 * ledger });
+    assert.deepEqual(state.rescans.map(({ ledger }) => ledger), [1, 7, 13, 19, 25, 30]);
+    for (let ledger = 31; ledger <= 900; ledger++) state = withScanned(state, ledger, { closeTime: 5 * ledger });
+    assert.deepEqual([state.rescans.length, state.rescans.at(-1)!.ledger], [20, 900]);
+  });
+
+  test("the last ten checkpoints are kept", () => {
+    let state = firstState(["A"], 1);
+    for (let ledger = 1; ledger <= 12; ledger++) {
+      state = withCheckpoint(state, { ledger, hash: "aa", closeTime: ledger });
+    }
+    assert.deepEqual(state.checkpoints.map(({ ledger }) => ledger), [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   });
 });

@@ -130,7 +130,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   }
 
   async function take(step: Step): Promise<void> {
-    if (step.do === "turn") await fixture.watcher.turn(step.ms);
+    if (step.do === "turn") await fixture.watcher.pollFor(step.ms);
     if (step.do === "restart") await restart(step.other);
     if (step.do === "consume") await consume(step.limit);
     if (step.do === "closeEmpty") network.closeEmpty(step.ledgers);
@@ -181,13 +181,13 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
     }
     commitsUntilFailure = undefined;
     network.close({});
-    for (let turns = 0; (await fixture.watcher.turn(5_000)).outcome !== "at_tip"; turns++) {
+    for (let turns = 0; (await fixture.watcher.pollFor(5_000)).outcome !== "idle"; turns++) {
       assert.ok(turns < 1_000, "the watcher does not reach the tip");
       network.clock.pass(2_500);
     }
     for (let looks = 0; looks < 16; looks++) {
       network.clock.pass(31_000);
-      await fixture.watcher.turn(5_000);
+      await fixture.watcher.pollFor(5_000);
     }
     while (await consume(7) === 7);
   }

@@ -27,7 +27,7 @@ describe("events that are forgotten while they are read", () => {
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
     const { cursor } = await stage.history.page({ limit: 2 });
-    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), view: { sequence: 0 } as never });
+    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), head: { sequence: 0 } as never });
     await assert.rejects(history.page({ cursor, limit: 3 }), refusedWith("invalid_request", /older than what is held/));
   });
 
@@ -35,7 +35,7 @@ describe("events that are forgotten while they are read", () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
-    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), view: { sequence: 0 } as never });
+    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), head: { sequence: 0 } as never });
     const { events, oldestLedger } = await history.page({ fromLedger: 1_003, limit: 1 });
     assert.deepEqual([events[0]!.ledger, oldestLedger], [1_006, 1_007]);
   });

@@ -19,13 +19,13 @@ for (const hears of [false, true]) {
     for (let second = 1; second <= 600; second++) {
       if (second % 5 === 0) network.close({});
       // As requests do it, and what they ask.
-      if (hears) await fixture.watcher.hear();
+      if (hears) await fixture.watcher.refresh();
       if (second % 5 === 1) await fixture.rpc.getLatestLedger().catch(() => {});
-      if (second % 60 === 0) await fixture.watcher.turn(25_000);
+      if (second % 60 === 0) await fixture.watcher.pollFor(25_000);
       if (second % 5 !== 0) clock.pass(1_000);
     }
     const state = await fixture.state();
     assert.equal(state.epoch, 1);
-    assert.equal(fixture.view.sequence, network.latest);
+    assert.equal(fixture.head.sequence, network.latest);
   });
 }

@@ -12,6 +12,10 @@ describe("history over a reset of the network", () => {
     const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
     const bounded = (await history.page({ toLedger: 1_005, limit: 4 })).cursor;
     const down = (await history.page({ order: "desc", toLedger: 1_005, limit: 4 })).cursor;
+    // Long enough for what was read to be settled.
+    fixture.clock.pass(130_000);
+    network.close();
+    await threeTurns(fixture);
     network.reset(20);
     for (let ledger = 0; ledger < 3; ledger++) network.close({});
     await threeTurns(fixture);

@@ -50,7 +50,7 @@ test("so does one whose node fails, however often a request wants to know what i
   on.node.beforeCall = () => {
     throw new Response("down", { status: 500 });
   };
-  await on.pass(12, () => on.leader.watcher.turn(0));
+  await on.pass(12, () => on.leader.watcher.pollFor(0));
   assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
 });
 

@@ -37,7 +37,7 @@ test("and many by gateways that each live for one turn", async () => {
   for (let ledger = 0; ledger < 60; ledger++) network.close({});
   let last = await createFixture(network, { nodes: [node], movements, store });
   for (let minute = 0; minute < 2; minute++) {
-    await last.watcher.turn(25_000);
+    await last.watcher.pollFor(25_000);
     await last.watcher.stop();
     last = await createFixture(network, { nodes: [node], movements, store });
   }

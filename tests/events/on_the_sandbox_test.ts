@@ -27,12 +27,12 @@ before(async () => {
   sandbox = await startSandbox();
   gateway = sandbox.gateway();
   store = await openStore("memory:");
-  const { rpc, view } = gateway;
+  const { rpc, head } = gateway;
   const { contracts, clock } = sandbox;
   watcher = createWatcher({
     rpc,
     store,
-    view,
+    head,
     clock,
     holder: "first",
     contractIds: Object.values(contracts),
@@ -41,7 +41,7 @@ before(async () => {
     pollMs: 1_000,
     onProblem: ({ message }) => problems.push(message),
   });
-  history = createHistory({ store, view });
+  history = createHistory({ store, head });
 });
 after(async () => {
   await watcher.stop();
@@ -120,7 +120,7 @@ describe("the events of the real contracts on the sandbox network", () => {
   let cursor: string;
 
   test("before anything happened the history is empty, and read to the network's newest ledger", async () => {
-    assert.equal((await watcher.turn(10_000)).outcome, "at_tip");
+    assert.equal((await watcher.pollFor(10_000)).outcome, "idle");
     const page = await history.page({ limit: 100 });
     assert.deepEqual(page.events, []);
     assert.equal(page.latestLedger, sandbox.network.latestLedger().sequence);
@@ -131,11 +131,11 @@ describe("the events of the real contracts on the sandbox network", () => {
     const expected: unknown[] = [];
     for (const { who, operation, event } of life()) {
       const done = await act(who, operation);
-      const ledgerClosedAt = new Date(gateway.view.closeTime * 1_000).toISOString().replace(".000Z", "Z");
+      const ledgerClosedAt = new Date(gateway.head.closeTime * 1_000).toISOString().replace(".000Z", "Z");
       expected.push({ ...event, ...done, ledgerClosedAt });
       sandbox.pass(5);
     }
-    assert.equal((await watcher.turn(10_000)).outcome, "at_tip");
+    assert.equal((await watcher.pollFor(10_000)).outcome, "idle");
     const { events } = await history.page({ cursor, limit: 100 });
     assert.deepEqual(events.map(({ id: _id, ...rest }) => rest), expected);
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(EVENT_TYPES));
@@ -156,7 +156,7 @@ describe("the events of the real contracts on the sandbox network", () => {
 
   test("a look at the tip costs one call, and the node takes the cursor it gave", async () => {
     sandbox.counts.clear();
-    assert.deepEqual(await watcher.turn(10_000), { outcome: "at_tip", events: 0 });
+    assert.deepEqual(await watcher.pollFor(10_000), { outcome: "idle", events: 0 });
     assert.deepEqual([...sandbox.counts], [["getEvents", 1]]);
   });
 
@@ -166,7 +166,7 @@ describe("the events of the real contracts on the sandbox network", () => {
     const again = createWatcher({
       rpc: gateway.rpc,
       store: other,
-      view: gateway.view,
+      head: gateway.head,
       clock: sandbox.clock,
       holder: "again",
       contractIds: Object.values(contracts),
@@ -177,8 +177,8 @@ describe("the events of the real contracts on the sandbox network", () => {
       pageEvents: 2,
       stepEvents: 1,
     });
-    assert.equal((await again.turn(10_000)).outcome, "at_tip");
-    const backfilled = await createHistory({ store: other, view: gateway.view }).page({ limit: 100 });
+    assert.equal((await again.pollFor(10_000)).outcome, "idle");
+    const backfilled = await createHistory({ store: other, head: gateway.head }).page({ limit: 100 });
     assert.deepEqual(backfilled.events, (await history.page({ limit: 100 })).events);
     await other.close();
   });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createHistory, type History } from "../../lib/events/history.ts";
 import type { Notice, Trouble } from "../../lib/events/notices.ts";
 import { createWatcher, type WatcherParts } from "../../lib/events/watcher.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { askNewest } from "../../lib/stellar/fresh_read.ts";
+import { createHead } from "../../lib/stellar/head.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store, WatcherStep } from "../../lib/store/store.ts";
@@ -20,8 +21,10 @@ export const OTHER_CONTRACT = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJS
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
 /** A network and a node of it, on a clock of their own. */
-export function simulate(options: { first?: number; retention?: number; scanLimit?: number; maxLimit?: number } = {}) {
-  const network = createSimulatedNetwork(fakeClock(START_MS), options.first);
+export function simulate(
+  options: { first?: number; ledgerMs?: number; retention?: number; scanLimit?: number; maxLimit?: number } = {},
+) {
+  const network = createSimulatedNetwork(fakeClock(START_MS), options.first, options.ledgerMs);
   return { network, node: network.node(options), clock: network.clock };
 }
 
@@ -57,16 +60,17 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
   const bareStore = given as Store | undefined ?? await openStore("memory:");
   const { store, steps } = observeStore(bareStore, beforeAppend);
   const stored = await store.events.watcherState();
-  const view = createLedgerView({
+  const head = createHead({
     clock,
     stored: stored && { sequence: stored.latestLedger, closeTime: stored.latestLedgerCloseTime },
-    nodes: nodes.length,
+    ask: (node) => askNewest(rpc, { node }),
   });
-  const rpc = clientOf(nodes, view, clock, fetch);
+  const rpc = clientOf(nodes, head, clock, fetch);
   const watcher = createWatcher({
     rpc,
-    view,
+    head,
     clock,
+    epoch: stored?.epoch,
     contractIds: [CONTRACT],
     decode: decodeSimulated,
     holder: `process ${++processes}`,
@@ -75,7 +79,7 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
     ...rest,
     store,
   });
-  const history = createHistory({ store, view });
+  const history = createHistory({ store, head });
   return {
     network,
     nodes,
@@ -85,11 +89,11 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
     bareStore,
     store,
     steps,
-    view,
+    head,
     rpc,
     history,
     watcher,
-    turn: () => watcher.turn(10_000),
+    turn: () => watcher.pollFor(10_000),
     kinds: () => problems.map(({ kind }) => kind),
     state: async () => (await store.events.watcherState())!,
     gaps: async () =>
@@ -109,7 +113,7 @@ export async function restart(fixture: Fixture, options: FixtureOptions = {}): P
 /** Turns, some seconds apart, until the watcher is at the node's newest ledger. */
 export async function untilAtTip({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
   let result = await turn();
-  for (let turns = 0; result.outcome !== "at_tip"; turns++) {
+  for (let turns = 0; result.outcome !== "idle"; turns++) {
     assert.ok(turns < 50, `the watcher does not reach the tip: ${JSON.stringify(result)}`);
     clock.pass(2_500);
     result = await turn();
@@ -132,7 +136,7 @@ export async function follow(
   for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
   const fixture = await createFixture(network, { nodes: [node] });
   for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
-  assert.ok((await fixture.state()).anchor !== undefined);
+  assert.ok((await fixture.state()).checkpoints.length > 0);
   return { network, node, fixture };
 }
 

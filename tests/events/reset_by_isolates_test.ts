@@ -18,7 +18,7 @@ for (const count of [1, 2]) {
     for (let minute = 0; minute < 3; minute++) {
       for (let ledger = 0; ledger < 3; ledger++) network.close({});
       last = await isolate();
-      await last.watcher.turn(25_000);
+      await last.watcher.pollFor(25_000);
       await last.watcher.stop();
       clock.pass(45_000);
     }
@@ -42,7 +42,7 @@ test("a reset is noticed by gateways that each live for one turn, also where the
   for (let minute = 0; minute < 9; minute++) {
     for (let ledger = 0; ledger < 3; ledger++) network.close({});
     last = await isolate();
-    await last.watcher.turn(25_000);
+    await last.watcher.pollFor(25_000);
     await last.watcher.stop();
     clock.pass(25_000);
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError, type WatcherStep } from "../../lib/store/store.ts";
-import { createFixture, follow, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
 test("a reset whose commit the store fails on is not forgotten: nothing of the new network is told as of the former one", async () => {
   const { network, node } = simulate({ first: 1_000 });
@@ -25,29 +25,6 @@ test("a reset whose commit the store fails on is not forgotten: nothing of the n
   assert.ok(failures > 0);
   assert.equal((await again.state()).epoch, 1);
   assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
-});
-
-test("what is committed before a reset is told does not hide it, not from who comes after either", async () => {
-  for (const isKilled of [false, true]) {
-    const { network, node } = simulate({ first: 5_000 });
-    network.close({ decodable: false });
-    const { fixture: first } = await follow({ network, node }, 5);
-    const second = await restart(first, { decoder: "a newer one" });
-    await second.rpc.getHealth();
-    network.reset(10);
-    for (let asked = 0; asked < 3; asked++) {
-      network.close({});
-      await second.rpc.getHealth();
-    }
-    assert.ok(second.view.confirmed.sequence < 100);
-    const { length } = second.steps;
-    await second.watcher.turn(0);
-    assert.ok(second.steps.length > length, "it has noted that it tried what could not be decoded");
-    const last = isKilled ? await restart(second, { decoder: "a newer one" }) : second;
-    await untilAtTip(last);
-    assert.equal((await last.state()).epoch, 1);
-    assert.deepEqual((await readAll(last.history)).slice(-3), hashesOf(network.emitted).slice(-3));
-  }
 });
 
 test("a network that went back is not taken for the same one where the store fails on that", async () => {

@@ -14,7 +14,7 @@ import { append, sampleEvent } from "../store/samples.ts";
 const directory = mkdtempSync(join(tmpdir(), "restored-cursor-"));
 
 function historyOf(store: Store): History {
-  return createHistory({ store, view: { sequence: 1_010 } as Parameters<typeof createHistory>[0]["view"] });
+  return createHistory({ store, head: { sequence: 1_010 } as Parameters<typeof createHistory>[0]["head"] });
 }
 
 const isRefused = (error: unknown) =>

@@ -1,5 +1,5 @@
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
-import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { Head } from "../../lib/stellar/head.ts";
 import type { EventsAnswer, RawEvent } from "../../lib/stellar/rpc/schemas.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { FakeClock } from "../stellar/rpc/stub_rpc.ts";
@@ -36,7 +36,7 @@ export interface SimulatedNetwork {
   readonly latest: number;
   /** Of the newest ledger, Unix seconds. */
   readonly closeTime: number;
-  /** Closes a ledger with these events, one transaction each, five seconds after the last; answers its sequence. */
+  /** Closes a ledger with these events, one transaction each, so long after the last; answers its sequence. */
   close(...wishes: EventWish[]): number;
   /** Closes so many empty ledgers. */
   closeEmpty(ledgers: number): void;
@@ -109,8 +109,8 @@ export function decodeSimulated({ value }: { value: string }) {
  * getLedgers, getHealth and getLatestLedger, after stellar-rpc v28: ranges, scan limit, cursors and errors are the real ones. Tests bend the nodes: they lag, prune,
  * lie, fail. The network's clock has nothing to do with the wall clock of the gateway.
  */
-export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000): SimulatedNetwork {
-  let reverts = 0;
+export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000, ledgerMs = 5_000): SimulatedNetwork {
+  const reverts: number[] = [];
   const clock = { ...machine, networkReverts: () => reverts };
   const startSeconds = Math.floor(clock.now() / 1000);
   let backSeconds = 0;
@@ -170,7 +170,7 @@ export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000):
       return ledgers.closeTimes.get(ledgers.latest)!;
     },
     close(...wishes) {
-      clock.pass(5_000);
+      clock.pass(ledgerMs);
       return closeIn(ledgers, wishes);
     },
     closeEmpty(count) {
@@ -179,11 +179,11 @@ export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000):
     goBack(count, seconds = 0) {
       backSeconds += seconds;
       clock.step(-seconds * 1000);
-      if (seconds > 0) reverts++;
       for (let gone = 0; gone < count; gone++) {
         ledgers.events.delete(ledgers.latest);
         ledgers.latest -= 1;
       }
+      reverts.push(ledgers.latest);
     },
     reset(first) {
       former = ledgers;
@@ -216,7 +216,7 @@ function createNode(
     bend: (_method, answer) => answer,
     calls: [],
     get oldest() {
-      return view().oldest;
+      return range().oldest;
     },
     answer(body) {
       const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
@@ -234,7 +234,7 @@ function createNode(
     },
   };
 
-  function view() {
+  function range() {
     const { ledgers, former } = now();
     const shown = node.showsFormer && former !== undefined ? former : ledgers;
     const latest = Math.max(shown.first, shown.latest - node.lag);
@@ -243,7 +243,7 @@ function createNode(
   }
 
   const newest = (method: keyof SimulatedNode["tellsCloseTime"]) => {
-    const { oldest, latest, closeTime } = view();
+    const { oldest, latest, closeTime } = range();
     const timed = node.tellsCloseTime[method] ? { latestLedgerCloseTime: closeTime } : {};
     return { latestLedger: latest, oldestLedger: oldest, ...timed };
   };
@@ -251,12 +251,12 @@ function createNode(
   const methods: Record<string, (params: Params) => unknown> = {
     getHealth: () => ({ status: "healthy", ledgerRetentionWindow: node.retention, ...newest("getHealth") }),
     getLatestLedger() {
-      const { latest, shown, closeTime } = view();
+      const { latest, shown, closeTime } = range();
       const timed = node.tellsCloseTime.getLatestLedger ? { closeTime } : {};
       return { sequence: latest, id: shown.hashes.get(latest), protocolVersion: 28, ...timed };
     },
     getLedgers({ startLedger = 0, pagination }) {
-      const { shown, oldest, latest } = view();
+      const { shown, oldest, latest } = range();
       if (startLedger < oldest || startLedger > latest) {
         const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
         throw new NodeRefusal(-32600, `start ledger (${startLedger}) must be ${range}`);
@@ -272,7 +272,7 @@ function createNode(
     getTransactions({ pagination }) {
       const { limit, cursor } = pagination!;
       requireLimit(limit);
-      const { shown, latest } = view();
+      const { shown, latest } = range();
       const after = BigInt(cursor!);
       const events = [...shown.events.values()].flat().filter(({ id, ledger }) =>
         ledger <= latest && BigInt(id.slice(0, 19)) > after
@@ -290,7 +290,7 @@ function createNode(
   function getEvents({ startLedger, filters, pagination }: Params): EventsAnswer {
     const { limit, cursor } = pagination!;
     requireLimit(limit);
-    const { shown, oldest, latest } = view();
+    const { shown, oldest, latest } = range();
     const start = cursor === undefined ? startLedger! : Number(BigInt(cursor.slice(0, 19)) >> 32n);
     if (start < oldest || start > latest) {
       throw new NodeRefusal(-32600, `startLedger must be within the ledger range: ${oldest} - ${latest}`);
@@ -316,7 +316,7 @@ function createNode(
 /** The gateway's own client over these nodes. */
 export function clientOf(
   nodes: SimulatedNode[],
-  view: LedgerView,
+  head: Head,
   clock: FakeClock,
   fetch: Fetch = (url, init) => {
     const node = nodes.find((node) => new URL(node.url).href === url)!;
@@ -328,7 +328,7 @@ export function clientOf(
     urls: nodes.map(({ url }) => url),
     fetch,
     timeoutMs,
-    view,
+    head,
     // These nodes answer at once or not at all: time-outs are nobody's concern, and would move the clock on.
     clock: {
       ...clock,

@@ -9,20 +9,23 @@ import { createStage, idsOf, kinds, refusedWith, takeEvents } from "./streams_st
 
 describe("what a stream may have missed", () => {
   const gap = { epoch: 0, fromLedger: 1_005, toLedger: 1_007, contractIds: ["C"], noticedAt: "2026-11-01T00:00:00Z" };
+  const missing = { ...gap, reason: "pruned" as const };
 
   test("gaps are told before it has caught up, and those that come later when they come; smaller ones are no news", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
-    await stage.notice({ gaps: [gap] });
+    await stage.notice({ gaps: [missing] });
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["event", "gap", "caught_up"]);
     const next = stream.next();
-    await stage.notice({ gaps: [{ ...gap, fromLedger: 1_006 }, { ...gap, fromLedger: 1_020, toLedger: 1_021 }] });
+    await stage.notice({
+      gaps: [{ ...missing, fromLedger: 1_006 }, { ...missing, fromLedger: 1_020, toLedger: 1_021 }],
+    });
     await stage.pass(300);
     const told = (await next)!;
     assert.deepEqual(told, [{
       kind: "gap",
-      gap: { reason: "not_read", ...gap, fromLedger: 1_020, toLedger: 1_021 },
+      gap: { ...gap, reason: "not_read", fromLedger: 1_020, toLedger: 1_021 },
     }]);
     const later = await stage.open({ fromLedger: 1_010 });
     assert.deepEqual(kinds((await later.next())!), ["gap", "caught_up"], "the first lies before its range");
@@ -35,12 +38,12 @@ describe("what a stream may have missed", () => {
     await appendMany(stage.store, 1, 400);
     stage.streams.wake();
     await stage.pass(300);
-    await stage.notice({ gaps: [gap] });
+    await stage.notice({ gaps: [missing] });
     await stage.pass(300);
     const frames = await takeEvents(stream, 400);
     assert.deepEqual(frames.filter(({ kind }) => kind === "gap"), [{
       kind: "gap",
-      gap: { reason: "not_read", ...gap },
+      gap: { ...gap, reason: "not_read" },
     }]);
   });
 
@@ -78,7 +81,7 @@ describe("what a stream may have missed", () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 3);
     const other = await openStore("memory:");
-    const foreign = (await createHistory({ store: other, view: { sequence: 0 } as never }).page({ limit: 1 })).cursor;
+    const foreign = (await createHistory({ store: other, head: { sequence: 0 } as never }).page({ limit: 1 })).cursor;
     await other.close();
     await assert.rejects(stage.open({ lastEventId: foreign }), refusedWith("invalid_request", /of another store/));
     await assert.rejects(stage.open({ lastEventId: "x" }), refusedWith("invalid_request", /from an earlier answer/));

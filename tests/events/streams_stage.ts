@@ -13,7 +13,7 @@ import { createTestClock } from "../test_clock.ts";
 export async function createStage(bend = (store: Store) => store) {
   const store = await openStore("memory:");
   const clock = createTestClock();
-  const history = createHistory({ store, view: { sequence: 0 } as never });
+  const history = createHistory({ store, head: { sequence: 0 } as never });
   const problems: string[] = [];
   let reads = 0;
   const bent = bend(store);
@@ -21,11 +21,11 @@ export async function createStage(bend = (store: Store) => store) {
     read: { value: (query: Parameters<typeof store.events.read>[0]) => (reads++, bent.events.read(query)) },
   });
   const observed: typeof store = Object.create(bent, { events: { value: events } });
-  const view = { sequence: 0 };
+  const head = { sequence: 0 };
   const streams = createEventStreams({
     store: observed,
     history,
-    view,
+    head,
     clock,
     onProblem: (message) => problems.push(message),
   });
@@ -34,7 +34,7 @@ export async function createStage(bend = (store: Store) => store) {
     history,
     clock,
     streams,
-    view,
+    head,
     problems,
     reads: () => reads,
     open: (request: Partial<StreamRequest> = {}) =>

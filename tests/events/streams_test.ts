@@ -138,7 +138,7 @@ describe("a live stream", () => {
   test("hears of the network's height every five seconds, with a cursor that what matched nothing has moved", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
-    stage.view.sequence = 1_234;
+    stage.head.sequence = 1_234;
     const stream = await stage.open({ subjects: { merchant: MERCHANT } });
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
     await stage.pass(5_300);
@@ -147,7 +147,7 @@ describe("a live stream", () => {
     const beat = stream.next();
     await stage.pass(4_500);
     assert.equal(await Promise.race([beat, yieldToOthers("none yet")]), "none yet");
-    stage.view.sequence = 1_235;
+    stage.head.sequence = 1_235;
     await stage.pass(1_000);
     const [frame] = (await beat)!;
     assert.ok(frame?.kind === "ledger");

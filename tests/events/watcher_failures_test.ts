@@ -69,7 +69,7 @@ describe("the watcher outlives what fails", () => {
     assert.equal((await turn()).outcome, "failed");
     assert.equal((await readAll(history)).length, 100);
     assert.equal((await turn()).outcome, "failed");
-    assert.equal((await turn()).outcome, "at_tip");
+    assert.equal((await turn()).outcome, "idle");
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
     assert.deepEqual(kinds(), ["store_failed", "recovered"]);
   });
@@ -79,7 +79,7 @@ describe("the watcher outlives what fails", () => {
     for (let ledger = 0; ledger < 12; ledger++) network.close(...empty(7));
     const sizes = { pageEvents: 10, stepEvents: 3 };
     let fixture = await createFixture(network, { nodes: [node], ...sizes });
-    for (let deaths = 0, outcome = ""; outcome !== "at_tip"; deaths++) {
+    for (let deaths = 0, outcome = ""; outcome !== "idle"; deaths++) {
       assert.ok(deaths < 200);
       const left = deaths % 5 + 2;
       let commits = 0;

@@ -47,7 +47,7 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
         for (let round = 0; round < 16; round++) {
           network.close({}, {});
           if (round % 3 === 2) network.closeEmpty(1);
-          await fixture.watcher.turn(5_000);
+          await fixture.watcher.pollFor(5_000);
           if (round === 8) fixture = await restart(fixture);
         }
         // What a page left out is found by the second look.
@@ -58,7 +58,7 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
         assert.deepEqual((await readAll(fixture.history)).sort(), hashesOf(network.emitted), `lie in answer ${lieAt}`);
         const { epoch, gaps, scannedLedger } = await fixture.state();
         assert.deepEqual({ epoch, gaps, scannedLedger }, { epoch: 0, gaps: [], scannedLedger: network.latest });
-        assert.equal(fixture.view.sequence, network.latest);
+        assert.equal(fixture.head.sequence, network.latest);
         await fixture.store.close();
       }
     });
@@ -76,7 +76,7 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
     assert.deepEqual(hashesOf(events), [network.emitted[0]!.txHash, network.emitted[2]!.txHash]);
     for (let polls = 0; polls < 60; polls++) {
       network.close();
-      await fixture.watcher.turn(0);
+      await fixture.watcher.pollFor(0);
     }
     assert.deepEqual(hashesOf((await fixture.history.page({ cursor, limit: 10 })).events), [
       network.emitted[1]!.txHash,
@@ -98,7 +98,7 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
         const live = async () => {
           for (let round = 0; round < 12; round++) {
             network.close({});
-            await fixture.watcher.turn(4_000);
+            await fixture.watcher.pollFor(4_000);
           }
         };
         await live();
@@ -107,11 +107,11 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
         await live();
         assert.ok(node.calls.length - calls < 60, "no storm of calls (T14)");
         assert.equal(fixture.kinds().includes("clock_disagrees"), stepMs > 60_000);
-        assert.ok(Math.abs(fixture.view.networkSeconds() - network.closeTime) <= 10);
+        assert.ok(Math.abs(fixture.head.networkSeconds() - network.closeTime) <= 10);
         fixture = await restart(fixture);
         await live();
         assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
-        assert.ok(Math.abs(fixture.view.networkSeconds() - network.closeTime) <= 10);
+        assert.ok(Math.abs(fixture.head.networkSeconds() - network.closeTime) <= 10);
         const { clockDisagreesBySeconds } = await fixture.history.status();
         assert.equal(clockDisagreesBySeconds === null, stepMs <= 60_000);
       });

@@ -69,7 +69,7 @@ describe("the watcher's loop", () => {
     for (let ledger = 0; ledger < 100; ledger++) network.close({});
     const { watcher, history } = await createFixture(network, { nodes: [node], pageEvents: 1 });
     const fromMs = clock.monotonicMs();
-    while ((await watcher.turn(10_000)).outcome !== "at_tip");
+    while ((await watcher.pollFor(10_000)).outcome !== "idle");
     assert.ok(clock.monotonicMs() - fromMs <= 20_000);
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
@@ -89,7 +89,7 @@ describe("the wall clock, moved while the watcher works, and what it measures (T
         return { ...answer, latestLedger: 1_000_000 - asked };
       };
       const fromMs = clock.monotonicMs();
-      await watcher.turn(10_000);
+      await watcher.pollFor(10_000);
       const elapsedMs = clock.monotonicMs() - fromMs;
       assert.ok(asked > 0 && elapsedMs > 5_000 && elapsedMs <= 11_000, `${elapsedMs} ms`);
     });
@@ -97,18 +97,18 @@ describe("the wall clock, moved while the watcher works, and what it measures (T
     test(`a lagging node is worth a word after twenty seconds: an hour ${way}`, async () => {
       const { network, node, clock } = simulate();
       network.closeEmpty(10);
-      const { turn, kinds } = await createFixture(network, { nodes: [node] });
+      const { turn, watcher, kinds } = await createFixture(network, { nodes: [node] });
       await turn();
       await turn();
       node.lag = 5;
-      await turn();
+      await watcher.pollFor(0);
       clock.step(stepMs);
       clock.pass(15_000);
-      await turn();
+      await watcher.pollFor(0);
       const told = () => kinds().filter((kind) => kind === "node_lagging").length;
       assert.equal(told(), 0, "not sooner");
-      clock.pass(11_000);
-      await turn();
+      clock.pass(6_000);
+      await watcher.pollFor(0);
       assert.equal(told(), 1, "and not later");
     });
   }
@@ -122,16 +122,16 @@ describe("two watchers on one store", () => {
     let heard = 0;
     const other = network.node();
     const second = await createFixture(network, { nodes: [other], store: first.bareStore, onCommit: () => heard++ });
-    assert.equal((await second.turn()).outcome, "standby");
+    assert.equal((await second.turn()).isFollower, true);
     network.close({}, {});
     await first.turn();
-    assert.equal((await second.turn()).outcome, "standby");
+    assert.equal((await second.turn()).isFollower, true);
     assert.equal(heard > 0, true);
-    assert.equal(other.calls.length, 0);
-    assert.ok(second.view.sequence >= network.latest - 1);
+    assert.ok(!other.calls.some(({ method }) => method === "getEvents"));
+    assert.ok(second.head.sequence >= network.latest - 1);
     await first.watcher.stop();
     network.close({});
-    assert.equal((await second.turn()).outcome, "at_tip");
+    assert.equal((await second.turn()).outcome, "idle");
     assert.deepEqual(await readAll(second.history), hashesOf(network.emitted));
   });
 
@@ -145,7 +145,7 @@ describe("two watchers on one store", () => {
     const taken = (await leases.acquire({ name: WATCHER_LEASE, holder: "other", durationMs: 30_000 }))!;
     const commits = first.steps.length;
     network.close({});
-    assert.ok(["standby", "at_tip"].includes((await first.turn()).outcome));
+    assert.ok(["standby", "idle"].includes((await first.turn()).outcome));
     assert.equal(first.steps.length === commits || (await leases.renew([taken], 1_000)).length === 0, true);
   });
 });

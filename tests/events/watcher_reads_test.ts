@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers";
-import { createFixture, empty, hashesOf, OTHER_CONTRACT, readAll, restart, simulate } from "./parts.ts";
+import { createFixture, empty, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { NodeRefusal } from "./simulated_node.ts";
 
 describe("the watcher reads what the node holds", () => {
@@ -13,7 +13,7 @@ describe("the watcher reads what the node holds", () => {
     network.close({}, {});
     network.closeEmpty(4);
     const { turn, history, state } = await createFixture(network, { nodes: [node] });
-    assert.deepEqual(await turn(), { outcome: "at_tip", events: 2 });
+    assert.deepEqual(await turn(), { outcome: "idle", events: 2 });
     assert.deepEqual(await readAll(history), hashesOf(network.emitted).slice(1));
     const { scannedLedger, contracts, gaps } = await state();
     assert.equal(scannedLedger, network.latest);
@@ -25,27 +25,28 @@ describe("the watcher reads what the node holds", () => {
     const { network, node } = simulate({ retention: 20 });
     network.closeEmpty(50);
     const oldest = node.oldest;
-    let closes = 2;
+    let closes = 1;
     node.beforeCall = (method) => {
       if (method === "getEvents" && closes-- > 0) network.close({});
     };
-    const { turn, gaps, state } = await createFixture(network, { nodes: [node] });
-    assert.equal((await turn()).outcome, "at_tip");
+    const fixture = await createFixture(network, { nodes: [node] });
+    const { gaps, state } = fixture;
+    await untilAtTip(fixture);
     assert.deepEqual(await gaps(), []);
     assert.ok(Object.values((await state()).contracts)[0]!.fromLedger > oldest);
   });
 
-  test("an event is appended at once, its ledger counts as scanned when a second claim confirms it", async () => {
+  test("an event is appended at once, and its ledger counts as scanned", async () => {
     const { network, node } = simulate();
     const fixture = await createFixture(network, { nodes: [node] });
     await fixture.turn();
     const scanned = (await fixture.state()).scannedLedger;
     network.close({});
-    assert.equal((await fixture.watcher.turn(0)).events, 1);
+    assert.equal((await fixture.watcher.pollFor(0)).events, 1);
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
-    assert.equal((await fixture.state()).scannedLedger, scanned);
+    assert.equal((await fixture.state()).scannedLedger, scanned + 1);
     network.clock.pass(1_100);
-    assert.equal((await fixture.watcher.turn(0)).events, 0);
+    assert.equal((await fixture.watcher.pollFor(0)).events, 0);
     assert.equal((await fixture.state()).scannedLedger, network.latest);
   });
 
@@ -53,7 +54,7 @@ describe("the watcher reads what the node holds", () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 90; ledger++) network.close(...empty(5));
     const { turn, steps, history } = await createFixture(network, { nodes: [node] });
-    assert.deepEqual(await turn(), { outcome: "at_tip", events: 450 });
+    assert.deepEqual(await turn(), { outcome: "idle", events: 450 });
     const sizes = steps.map((step) => step.events.length).filter((size) => size > 0);
     assert.deepEqual(sizes.slice(0, 5), [100, 100, 100, 100, 50]);
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
@@ -77,7 +78,7 @@ describe("the watcher reads what the node holds", () => {
     assert.equal((await fixture.state()).scannedLedger, half - 1);
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted).slice(0, 8));
     node.beforeCall = () => {};
-    assert.deepEqual(await fixture.turn(), { outcome: "at_tip", events: 5 });
+    assert.deepEqual(await fixture.turn(), { outcome: "idle", events: 5 });
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
 
@@ -86,7 +87,7 @@ describe("the watcher reads what the node holds", () => {
     network.closeEmpty(250);
     network.close({});
     const { turn, history } = await createFixture(network, { nodes: [node] });
-    assert.deepEqual(await turn(), { outcome: "at_tip", events: 1 });
+    assert.deepEqual(await turn(), { outcome: "idle", events: 1 });
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
@@ -94,7 +95,7 @@ describe("the watcher reads what the node holds", () => {
     const { network, node } = simulate({ maxLimit: 100 });
     for (let ledger = 0; ledger < 15; ledger++) network.close(...empty(10));
     const { turn, history } = await createFixture(network, { nodes: [node] });
-    assert.deepEqual(await turn(), { outcome: "at_tip", events: 150 });
+    assert.deepEqual(await turn(), { outcome: "idle", events: 150 });
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
@@ -103,7 +104,7 @@ describe("the watcher reads what the node holds", () => {
     const bytes = 400_000;
     for (let ledger = 0; ledger < 10; ledger++) network.close(...Array.from({ length: 6 }, () => ({ bytes })));
     const { turn, history } = await createFixture(network, { nodes: [node] });
-    for (let turns = 0; (await turn()).outcome !== "at_tip"; turns++) assert.ok(turns < 10);
+    for (let turns = 0; (await turn()).outcome !== "idle"; turns++) assert.ok(turns < 10);
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
     const limits = node.calls.filter(({ method }) => method === "getEvents").map(({ params }) =>
       params.pagination!.limit
@@ -164,7 +165,7 @@ describe("the watcher reads what the node holds", () => {
     const { turn, steps } = await createFixture(network, { nodes: [node] });
     for (let turns = 0; turns < 4; turns++) await turn();
     const [commits, calls] = [steps.length, node.calls.length];
-    for (let turns = 0; turns < 5; turns++) assert.deepEqual(await turn(), { outcome: "at_tip", events: 0 });
+    for (let turns = 0; turns < 5; turns++) assert.deepEqual(await turn(), { outcome: "idle", events: 0 });
     assert.deepEqual([steps.length - commits, node.calls.length - calls], [0, 5]);
   });
 
@@ -172,13 +173,13 @@ describe("the watcher reads what the node holds", () => {
     const { network, node } = simulate();
     network.closeEmpty(50);
     const { watcher, clock } = await createFixture(network, { nodes: [node] });
-    for (let turns = 0; turns < 4; turns++) await watcher.turn(5_000);
+    for (let turns = 0; turns < 4; turns++) await watcher.pollFor(5_000);
     const before = node.calls.length;
     const polls = 600;
     for (let poll = 0; poll < polls; poll++) {
       if (poll % 2 === 0) network.close();
       else clock.pass(5_000);
-      await watcher.turn(0);
+      await watcher.pollFor(0);
     }
     const minutes = polls * 5 / 60;
     const calls = node.calls.length - before;
@@ -198,7 +199,7 @@ describe("the watcher reads what the node holds", () => {
       if (!over) setImmediate(look);
     };
     look();
-    await watcher.turn(0);
+    await watcher.pollFor(0);
     over = true;
     assert.ok(commitsSeen.size >= 5, [...commitsSeen].join());
   });

@@ -19,13 +19,13 @@ test("a turn that has much to catch up with is over when its time is, and the ne
   });
   const beganAtMs = clock.monotonicMs();
   // One that is over at once leaves the next one its own bound.
-  await fixture.watcher.turn(0);
+  await fixture.watcher.pollFor(0);
   assert.ok(clock.monotonicMs() - beganAtMs <= 7_000);
   const turnedAtMs = clock.monotonicMs();
-  const { outcome } = await fixture.watcher.turn(25_000);
+  const { outcome } = await fixture.watcher.pollFor(25_000);
   const tookMs = clock.monotonicMs() - turnedAtMs;
   assert.ok(tookMs >= 25_000 && tookMs <= 32_000, `it took ${tookMs} ms`);
-  assert.equal(outcome, "behind");
+  assert.equal(outcome, "more");
   await untilAtTip(fixture);
   assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
 });
@@ -47,6 +47,7 @@ test("a hundred gaps that no node can fill keep no turn, nor does a node that do
     toLedger: 1_000 + 2 * nth,
     contractIds: [CONTRACT],
     noticedAt: "2026-01-01T00:00:00Z",
+    reason: "pruned" as const,
   }));
   const contracts = { [CONTRACT]: { fromLedger: 900, toLedger: null } };
   const lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: "test", durationMs: 1_000 });
@@ -61,9 +62,9 @@ test("a hundred gaps that no node can fill keep no turn, nor does a node that do
   };
   const last = await isolate();
   const beganAtMs = clock.monotonicMs();
-  const { outcome } = await last.watcher.turn(25_000);
+  const { outcome } = await last.watcher.pollFor(25_000);
   const tookMs = clock.monotonicMs() - beganAtMs;
   assert.ok(tookMs <= 25_000, `it took ${tookMs} ms`);
-  assert.equal(outcome, "at_tip");
+  assert.equal(outcome, "idle");
   assert.equal((await last.gaps()).length, 100);
 });

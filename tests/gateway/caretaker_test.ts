@@ -13,11 +13,11 @@ const folder = folderForTests();
 
 function stage(location: string, askDisk?: AskDisk) {
   const lines: string[] = [];
-  let reverts = 0;
+  const reverts: number[] = [];
   const clock = { ...createTestClock(), networkReverts: () => reverts };
   const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
   const caretaker = createCaretaker({ store: { location }, clock, log, askDisk });
-  return { clock, lines, caretaker, tellRevert: () => void reverts++ };
+  return { clock, lines, caretaker, tellRevert: () => void reverts.push(1) };
 }
 
 test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PendingPaymentAnswer } from "../../lib/escrow/reads/reads.ts";
 import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../lib/stellar/head.ts";
 import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
 
 const LIFE = 17_280;
@@ -19,7 +19,7 @@ const secondsOf = (ledger: number) => NOW + (ledger - LATEST) * PACE;
 /** A payment in the last quarter of its life, and a gateway that starts with a clock that is ahead. */
 function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
   const clock = fakeClock(NOW * 1_000 + aheadMs);
-  const view = createLedgerView({
+  const head = createHead({
     clock,
     stored: stored === undefined ? undefined : { sequence: stored, closeTime: secondsOf(stored) },
   });
@@ -41,15 +41,15 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
     },
     reads: { pending: () => Promise.resolve({ pending: "1", ...chain }) },
     shortestLife: () => Promise.resolve(LIFE),
-    latestLedger: () => view.sequence,
-    nowMs: () => view.networkSeconds() * 1_000,
+    latestLedger: () => head.sequence,
+    nowMs: () => head.networkSeconds() * 1_000,
     wait: () => new Promise(() => {}),
   });
   /** So many ledgers close, and the node says so. */
   function close(ledgers: number): void {
     for (let closed = 0; closed < ledgers; closed++) {
       const ledger = LATEST + Math.floor(clock.monotonicMs() / 1_000 / PACE);
-      view.hear({ node: 0, sequence: ledger, closeTime: secondsOf(ledger) });
+      head.observe({ node: 0, sequence: ledger, closeTime: secondsOf(ledger) });
       clock.pass(PACE * 1_000);
     }
   }
@@ -95,7 +95,7 @@ test("a merchant is asked again soon whose payments the node did not tell when t
 });
 
 test("it says so that there may be more where a merchant has more payments than are listed, and all of these expire", async () => {
-  const { expiring, chain, close } = stage({ aheadMs: 0 });
+  const { expiring, chain, close } = stage({ aheadMs: 0, stored: LATEST });
   close(1);
   const [payment] = chain.payments as [PendingPaymentAnswer];
   Object.assign(chain, { payments: [payment, payment], more: true });

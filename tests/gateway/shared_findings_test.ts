@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { test } from "node:test";
 import { createSourceChoice } from "../../lib/escrow/reads/source_choice.ts";
 import { createSharedFindings } from "../../lib/gateway/shared_findings.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../lib/stellar/head.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { scanned } from "../store/samples.ts";
 import { createTestClock } from "../test_clock.ts";
@@ -18,10 +18,10 @@ async function stage() {
   function gateway() {
     let unread = 0;
     const problems: string[] = [];
-    const view = createLedgerView({ clock });
+    const head = createHead({ clock });
     const findings = createSharedFindings({
       store,
-      view,
+      head,
       clock,
       onUnread: () => unread++,
       onProblem: (message) => problems.push(message),
@@ -31,10 +31,13 @@ async function stage() {
       verdicts: findings.verdicts,
       onProblem: (message) => problems.push(message),
     });
-    return { view, findings, choice, problems, unread: () => unread };
+    return { head, findings, choice, problems, unread: () => unread };
   }
-  const hears = ({ view }: ReturnType<typeof gateway>, sequence: number) =>
-    view.hear({ node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) });
+  function hears({ head }: ReturnType<typeof gateway>, sequence: number) {
+    const answer = { node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) };
+    if (head.sequence === 0) head.observe(answer);
+    return head.observe(answer);
+  }
   return { clock, store, gateway, hears };
 }
 
@@ -54,10 +57,10 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   hears(one, 1_000);
   hears(two, 999);
   await two.findings.look();
-  assert.equal(two.view.sequence, 999);
+  assert.equal(two.head.sequence, 999);
   await one.findings.tellLedger();
   for (let looks = 0; looks < 3; looks++) await two.findings.look();
-  assert.deepEqual([two.view.sequence, two.unread()], [1_000, 3]);
+  assert.deepEqual([two.head.sequence, two.unread()], [1_000, 3]);
   await scanned(store, 1_000, { latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   await two.findings.look();
   assert.equal(two.unread(), 3);
@@ -65,7 +68,7 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   await two.findings.tellLedger();
   await one.findings.tellLedger();
   await one.findings.look();
-  assert.equal(one.view.sequence, 1_001, "a lower one takes nothing back");
+  assert.equal(one.head.sequence, 1_001, "a lower one takes nothing back");
 });
 
 test("a ledger of an epoch that is over is not believed, and one of a new epoch counts though it is lower", async () => {
@@ -76,12 +79,12 @@ test("a ledger of an epoch that is over is not believed, and one of a new epoch 
   await scanned(store, 20, { epoch: 1, latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   hears(two, 21);
   await two.findings.look();
-  assert.equal(two.view.sequence, 21);
+  assert.equal(two.head.sequence, 21);
   hears(two, 25);
   await two.findings.tellLedger();
   hears(three, 21);
   await three.findings.look();
-  assert.equal(three.view.sequence, 25);
+  assert.equal(three.head.sequence, 25);
 });
 
 test("who stood still while the network was reset tells the others no ledger of before", async () => {
@@ -97,7 +100,7 @@ test("who stood still while the network was reset tells the others no ledger of 
   await late.findings.tellLedger();
   await two.findings.tellLedger();
   await three.findings.look();
-  assert.equal(three.view.sequence, 21);
+  assert.equal(three.head.sequence, 21);
 });
 
 test("a store that fails is told once, and keeps nobody from working", async () => {

@@ -1,8 +1,8 @@
 import { scValToNative, xdr } from "@stellar/stellar-sdk/base";
 import { balanceKey } from "../../lib/escrow/reads/storage_keys.ts";
-import { STORED } from "../../lib/stellar/ledger/belief.ts";
-import { createEntryReader } from "../../lib/stellar/ledger/entries.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { createEntryReader } from "../../lib/stellar/entries.ts";
+import { askNewest } from "../../lib/stellar/fresh_read.ts";
+import { createHead } from "../../lib/stellar/head.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
 import type { ShownCard } from "./card_reader.ts";
 import { Chain, CONTRACTS, LEDGER_MS, PASSPHRASE } from "./chain.ts";
@@ -16,7 +16,7 @@ import type { RunOptions, RunResult } from "./run.ts";
 import { askNode, FIRST_LEDGER, type Running, type Site, StoreTime } from "./site.ts";
 import { NOBODY, World } from "./world.ts";
 
-// Worlds of nothing but what a read goes through: the judge of what nodes claim, the client of nodes, the reading of entries;
+// Worlds of nothing but what a read goes through: the head, the client of nodes, the reading of entries;
 // a hundred of them are lived through while one whole gateway's is.
 
 const CARDS = ["1", "2", "3"].map((digit) => balanceKey(CONTRACTS.paymentEscrow, digit.repeat(64)));
@@ -82,22 +82,22 @@ class CardSite {
 
   #startOn(machine: Machine): CardReaders {
     const { clock } = machine;
-    const view = createLedgerView({ clock, stored: this.#committed, nodes: this.nodes.length });
+    const head = createHead({ clock, stored: this.#committed, ask: (node) => askNewest(rpc, { node }) });
     const rpc = createRpcClient({
       urls: this.nodes.map(({ url }) => url),
       fetch: (url, init) => askNode(this, machine, url, init),
       clock,
-      view,
+      head,
       networkPassphrase: PASSPHRASE,
     });
-    const entries = createEntryReader({ rpc, view, clock });
+    const entries = createEntryReader({ rpc, head, clock, nodes: this.nodes.length });
     const poll = async () => {
       while (!this.isOver) {
         if (this.running[0]?.machine === machine) {
           await rpc.getHealth().catch(() => undefined);
-          if (view.confirmed.sequence > 0) this.#committed = { ...view.confirmed };
+          if (head.sequence > 0) this.#committed = { sequence: head.sequence, closeTime: head.closeTime };
         } else if (this.#committed !== undefined) {
-          view.hear({ node: STORED, ...this.#committed });
+          head.observe(this.#committed);
         }
         await clock.wait(this.climate.isTurned ? ISOLATE_POLLS_MS : this.climate.pollMs);
       }
@@ -106,7 +106,7 @@ class CardSite {
     return {
       machine,
       read: async (key) => balanceOf((await entries.read([key])).entries[0]!.xdr),
-      tellApplied: view.hearApplied,
+      tellApplied: head.confirm,
     };
   }
 

@@ -1,9 +1,9 @@
 import { xdr } from "@stellar/stellar-sdk/base";
-import { JUDGE_LIMITS } from "../../lib/stellar/ledger/judge.ts";
+import { LIMITS } from "../../lib/stellar/observe.ts";
 import type { Owner, World } from "./world.ts";
 
 /** What one answer may say that is wrong. */
-export const LIES = ["higher", "lower", "time", "oldest", "hash", "notFound", "account"] as const;
+export const LIES = ["higher", "lower", "time", "hash", "notFound", "account"] as const;
 export type Lie = typeof LIES[number];
 
 /** What a JSON-RPC method answers. */
@@ -22,13 +22,12 @@ export function bend(
     if (answer[field] === undefined) return undefined;
     return { ...answer, [field]: Math.max(1, Number(answer[field]) + world.random.pick(steps)) };
   };
-  if (lie === "higher") return by(height!, [1, 50, 1_000_000, 2 ** 32]);
+  if (lie === "higher") return by(height!, [1_000_000, 2 ** 32]);
   if (lie === "lower") return by(height!, [-1, -50, -900]);
   if (lie === "time") {
     const bent = by(time!, [3_600, 86_400 * 3_650, -3_600]);
     return bent === undefined || isOfClock(Number(bent[time!]), asker) ? undefined : bent;
   }
-  if (lie === "oldest") return by("oldestLedger", [10, 5_000]);
   if (lie === "hash" && method === "getLedgers") {
     const ledgers = (answer.ledgers as Answer[]).map((ledger) => ({ ...ledger, hash: "e".repeat(64) }));
     return { ...answer, ledgers };
@@ -45,5 +44,5 @@ export function bend(
 
 /** Whether the asker's clock says this time and is wrong by as much: whoever has no third witness takes it for the truth. */
 function isOfClock(closeTime: number, asker: Owner): boolean {
-  return Math.abs(closeTime - asker.wallMs() / 1_000) <= JUDGE_LIMITS.closeTimeSlackSeconds;
+  return Math.abs(closeTime - asker.wallMs() / 1_000) <= LIMITS.aheadSeconds;
 }

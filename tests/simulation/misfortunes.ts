@@ -217,7 +217,7 @@ export class Misfortunes {
     const state = driver.events.watcherState() as WatcherState | undefined;
     this.site.readBeforeReset = state?.scannedLedger ?? 0;
     // A ledger of the former network is needed to tell it by.
-    const lingers = this.climate.lingers && (state?.anchor ?? state?.nextAnchor) !== undefined;
+    const lingers = this.climate.lingers && (state?.checkpoints.length ?? 0) > 0;
     if (!lingers) return chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
     // Nor does the new network come to where the former one is while that is shown.
     chain.reset(world.fate.random.pick([1, first - 500, latest + 200]));

@@ -43,9 +43,9 @@ export const IN_REQUESTS = [
   {
     name: "an envelope's fate is judged before its time is over",
     file: "lib/stellar/transactions/outcome.ts",
-    from: "view.confirmed.closeTime > validUntil;",
-    to: "view.confirmed.closeTime > validUntil - 290;",
-    seed: 4,
+    from: "head.closeTime > validUntil;",
+    to: "head.closeTime > validUntil - 290;",
+    seed: 71,
   },
   {
     name: "what was turned down is forgotten once another is in its place",
@@ -67,18 +67,9 @@ export const IN_REQUESTS = [
   {
     name: "an envelope ends by the machine's clock",
     file: "lib/stellar/transactions/prepare.ts",
-    from: "const validUntil = await parts.ledgers.certainTime() + VALID_FOR_SECONDS;",
+    from: "const validUntil = await parts.head.certainTime() + VALID_FOR_SECONDS;",
     to: "const validUntil = Math.floor(Date.now() / 1_000) + VALID_FOR_SECONDS;",
     seed: 4,
-  },
-  {
-    name: "the nodes' word on the time is not waited for",
-    file: "lib/stellar/ledger/waiting.ts",
-    from: "      if (view.timeDoubt() === undefined) return view.networkSeconds();\n      return await",
-    to: "      if (view.timeDoubt() !== null) return view.networkSeconds();\n      return await",
-    seed: 1094,
-    kind: kinds.paidByClock,
-    wasReal: true,
   },
   {
     name: "how old a verified key is goes by the wall clock",

@@ -73,11 +73,20 @@ export function eventContract({ store, anotherHandle }: Subject): void {
 
   test("events and state of a step become visible together, the state replacing the one before", async () => {
     const lease = await watcherLease(store());
-    const gap = { epoch: 0, fromLedger: 5, toLedger: 9, contractIds: ["CA", "CB"], noticedAt: "2026-11-01T00:00:00Z" };
+    const missing = {
+      epoch: 0,
+      fromLedger: 5,
+      toLedger: 9,
+      contractIds: ["CA", "CB"],
+      noticedAt: "2026-11-01T00:00:00Z",
+    };
+    const gap = { ...missing, reason: "pruned" as const };
     const full = sampleState(1_001, {
       epoch: 2,
       rpcCursor: "0004612445434712064-0000000003",
-      anchor: { ledger: 1_001, hash: "ab".repeat(32) },
+      rescans: [{ ledger: 1_000, closeTime: 1_793_491_190 }],
+      checkpoints: [{ ledger: 1_001, hash: "ab".repeat(32), closeTime: 1_793_491_200 }],
+      formerCheckpoints: [{ ledger: 60, hash: null, closeTime: 1_793_000_000 }],
       contracts: { CA: { fromLedger: 1, toLedger: 900 }, CB: { fromLedger: 7, toLedger: null } },
       gaps: [gap],
       formerEpochs: [{ epoch: 0, fromLedger: 1, toLedger: 80 }, { epoch: 1, fromLedger: 3, toLedger: 70 }],

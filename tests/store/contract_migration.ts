@@ -107,11 +107,14 @@ export function migrationContract({ schemas, migrated }: FormerFiles): void {
         latestLedgerCloseTime: 1_793_491_200,
         scannedLedger: 30,
         rpcCursor: "0000000133143986175-4294967295",
-        checkedLedger: 30,
+        settledLedger: 30,
+        rescans: [],
+        checkpoints: [],
+        formerCheckpoints: [],
         contracts: Object.fromEntries(contractIds.map((id) => [id, { fromLedger: 10, toLedger: null }])),
         gaps: [
-          { epoch: 0, fromLedger: 50, toLedger: 99, contractIds, noticedAt: "2026-01-02T00:00:00Z" },
-          { epoch: 1, fromLedger: 5, toLedger: 9, contractIds, noticedAt: "2026-03-02T00:00:00Z" },
+          { epoch: 0, fromLedger: 50, toLedger: 99, contractIds, noticedAt: "2026-01-02T00:00:00Z", reason: "pruned" },
+          { epoch: 1, fromLedger: 5, toLedger: 9, contractIds, noticedAt: "2026-03-02T00:00:00Z", reason: "pruned" },
         ],
         formerEpochs: [{ epoch: 0, fromLedger: content === 3 ? 103 : 101, toLedger: 105 }],
       });

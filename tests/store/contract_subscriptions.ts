@@ -104,21 +104,6 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...without });
   });
 
-  test("subscriptions.hearFrom lowers where those begin that would hear later events alone, and no others", async () => {
-    for (const [id, startHeight] of [["wh_1", 900], ["wh_2", 1_000], ["wh_3", 1_200]] as const) {
-      await store().subscriptions.insert(sampleSubscription(id, { startHeight }), 100);
-    }
-    const version = await store().subscriptions.version();
-    await store().subscriptions.hearFrom(1_000);
-    const starts = async () => (await store().subscriptions.list({ limit: 9 })).map(({ startHeight }) => startHeight);
-    assert.deepEqual(await starts(), [900, 1_000, 1_000]);
-    assert.equal((await store().deliveries.reader("wh_3"))?.subscription.startHeight, 1_000);
-    const raised = await store().subscriptions.version();
-    assert.ok(raised > version);
-    await store().subscriptions.hearFrom(1_000);
-    assert.equal(await store().subscriptions.version(), raised, "nothing changed");
-  });
-
   test("of two rotations at once one wins", async () => {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();

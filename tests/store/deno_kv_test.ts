@@ -202,12 +202,21 @@ function describeDenoKv(): void {
         toLedger: 2,
         contractIds: ["C".repeat(56)],
         noticedAt: "2026-11-01T00:00:00Z",
+        reason: "pruned" as const,
       };
       for (const gaps of [Array.from({ length: 1_000 }, () => gap), [gap]]) {
         const state = {
-          ...{ epoch: 0, latestLedger: 9, latestLedgerCloseTime: 0, scannedLedger: 9, checkedLedger: 9 },
+          ...{ epoch: 0, latestLedger: 9, latestLedgerCloseTime: 0, scannedLedger: 9, settledLedger: 9 },
         };
-        const whole = { ...state, contracts: {}, gaps, formerEpochs: [] };
+        const whole = {
+          ...state,
+          rescans: [],
+          checkpoints: [],
+          formerCheckpoints: [],
+          contracts: {},
+          gaps,
+          formerEpochs: [],
+        };
         await store.events.append({ lease, events: [], state: whole });
         assert.deepEqual(await store.events.watcherState(), whole);
       }

@@ -73,7 +73,6 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     { weight: 3, arbitrary: secretChanges(await store.subscriptions.list({ limit: 9 }), call) },
     { weight: 2, arbitrary: registerChanges(call) },
     { weight: 4, arbitrary: leaseChanges(call) },
-    height.map((one) => call("subscriptions", "hearFrom", one)),
     fc.constantFrom(
       call("subscriptions", "purgeDeleted"),
       call("network", "bind", "one"),

@@ -4,10 +4,9 @@ import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createWebhookIntents } from "../../lib/http/intents/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { bentStore } from "../store/bent_store.ts";
 import { createTestClock } from "../test_clock.ts";
 import { intentGateways } from "./intent_gateways.ts";
-import { append, START_MS } from "./parts.ts";
+import { START_MS } from "./parts.ts";
 
 const ASKER = { keyId: "key1", idempotencyKey: "order-7" };
 const WANTED = { url: "https://a.example/" };
@@ -43,20 +42,4 @@ test("one intent makes one webhook, also where a later try is refused after a ga
   const made = await gateway()(WANTED, ASKER);
   const there = await store.subscriptions.list({ keyId: "key1", limit: 10 });
   assert.deepEqual(there.map(({ id }) => id), [made.id]);
-});
-
-test("a webhook that comes to a slow store after its network has gone back hears the next ledgers", async () => {
-  const { store, gateway } = await stage();
-  await append(store, [], 100);
-  const slow = bentStore(store, {
-    subscriptions: {
-      async insert(...what) {
-        await append(store, [], 50);
-        await store.subscriptions.hearFrom(51);
-        await store.subscriptions.insert(...what);
-      },
-    },
-  });
-  const made = await gateway({ on: slow })(WANTED, ASKER);
-  assert.equal((await store.subscriptions.get(made.id))!.startHeight, 51);
 });

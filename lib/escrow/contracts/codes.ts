@@ -1,4 +1,4 @@
-import type { EntryReader } from "../../stellar/ledger/entries.ts";
+import type { EntryReader } from "../../stellar/entries.ts";
 import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS, missingContract } from "./errors.ts";
 import { asCode, entryValue } from "../decode.ts";
 import type { ReadKind } from "../reads/source_choice.ts";

@@ -1,6 +1,6 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
-import { rethrowUpstream } from "../../stellar/ledger/freshness.ts";
+import { rethrowUpstream } from "../../stellar/fresh_read.ts";
 import type { RpcClient } from "../../stellar/rpc/client.ts";
 import { CONTRACT_ERRORS, CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
 import { CONTRACT_INTERFACES } from "./interfaces.ts";

@@ -1,4 +1,4 @@
-import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
+import type { Head } from "../../stellar/head.ts";
 import type { AsOf } from "./read_source.ts";
 
 export interface AnswerCache<T> {
@@ -8,21 +8,21 @@ export interface AnswerCache<T> {
 
 const MOST_CACHED = 50_000;
 
-/** Answers that hold until the next ledger is seen, or for `maxAgeMs` after they were asked for. Failures are not cached. */
+/** Answers that hold until the head changes, or for `maxAgeMs` after they were asked for. Failures are not cached. */
 export function createAnswerCache<T>(
-  { view, now, maxAgeMs }: { view: LedgerView; now: () => number; maxAgeMs: number },
+  { head, now, maxAgeMs }: { head: Pick<Head, "sequence" | "onChange">; now: () => number; maxAgeMs: number },
 ): AnswerCache<T> {
   const cached = new Map<string, { value: T; askedAtMs: number }>();
   const asked = new Map<string, { answer: Promise<T>; askedAtMs: number }>();
-  view.onNews(() => {
+  head.onChange(() => {
     cached.clear();
     // What was asked before may be true of the ledger before: later callers ask anew.
     asked.clear();
   });
 
-  /** An answer that was the first to speak of a ledger may be wrong, and of the one before: `known` was, when it was asked. */
-  function keep(key: string, { ledger, value }: AsOf<T>, known: number, askedAtMs: number): T {
-    if (ledger === view.sequence && ledger === known) {
+  function keep(key: string, { ledger, value }: AsOf<T>, askedAtMs: number): T {
+    // An answer as of an older ledger is shown, and not kept.
+    if (ledger === head.sequence) {
       if (cached.size >= MOST_CACHED) cached.delete(cached.keys().next().value!);
       cached.set(key, { value, askedAtMs });
     }
@@ -32,16 +32,13 @@ export function createAnswerCache<T>(
   return {
     get(key, ask) {
       const nowMs = now();
-      // What is known here is as of the believed ledger: of no use to who may have been shown a newer one.
-      const isOld = view.shownSequence > view.sequence;
       const found = cached.get(key);
-      if (found !== undefined && !isOld && nowMs - found.askedAtMs <= maxAgeMs) return found.value;
+      if (found !== undefined && nowMs - found.askedAtMs <= maxAgeMs) return found.value;
       const joined = asked.get(key);
-      if (joined !== undefined && !isOld && nowMs - joined.askedAtMs <= maxAgeMs) return joined.answer;
-      const known = view.sequence;
+      if (joined !== undefined && nowMs - joined.askedAtMs <= maxAgeMs) return joined.answer;
       const answer = ask();
-      if (!(answer instanceof Promise)) return keep(key, answer, known, nowMs);
-      const own = { answer: answer.then((one) => keep(key, one, known, nowMs)), askedAtMs: nowMs };
+      if (!(answer instanceof Promise)) return keep(key, answer, nowMs);
+      const own = { answer: answer.then((one) => keep(key, one, nowMs)), askedAtMs: nowMs };
       own.answer = own.answer.finally(() => {
         if (asked.get(key) === own) asked.delete(key);
       });

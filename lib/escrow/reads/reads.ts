@@ -1,8 +1,8 @@
 import { GatewayError } from "../../errors.ts";
-import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
+import type { Head } from "../../stellar/head.ts";
 import type { ContractCodes } from "../contracts/codes.ts";
 import type { AgentPolicy } from "../decode.ts";
-import type { LedgerClock, LedgerTimes } from "../../stellar/ledger/ledger_clock.ts";
+import type { LedgerClock, LedgerTimes } from "../../stellar/ledger_clock.ts";
 import { createAnswerCache } from "./answer_cache.ts";
 import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
 import type { EntrySource } from "./reads_by_entries.ts";
@@ -75,10 +75,10 @@ export interface EscrowReadsParts {
   byEntries: EntrySource;
   byCalls: ReadSource;
   codes: ContractCodes;
-  view: LedgerView;
+  head: Head;
   now: () => number;
   /** Tells the ledgers' time. */
-  ledgerClock: LedgerClock;
+  ledgerTimes: LedgerClock["times"];
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   /** See `createSourceChoice`. */
@@ -93,10 +93,10 @@ const COMPARED_DEVICES = 8;
 
 /** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
-  const { byEntries, byCalls, codes, view, now } = parts;
+  const { byEntries, byCalls, codes, head, now } = parts;
   const { onProblem, onNewCodes, verdicts } = parts;
   const choice = createSourceChoice({ now, verdicts, onProblem, onNewCodes });
-  const cache = <T>() => createAnswerCache<T>({ view, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
+  const cache = <T>() => createAnswerCache<T>({ head, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
   const cards = cache<AsOf<Card>>();
   const devices = cache<Device>();
   const policies = cache<Policy>();
@@ -177,7 +177,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
         const ways = pendingWays(merchant);
         const [{ ledger, value }, time] = await Promise.all([
           read("pending", ways, { ...ways, byEntries: () => sumOnly(ways.byEntries()) }),
-          parts.ledgerClock.now(),
+          parts.ledgerTimes(),
         ]);
         return { ledger, value: pendingAnswer(value, ledger, time) };
       });

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../errors.ts";
-import type { EntryReader } from "../../stellar/ledger/entries.ts";
+import type { EntryReader } from "../../stellar/entries.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import {

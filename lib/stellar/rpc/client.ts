@@ -1,5 +1,3 @@
-import type { Claim } from "../ledger/belief.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
 import { type CallOptions, createRpcNodes, type NodeReport, type RpcNodes, type RpcNodesParts } from "./nodes.ts";
 import * as schemas from "./schemas.ts";
 
@@ -43,9 +41,6 @@ export interface NodesRpcClient extends RpcClient {
   networks: RpcNodes["networks"];
 }
 
-/** A little more than the judge wants between two claims (`JUDGE_LIMITS.rivalMs`). */
-const ASK_AGAIN_MS = 2_100;
-
 /**
  * A client of the Stellar RPC protocol over HTTP. A call is tried at most twice, or once per node where there are more
  * (`sendTransaction` only once), within one time budget; every answer is checked for what the gateway relies on.
@@ -53,7 +48,7 @@ const ASK_AGAIN_MS = 2_100;
  */
 export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
   const { call, reports, networks } = createRpcNodes(parts);
-  const client: NodesRpcClient = {
+  return {
     getHealth: (options) => call("getHealth", undefined, schemas.health, options),
     getNetwork: (options) => call("getNetwork", undefined, schemas.network, options),
     getLatestLedger: (options) => call("getLatestLedger", undefined, schemas.latestLedger, options),
@@ -81,38 +76,4 @@ export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
     nodes: reports,
     networks,
   };
-  if (parts.view !== undefined) askAgain(client, parts.view, parts);
-  return client;
-}
-
-/**
- * Asks once more for what the view doubts: another node where there is one, a moment later; at once where only the close
- * time is lacking. At most one question every two seconds.
- */
-function askAgain(rpc: RpcClient, view: LedgerView, { clock, urls, stopping }: RpcNodesParts): void {
-  let doubted: Claim | undefined;
-  let isAsking = false;
-  let askedAtMs = -Infinity;
-
-  async function ask(): Promise<void> {
-    isAsking = true;
-    while (doubted !== undefined && !stopping?.aborted) {
-      const { node, closeTime } = doubted;
-      doubted = undefined;
-      const pauseMs = closeTime === undefined ? askedAtMs + ASK_AGAIN_MS - clock.monotonicMs() : ASK_AGAIN_MS;
-      if (pauseMs > 0) await clock.wait(pauseMs, stopping);
-      if (stopping?.aborted) break;
-      askedAtMs = clock.monotonicMs();
-      const options = { node: (node + 1) % urls.length, signal: stopping };
-      // A failure changes nothing: whoever is asked next has another chance to say it.
-      const health = await rpc.getHealth(options).catch(() => undefined);
-      if (health?.latestLedgerCloseTime === undefined) await rpc.getLatestLedger(options).catch(() => undefined);
-    }
-    isAsking = false;
-  }
-
-  view.onDoubt((claim) => {
-    doubted = claim;
-    if (!isAsking) void ask();
-  });
 }

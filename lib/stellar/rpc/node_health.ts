@@ -7,10 +7,10 @@ export interface NodeHealth {
   /** Every node, by its place in the list, in the order in which a call is to try them. */
   order(): readonly number[];
   /**
-   * A node answered. `ledger`, where it said so: the close time of its newest ledger, and that of the newest ledger which
-   * is believed of any node, Unix seconds.
+   * A node answered. `ledger`, where it said so: the close time of its newest ledger, and that of the newest ledger of any
+   * node, Unix seconds.
    */
-  answered(node: number, nowMs: number, ledger?: { closeTime: number; believed: number }): void;
+  answered(node: number, nowMs: number, ledger?: { closeTime: number; newest: number }): void;
   /** A node failed in something that began at `startedAtMs`: what failed together counts once. */
   failed(node: number, startedAtMs: number, nowMs: number, problem: string): void;
   /** Nodes to be probed now. Each counts as being probed until `probed`. */
@@ -131,11 +131,11 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
   }
 
   /** Whether it lags by what it said just now; leaves it when it has done so for long enough. */
-  function lags(index: number, nowMs: number, ledger: { closeTime: number; believed: number } | undefined): boolean {
+  function lags(index: number, nowMs: number, ledger: { closeTime: number; newest: number } | undefined): boolean {
     const node = nodes[index]!;
     if (ledger === undefined) return node.lagSinceMs !== undefined;
     node.closeTime = ledger.closeTime;
-    node.lagSeconds = Math.max(0, ledger.believed - ledger.closeTime);
+    node.lagSeconds = Math.max(0, ledger.newest - ledger.closeTime);
     if (node.lagSeconds <= LIMITS.lagSeconds) {
       node.lagSinceMs = undefined;
       return false;

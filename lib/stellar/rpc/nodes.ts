@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
+import type { Head } from "../head.ts";
+import type { Verdict } from "../observe.ts";
 import { askNode, type Question, RpcError } from "./json_rpc.ts";
 import { createNodeHealth, type NodeState } from "./node_health.ts";
 import * as schemas from "./schemas.ts";
@@ -14,8 +15,8 @@ export interface RpcNodesParts {
   /** Whole time for a call, all attempts included; 10 000 when absent. */
   timeoutMs?: number;
   clock: Clock;
-  /** Told of the newest ledger of every answer; what it doubts is asked for again. */
-  view?: LedgerView;
+  /** Told of the newest ledger of every answer. */
+  head?: Pick<Head, "observe" | "closeTime">;
   /** Where it is given, a node has to say that it is of this network before it is asked for anything else. */
   networkPassphrase?: string;
   /** Told of every failed attempt; `node` is scheme and host. */
@@ -34,8 +35,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Asks this node, by its place in the list, once, however it stands; otherwise whichever is well. */
   node?: number;
-  /** Told which node answered, before the call resolves. */
-  answered?: (node: number) => void;
+  /** Told which node answered, before the call resolves, and what its answer means for the head. */
+  answered?: (node: number, verdict: Verdict | undefined) => void;
 }
 
 export type AttemptOutcome = "ok" | "error" | "failed";
@@ -114,6 +115,7 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     index: number,
     question: Question<S>,
     budget: Budget,
+    answered?: CallOptions["answered"],
   ): Promise<z.output<S>> {
     const node = nodes[index]!;
     const { method } = question;
@@ -124,12 +126,12 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
       if (networkPassphrase !== undefined && !verified.has(index) && method !== "getNetwork") {
         await verify(index, budget);
       }
-      const askedAtMs = monotonicMs();
       const answer = await exchange(node, question, {
         ...budget,
-        timeoutMs: Math.max(1, budget.timeoutMs - (askedAtMs - startedAtMs)),
+        timeoutMs: Math.max(1, budget.timeoutMs - (monotonicMs() - startedAtMs)),
       });
-      hear(index, answer, askedAtMs);
+      const verdict = hear(index, answer);
+      answered?.(index, verdict);
       done("ok");
       return answer;
     } catch (cause) {
@@ -148,12 +150,13 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     }
   }
 
-  /** Tells the view, and the node's health, of the newest ledger that an answer speaks of. */
-  function hear(index: number, answer: unknown, askedAtMs: number): void {
+  /** Tells the head, and the node's health, of the newest ledger that an answer speaks of. */
+  function hear(index: number, answer: unknown): Verdict | undefined {
     const { sequence, closeTime } = newestLedgerIn(answer);
-    if (sequence !== undefined) parts.view?.hear({ node: index, sequence, closeTime, askedAtMs });
-    const ledger = closeTime === undefined ? undefined : { closeTime, believed: parts.view?.closeTime ?? closeTime };
+    const verdict = sequence === undefined ? undefined : parts.head?.observe({ node: index, sequence, closeTime });
+    const ledger = closeTime === undefined ? undefined : { closeTime, newest: parts.head?.closeTime ?? closeTime };
     health.answered(index, monotonicMs(), ledger);
+    return verdict;
   }
 
   async function verify(index: number, budget: Budget): Promise<void> {
@@ -194,9 +197,8 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
         const remainingMs = Math.max(1, endsAtMs - monotonicMs());
         // With a second node to go to, a silent one does not get the whole time.
         const shareMs = order.length > 1 ? remainingMs / (attempts - tried + 1) : remainingMs;
-        const answer = await attempt(index, { method, params, schema }, { timeoutMs: shareMs, signal: options.signal });
-        options.answered?.(index);
-        return answer;
+        const budget = { timeoutMs: shareMs, signal: options.signal };
+        return await attempt(index, { method, params, schema }, budget, options.answered);
       } catch (cause) {
         const isTrouble = cause instanceof RpcError && cause.kind === "trouble";
         if (!(cause instanceof AttemptFailure) && !isTrouble) throw cause;

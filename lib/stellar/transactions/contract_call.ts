@@ -1,9 +1,7 @@
 import { Account, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk/base";
-import type { Clock } from "../../clock.ts";
-import { believed } from "../ledger/freshness.ts";
+import { freshRead, type FreshReadParts } from "../fresh_read.ts";
 import type { RawSimulation } from "../rpc/schemas.ts";
 import type { RpcClient } from "../rpc/client.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
 
 /** One invocation of a contract's function; arguments are positional. */
 export interface ContractCall {
@@ -35,17 +33,18 @@ export function simulationEnvelope(call: ContractCall, source: string, networkPa
   }).addOperation(Operation.invokeContractFunction(call)).build().toXdr();
 }
 
-/** Simulations against the newest ledger; a lagging node is not believed. */
-export function createContractCalls({ rpc, view, clock, networkPassphrase }: {
-  rpc: RpcClient;
-  view: LedgerView;
-  clock: Clock;
-  networkPassphrase: string;
-}): ContractCalls {
+/** Simulations against the newest ledger. */
+export function createContractCalls(
+  parts: FreshReadParts & {
+    rpc: RpcClient;
+    networkPassphrase: string;
+  },
+): ContractCalls {
+  const { rpc, networkPassphrase } = parts;
   return {
     simulate(call, source = NOBODY) {
       const envelope = simulationEnvelope(call, source, networkPassphrase);
-      return believed({ rpc, view, clock }, () => rpc.simulateTransaction(envelope));
+      return freshRead(parts, (options) => rpc.simulateTransaction(envelope, options));
     },
   };
 }

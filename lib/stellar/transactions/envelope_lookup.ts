@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.ts";
-import { believed } from "../ledger/freshness.ts";
+import { freshRead } from "../fresh_read.ts";
+import type { CallOptions } from "../rpc/nodes.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import { unsignedEnvelope } from "./envelope.ts";
 import type { Journal } from "./journal.ts";
@@ -85,10 +86,15 @@ async function envelopeOf(parts: LookupParts, hash: string, ledger: number): Pro
   return await ask(parts, hash, ledger).then(({ answer }) => bytesIn(answer), () => undefined);
 }
 
-async function ask({ rpc, ...parts }: LookupParts, hash: string, ledger: number, at?: number): Promise<Answered> {
+async function ask(parts: LookupParts, hash: string, ledger: number, at?: number): Promise<Answered> {
   let node = 0;
-  const answered = (by: number) => void (node = by);
-  const answer = await believed({ rpc, ...parts }, () => rpc.getTransaction(hash, { node: at, answered }));
+  const answer = await freshRead(parts, (options) => {
+    const answered: CallOptions["answered"] = (by, verdict) => {
+      node = by;
+      options.answered?.(by, verdict);
+    };
+    return parts.rpc.getTransaction(hash, { ...options, node: at ?? options.node, answered });
+  });
   if (answer.latestLedger >= ledger) return { answer, node };
   throw new GatewayError(
     "upstream_error",

@@ -2,20 +2,21 @@ import type { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { LONGEST_VALIDITY_SECONDS, type VettedEnvelope } from "./envelope.ts";
-import type { EntryReader } from "../ledger/entries.ts";
-import { believed } from "../ledger/freshness.ts";
+import type { EntryReader } from "../entries.ts";
+import { freshRead } from "../fresh_read.ts";
+import type { Head } from "../head.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
 import { readAccount } from "./prepare.ts";
 import type { RpcClient } from "../rpc/client.ts";
+import type { CallOptions } from "../rpc/nodes.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
 
 export interface OutcomeParts {
   rpc: RpcClient;
-  view: LedgerView;
+  head: Head;
   clock: Clock;
   journal: Journal;
   /** What it means that an invocation trapped. */
@@ -53,12 +54,16 @@ export function tooLate(hash: string): Outcome {
 }
 
 /**
- * Whether a transaction that the node does not find will not be in any ledger any more: one whose close time is confirmed
- * lies behind its time bound, and the node speaks of that ledger. Not by the answer's own close time: one wrong answer must
- * not end what may still be applied.
+ * Whether a transaction that the node does not find will not be in any ledger any more: one that is
+ * known to have closed after its time bound, and the node speaks of that ledger. Not by the answer's own close time: one wrong
+ * answer must not end what may still be applied.
  */
-export function isOver(view: LedgerView, validUntil: number, answer: TransactionAnswer): boolean {
-  return answer.latestLedger >= view.confirmed.sequence && view.confirmed.closeTime > validUntil;
+export function isOver(
+  head: Pick<Head, "sequence" | "closeTime">,
+  validUntil: number,
+  answer: TransactionAnswer,
+): boolean {
+  return answer.latestLedger >= head.sequence && head.closeTime > validUntil;
 }
 
 /** The genesis ledger takes in nothing: a node that holds all from the second one on has forgotten nothing. */
@@ -80,7 +85,7 @@ export async function outcomeIn(
   answer: TransactionAnswer,
 ): Promise<Outcome | undefined> {
   if (answer.status !== "NOT_FOUND") return await outcomeOf(parts, hash, call, answer);
-  return isOver(parts.view, validUntil, answer) && !hasForgotten(answer, validUntil) ? tooLate(hash) : undefined;
+  return isOver(parts.head, validUntil, answer) && !hasForgotten(answer, validUntil) ? tooLate(hash) : undefined;
 }
 
 /**
@@ -95,7 +100,7 @@ export async function endedBefore(
   code: string,
 ): Promise<Outcome | undefined> {
   const { hash, innerHash, validUntil, source, sequence } = envelope;
-  const answer = await believed(parts, () => foundOf(parts.rpc, envelope)).catch((cause) => {
+  const answer = await freshRead(parts, (options) => foundOf(parts.rpc, envelope, options)).catch((cause) => {
     throw outcomeUnknown(hash, `it would be ${code} now, and the RPC node does not say whether it was applied`, cause);
   });
   if (answer.status !== "NOT_FOUND" || !hasForgotten(answer, validUntil)) {
@@ -110,12 +115,16 @@ export async function endedBefore(
     throw outcomeUnknown(hash, `it would be ${code} now, and the account can't be read`, cause);
   });
   if ((account.sequence ?? 0n) >= sequence) throw outcomeForgotten(hash);
-  const { view } = parts;
-  return account.ledger >= view.confirmed.sequence && isOver(view, validUntil, answer) ? tooLate(hash) : undefined;
+  const { head } = parts;
+  return account.ledger >= head.sequence && isOver(head, validUntil, answer) ? tooLate(hash) : undefined;
 }
 
 /** The inner transaction of a fee bump may have been applied by itself, or in another fee bump. */
-export async function foundOf(rpc: RpcClient, { hash, innerHash }: VettedEnvelope): Promise<TransactionAnswer> {
-  const answer = await rpc.getTransaction(hash);
-  return answer.status === "NOT_FOUND" && innerHash !== hash ? await rpc.getTransaction(innerHash) : answer;
+export async function foundOf(
+  rpc: RpcClient,
+  { hash, innerHash }: VettedEnvelope,
+  options?: CallOptions,
+): Promise<TransactionAnswer> {
+  const answer = await rpc.getTransaction(hash, options);
+  return answer.status === "NOT_FOUND" && innerHash !== hash ? await rpc.getTransaction(innerHash, options) : answer;
 }

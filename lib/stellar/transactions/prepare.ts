@@ -2,13 +2,13 @@ import { Account, Keypair, Operation, type Transaction, TransactionBuilder, xdr 
 import { GatewayError } from "../../errors.ts";
 import { authorisationsOf } from "./authorisations.ts";
 import type { ContractCall, ContractCalls } from "./contract_call.ts";
-import type { EntryReader } from "../ledger/entries.ts";
+import type { EntryReader } from "../entries.ts";
 import { calledIn } from "./envelope.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
-import type { LedgerWait } from "../ledger/waiting.ts";
+import type { Head } from "../head.ts";
 import { type Excess, excessOf } from "./size.ts";
 import type { FootprintTerms } from "./spare_keys.ts";
 
@@ -38,7 +38,7 @@ export interface PrepareParts {
   calls: ContractCalls;
   entries: EntryReader;
   fees: InclusionFees;
-  ledgers: LedgerWait;
+  head: Head;
   networkPassphrase: string;
   /** What has to hold before this call is prepared or sent; undefined: nothing. */
   guardOf(call: CallInEnvelope): CallGuard | undefined;
@@ -111,7 +111,7 @@ export async function prepareTransaction(
   if (excess !== undefined) throw await parts.explainExcess(call, excess);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
   // By a clock that is ahead the envelope would be valid for long.
-  const validUntil = await parts.ledgers.certainTime() + VALID_FOR_SECONDS;
+  const validUntil = await parts.head.certainTime() + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
     fee: inclusionFee.toString(),

@@ -1,7 +1,7 @@
 import { SorobanDataBuilder, xdr } from "@stellar/stellar-sdk/base";
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
-import type { EntryReader } from "../ledger/entries.ts";
+import type { EntryReader } from "../entries.ts";
 import { nodeXdr } from "./node_xdr.ts";
 
 /** What one transaction may touch, and what touching more costs; fees in stroops, rounded up (CAP-46-07, CAP-62, CAP-65). */

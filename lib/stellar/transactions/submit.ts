@@ -1,9 +1,8 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
-import type { EntryReader } from "../ledger/entries.ts";
+import type { EntryReader } from "../entries.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { VettedEnvelope } from "./envelope.ts";
-import type { LedgerWait } from "../ledger/waiting.ts";
 import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
@@ -18,7 +17,6 @@ export interface SubmitParts extends OutcomeParts {
   entries: EntryReader;
   /** What has to hold before this call is sent; undefined: nothing. */
   guardOf(call: CallInEnvelope): CallGuard | undefined;
-  ledgers: LedgerWait;
   /** How long a submit waits for its confirmation. */
   submitTimeoutMs: number;
   /** Alike for two calls that do the same. */
@@ -84,7 +82,7 @@ export async function sendAndConfirm(
   const before = [noted, ofInner].filter((note) => note !== undefined);
   const mayBeWaiting = before.some(({ outcome }) => outcome === undefined);
   // Not by a clock: one that is ahead would end before its time what others may be sending too.
-  const isLate = parts.view.confirmed.closeTime > validUntil;
+  const isLate = parts.head.closeTime > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
   if (ledger !== undefined) return { status: "success", ledger };
   if (isLate) {
@@ -260,8 +258,8 @@ async function afterRejection(
     return { status: "rejected", error };
   }
   progress.ledgersForAccount += 1;
-  await parts.ledgers.after(
-    parts.view.sequence,
+  await parts.head.wait(
+    parts.head.sequence + 1,
     Math.min(NEXT_LEDGER_MS, Math.max(0, progress.endsAtMs - parts.clock.monotonicMs())),
   );
   progress.resendAtMs = parts.clock.monotonicMs();
@@ -288,7 +286,7 @@ async function ask(
 
 /** Until it is time to send or to ask again. @throws {GatewayError} when the time for the whole submit is over */
 async function pause(
-  { clock: { monotonicMs, wait }, view, ledgers }: SubmitParts,
+  { clock: { monotonicMs, wait }, head }: SubmitParts,
   hash: string,
   { endsAtMs, accepted, resendAtMs, seemsLate, why }: Progress,
   answer: TransactionAnswer | undefined,
@@ -298,8 +296,8 @@ async function pause(
   const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - monotonicMs()));
   // A node that lags, or fails, may know better in a moment; one that is up to date knows no more before the next ledger.
   if (seemsLate) await wait(Math.min(remainingMs, SECOND_LOOK_MS));
-  else if (answer === undefined || answer.latestLedger < view.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
-  else await ledgers.after(answer.latestLedger, pauseMs);
+  else if (answer === undefined || answer.latestLedger < head.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
+  else await head.wait(answer.latestLedger + 1, pauseMs);
 }
 
 function isUpstreamFault(error: unknown): boolean {

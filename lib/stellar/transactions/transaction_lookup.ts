@@ -1,12 +1,12 @@
 import type { Clock } from "../../clock.ts";
-import { believed } from "../ledger/freshness.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
+import { freshRead } from "../fresh_read.ts";
+import type { Head } from "../head.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 
 export interface LookupParts {
   rpc: RpcClient;
-  view: LedgerView;
+  head: Head;
   clock: Clock;
   /** How many nodes there are to be asked; 1 when absent. */
   nodes?: number;
@@ -23,7 +23,15 @@ export function lookUpTransaction(parts: LookupParts, hash: string) {
   const { rpc, clock, nodes = 1 } = parts;
   let asked = 0;
   const ask = (node?: number): Promise<TransactionAnswer> =>
-    believed(parts, () => rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
+    freshRead(parts, (options) =>
+      rpc.getTransaction(hash, {
+        ...options,
+        node: options.node ?? node,
+        answered(by, verdict) {
+          asked = by;
+          options.answered?.(by, verdict);
+        },
+      }));
   return {
     first: () => ask(),
     /** After a first answer: one that finds it, or the second of two that hold all its ledgers, or that do not. */

@@ -2,8 +2,7 @@ import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { calledIn, LONGEST_VALIDITY_SECONDS, requireNearBound, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { type LookedUpEnvelopes, lookUpEnvelopes } from "./envelope_lookup.ts";
-import { rethrowUpstream } from "../ledger/freshness.ts";
-import { askForTime } from "../ledger/ledger_time.ts";
+import { askNewest } from "../fresh_read.ts";
 import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
@@ -80,8 +79,6 @@ export interface AccountAsOf {
 }
 
 export interface TransactionsParts extends PrepareParts, SubmitParts, LookupParts {
-  /** A ledger that has closed for certain, and when. */
-  closed(): { sequence: number; closeTime: number };
   /** Why this call may not be submitted, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
   /** Told how a call that was submitted ended; without an error when it was applied. Must not throw. */
@@ -92,7 +89,7 @@ export interface TransactionsParts extends PrepareParts, SubmitParts, LookupPart
 
 /** Writing to the network: prepare, submit, and what became of it. */
 export function createTransactions(parts: TransactionsParts): Transactions {
-  const { view, journal, networkPassphrase, onProblem } = parts;
+  const { head, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
   async function submitOnce(
@@ -143,13 +140,13 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     const { validUntil } = noted;
     const isForgotten = (one: TransactionAnswer) => hasForgotten(one, validUntil);
     const isLate = (answer.latestLedgerCloseTime ?? 0) > validUntil && isForgotten(answer);
-    if (!isLate && !isOver(view, validUntil, answer)) return undefined;
+    if (!isLate && !isOver(head, validUntil, answer)) return undefined;
     const again = await lookup.again(answer, isForgotten);
     if (again.status !== "NOT_FOUND") return await saidOf(hash, again);
     if (isForgotten(again)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
-    return isOver(view, validUntil, again) ? tooLate(hash) : undefined;
+    return isOver(head, validUntil, again) ? tooLate(hash) : undefined;
   }
 
   /** The inner transaction of a fee bump may have been applied by itself. */
@@ -177,9 +174,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         networkPassphrase,
         refuseCall: parts.refuseCall,
       });
-      let seconds = view.networkSeconds();
+      let seconds = head.networkSeconds();
       // By a clock that is behind, a good time bound would seem to be hours away.
-      if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await parts.ledgers.certainTime();
+      if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await head.certainTime();
       requireNearBound(envelope.validUntil, seconds);
       const told = await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
@@ -203,9 +200,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     },
 
     async account(address, validUntil = Infinity) {
-      const seemsOver = view.networkSeconds() > validUntil && parts.closed().closeTime <= validUntil;
-      if (seemsOver) await askForTime(parts.rpc).catch(rethrowUpstream);
-      const { sequence: closedLedger, closeTime } = parts.closed();
+      if (head.networkSeconds() > validUntil && head.closeTime <= validUntil) await askNewest(parts.rpc);
+      const { sequence: closedLedger, closeTime } = head;
       const { ledger, sequence } = await readAccount(parts.entries, address);
       return { ledger, sequence, closedAt: closedLedger <= ledger ? closeTime : 0 };
     },

@@ -31,7 +31,7 @@ export const moveWatcherState: Step = async (kv, atomic) => {
   if (former === null) return false;
   const contractIds = former.contractIds.split(",").filter((id) => id !== "").sort();
   const gaps = (await collect(kv.list<FormerGap>({ prefix: ["gap"] }, { batchSize: 500 })))
-    .map(({ value }): HistoryGap => ({ ...value, contractIds }));
+    .map(({ value }): HistoryGap => ({ ...value, contractIds, reason: "pruned" }));
   const { epoch, latestLedger, latestLedgerCloseTime, scannedLedger, oldestLedger, rpcCursor } = former;
   const state: WatcherState = {
     epoch,
@@ -39,7 +39,10 @@ export const moveWatcherState: Step = async (kv, atomic) => {
     latestLedgerCloseTime,
     scannedLedger,
     rpcCursor,
-    checkedLedger: scannedLedger,
+    settledLedger: scannedLedger,
+    rescans: [],
+    checkpoints: [],
+    formerCheckpoints: [],
     contracts: Object.fromEntries(contractIds.map((id) => [id, { fromLedger: oldestLedger, toLedger: null }])),
     gaps,
     formerEpochs: await formerEpochs(kv, epoch),

@@ -43,15 +43,6 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
     return !isEmpty;
   }
 
-  const hearAllFrom = (key: KvKey, startHeight: number) =>
-    retry(async () => {
-      const entry = await kv.get<Subscription>(key);
-      if (entry.value === null || entry.value.startHeight <= startHeight) return { done: undefined };
-      const atomic = kv.atomic().check(entry).sum(SUBSCRIPTIONS_VERSION, 1n)
-        .set(key, present({ ...entry.value, startHeight }));
-      return await commit(atomic) ? { done: undefined } : undefined;
-    });
-
   return {
     insert: (subscription, maxPerKey, claim) =>
       retry(async () => {
@@ -109,12 +100,6 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
       const [first, second] = await collect(kv.list({ prefix: ["deleted_subscription"] }, { limit: 2 }));
       if (first === undefined) return false;
       return await purgeSome(first) || second !== undefined;
-    },
-    async hearFrom(startHeight) {
-      const all = await collect(kv.list<Subscription>({ prefix: ["subscription"] }, { batchSize: 500 }));
-      for (const { key, value } of all) {
-        if (value.startHeight > startHeight) await hearAllFrom(key, startHeight);
-      }
     },
     version: async () => Number((await kv.get<KvU64>(SUBSCRIPTIONS_VERSION)).value?.value ?? 0n),
     secretsCheck: async () => (await kv.get<string>(SECRETS_CHECK)).value ?? undefined,

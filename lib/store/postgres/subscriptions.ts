@@ -106,14 +106,6 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
       return count > 0;
     },
     purgeDeleted: () => purgeDeleted(database, prefix),
-    async hearFrom(height) {
-      await database.write(
-        `WITH changed AS (
-          UPDATE ${prefix}subscription SET start_height = $1 WHERE start_height > $1 RETURNING id
-        ) ${raiseVersion(prefix, "changed")}`,
-        [height],
-      );
-    },
     version: () => versionOf(database, prefix, "subscriptions"),
     async secretsCheck() {
       const [row] = await database.read<{ text: string }>(`SELECT text FROM ${prefix}secrets_check`);

@@ -127,7 +127,10 @@ export function migrateWatcher(database: SqliteDatabase): void {
     latestLedgerCloseTime: state.latestLedgerCloseTime,
     scannedLedger: state.scannedLedger,
     ...(state.rpcCursor === undefined ? {} : { rpcCursor: state.rpcCursor }),
-    checkedLedger: state.scannedLedger,
+    settledLedger: state.scannedLedger,
+    rescans: [],
+    checkpoints: [],
+    formerCheckpoints: [],
     contracts: Object.fromEntries(contracts.map((id) => [id, { fromLedger: oldestLedger, toLedger: null }])),
     gaps: gaps.all().map((gap) => ({
       epoch: gap.epoch,
@@ -135,6 +138,7 @@ export function migrateWatcher(database: SqliteDatabase): void {
       toLedger: gap.to_ledger,
       contractIds: contracts,
       noticedAt: gap.noticed_at,
+      reason: "pruned",
     })),
     formerEpochs: formerEpochs(database, state.epoch),
   };

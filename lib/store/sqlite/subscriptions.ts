@@ -38,7 +38,6 @@ export function sqliteSubscriptions(
   const setSecrets = database.prepare(`
     UPDATE subscription SET secret = ?, previous_secret = ?, previous_secret_until_ms = ?, older_secret = ?,
       older_secret_until_ms = ? WHERE id = ? AND secret = ?`);
-  const hearFrom = database.prepare("UPDATE subscription SET start_height = ?1 WHERE start_height > ?1");
   const remove = database.prepare("DELETE FROM subscription WHERE id = ?");
   const version = database.prepare<{ version: number }>("SELECT version FROM subscriptions_version");
   const readCheck = database.prepare<{ text: string }>("SELECT text FROM secrets_check");
@@ -91,7 +90,6 @@ export function sqliteSubscriptions(
         forgetDeleted.run(deleted.number);
         return firstDeleted.get() !== undefined;
       }),
-    hearFrom: (height) => void hearFrom.run(height),
     version: () => version.get()!.version,
     secretsCheck: () => readCheck.get()?.text,
     resealSecrets: ({ secrets, check }) =>

@@ -123,7 +123,6 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   /** Looks at everything: what is held, who listens, what is new, what is due. */
   async function step(): Promise<number> {
     if (await partitions.keep(isBusy)) consumers.toBeLoaded();
-    // Before subscriptions are loaded: a network that goes back has some hear more before there is more.
     const bounds = await log.look();
     await consumers.load();
     state.networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;

@@ -8,7 +8,7 @@ import { serveHttp } from "../../../lib/runtime/serve.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { createHead, type Head } from "../../../lib/stellar/head.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
 import { memoryOfEscrow } from "../transactions/memory_journal.ts";
 
@@ -80,7 +80,7 @@ async function startNode(network: Network): Promise<Node> {
 let a: Node;
 let b: Node;
 let rpc: NodesRpcClient;
-let view: LedgerView;
+let head: Head;
 let told: string[];
 beforeEach(async () => {
   a = await startNode(sandbox.network);
@@ -96,12 +96,12 @@ beforeEach(async () => {
       else while (monotonicMs() < endsAtMs && !signal?.aborted) await sleep(1);
     },
   };
-  view = createLedgerView({ clock, nodes: 2 });
+  head = createHead({ clock });
   rpc = createRpcClient({
     urls: [a.url, b.url],
     fetch,
     clock,
-    view,
+    head,
     networkPassphrase: sandbox.network.passphrase,
     onNodeChange: ({ name, condition }) => told.push(`${name === a.url ? "a" : "b"} ${condition}`),
   });
@@ -145,7 +145,7 @@ describe("two RPC nodes of one network", () => {
     a.freeze();
     await pass(80);
     assert.deepEqual([told, inUse()], [["a lagging"], b.url]);
-    assert.equal(view.sequence, sandbox.network.latestLedger().sequence);
+    assert.equal(head.sequence, sandbox.network.latestLedger().sequence);
     assert.match(rpc.nodes()[0]!.problem!, /newest ledger is \d+ s older/);
     a.thaw();
     await pass(100);
@@ -183,7 +183,7 @@ describe("two RPC nodes of one network", () => {
       });
     const escrow = createEscrow({
       rpc,
-      view,
+      head,
       clock: { ...sandbox.clock, wait },
       contracts: sandbox.contracts,
       networkPassphrase: sandbox.network.passphrase,

@@ -29,7 +29,7 @@ function nodes(count: number) {
     answer(node: number, closedAt?: number) {
       const closeTime = START_MS / 1000 + (closedAt ?? 0);
       if (closedAt !== undefined) newest = Math.max(newest, closeTime);
-      health.answered(node, nowMs, closedAt === undefined ? undefined : { closeTime, believed: newest });
+      health.answered(node, nowMs, closedAt === undefined ? undefined : { closeTime, newest });
     },
     first: () => health.order()[0],
     condition: (node: number) => health.state(node).condition,

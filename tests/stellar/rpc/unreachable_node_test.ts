@@ -6,7 +6,7 @@ import { GatewayError } from "../../../lib/errors.ts";
 import { createLog } from "../../../lib/log.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../../lib/stellar/head.ts";
 
 /** Takes connections and drops them at once. */
 const dropping = createServer((socket) => socket.destroy());
@@ -32,7 +32,7 @@ async function logged(url: string): Promise<string> {
   const rpc = createRpcClient({
     urls: [url],
     timeoutMs: 60_000,
-    view: createLedgerView({ clock: systemClock }),
+    head: createHead({ clock: systemClock }),
     fetch,
     clock: systemClock,
     onProblem: (problem) => log.warn("problem", { ...problem }),

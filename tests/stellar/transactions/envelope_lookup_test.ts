@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../../lib/stellar/head.ts";
 import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 import type { TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
 import { lookUpEnvelopes } from "../../../lib/stellar/transactions/envelope_lookup.ts";
@@ -24,11 +24,11 @@ function stage(
   { nodes = 2, up = [0, 1] }: { nodes?: number; up?: number[] } = {},
 ) {
   const clock = fakeClock(START_SECONDS * 1000);
-  const view = createLedgerView({ clock, stored: { sequence: LEDGER, closeTime: START_SECONDS }, nodes });
+  const head = createHead({ clock, stored: { sequence: LEDGER, closeTime: START_SECONDS } });
   const asked: Asked[] = [];
   const getTransaction: RpcClient["getTransaction"] = (hash, { node: wanted, answered } = {}) => {
     const node = wanted !== undefined && up.includes(wanted) ? wanted : up[0]!;
-    answered?.(node);
+    answered?.(node, "current");
     const one = { hash, node, before: asked.filter((other) => other.hash === hash).length };
     asked.push(one);
     const stamp = {
@@ -42,7 +42,7 @@ function stage(
   const { journal, notes, ledgers } = memoryJournal();
   const parts = {
     rpc: stubRpc({ getTransaction, getHealth: () => Promise.reject(new Error("no")) }),
-    view,
+    head,
     clock,
     journal,
     nodes,

@@ -132,14 +132,11 @@ describe("what became of an envelope that was sent from here", () => {
 describe("the account of an envelope that was handed out", () => {
   const validUntil = START_SECONDS + 300;
 
-  test("is read as of a ledger, with a close time that is certain and not of a later one", async () => {
+  test("is read as of a ledger, with a close time that is not of a later one", async () => {
     const stage: ReturnType<typeof submitStage> = submitStage({
       accountSequence() {
-        // While it is read a ledger behind the bound closes, twice confirmed.
-        for (let claims = 0; claims < 2; claims++) {
-          stage.view.hear({ node: 0, sequence: 161, closeTime: START_SECONDS + 305 });
-          stage.clock.pass(1_100);
-        }
+        // While it is read a ledger behind the bound closes.
+        stage.head.observe({ node: 0, sequence: 161, closeTime: START_SECONDS + 305 });
         return 42n;
       },
     });
@@ -147,7 +144,7 @@ describe("the account of an envelope that was handed out", () => {
     const { ledger, sequence, closedAt } = await stage.transactions.account(source.publicKey(), validUntil);
     assert.equal(sequence, 42n);
     assert.ok(ledger >= 159 && closedAt <= validUntil, `${ledger} ${closedAt}`);
-    assert.ok(stage.view.confirmed.closeTime > validUntil);
+    assert.ok(stage.head.closeTime > validUntil);
   });
 
   test("is read after the nodes were asked for the time, where a bound seems to have passed", async () => {
@@ -156,8 +153,6 @@ describe("the account of an envelope that was handed out", () => {
     clock.pass(304_000);
     assert.ok(await closedAt() <= validUntil);
     clock.pass(6_000);
-    assert.ok(await closedAt() <= validUntil, "one answer says so");
-    clock.pass(1_100);
     assert.ok(await closedAt() > validUntil);
   });
 });

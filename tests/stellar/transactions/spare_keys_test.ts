@@ -4,7 +4,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
-import { createEntryReader, type EntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { createEntryReader, type EntryReader } from "../../../lib/stellar/entries.ts";
 import {
   createFootprintTerms,
   type FootprintTerms,
@@ -81,10 +81,10 @@ describe("spare keys", () => {
 describe("the terms of the network", () => {
   test("are those of its settings, asked for once in ten minutes", async () => {
     const sandbox = await startSandbox();
-    const { rpc, view } = sandbox.gateway();
+    const { rpc, head } = sandbox.gateway();
     const { clock } = sandbox;
     // Read anew each time, as after a ledger.
-    const entries = createEntryReader({ rpc, view, clock, maxAgeMs: -1 });
+    const entries = createEntryReader({ rpc, head, clock, maxAgeMs: -1 });
     const terms = createFootprintTerms({ entries, clock });
     const asked = () => sandbox.counts.get("getLedgerEntries") ?? 0;
     assert.deepEqual(await terms.read(), TERMS);

@@ -236,7 +236,7 @@ describe("submitting an envelope", () => {
         // The gateway stands still, and what it hears then is of other requests.
         for (const ms of [10_000, 1_100]) {
           stage.clock.pass(ms);
-          stage.view.hear({ node: 0, sequence: 104, closeTime: START_SECONDS + 20 });
+          stage.head.observe({ node: 0, sequence: 104, closeTime: START_SECONDS + 20 });
         }
         return new RpcError("getTransaction", -32603, "busy");
       },
@@ -255,14 +255,14 @@ describe("submitting an envelope", () => {
   });
 
   test("an envelope that only our own clock calls late is sent: no ledger has closed after its time bound", async () => {
-    const { transactions, view, clock, sent } = submitStage({ find: inLedger(101) });
+    const { transactions, head, clock, sent } = submitStage({ find: inLedger(101) });
     clock.step(40 * 86_400_000);
     // The nodes' word is believed, and how long the network has rested since nobody knows yet.
     for (const seconds of [0, 1, 2]) {
       clock.pass(seconds * 1_000);
-      view.hear({ node: 0, sequence: 100, closeTime: START_SECONDS });
+      head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
     }
-    assert.ok(view.networkSeconds() > START_SECONDS + 300);
+    assert.ok(head.networkSeconds() > START_SECONDS + 300);
     assert.equal((await transactions.submit(ENVELOPE)).ledger, 101);
     assert.equal(sent(), 1);
   });

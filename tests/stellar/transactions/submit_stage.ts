@@ -10,12 +10,11 @@ import {
 } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../lib/errors.ts";
-import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
-import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
+import { createEntryReader } from "../../../lib/stellar/entries.ts";
 import { accountKey } from "../../../lib/stellar/transactions/prepare.ts";
 import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 import type { SendAnswer, TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
-import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { createHead } from "../../../lib/stellar/head.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
 import { operationDigest } from "../../../lib/escrow/operations/operations.ts";
 import { accountEntry } from "../account_entry.ts";
@@ -70,7 +69,7 @@ export function submitStage(script: {
 }) {
   const clock = fakeClock(START_SECONDS * 1000);
   const stored = { sequence: 99, closeTime: START_SECONDS - (script.storedSecondsAgo ?? 5) };
-  const view = createLedgerView({ clock, stored });
+  const head = createHead({ clock, stored, ask: () => rpc.getLatestLedger() });
   const closeTime = () => START_SECONDS + Math.floor(clock.monotonicMs() / 5_000) * 5;
   const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
   const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
@@ -83,7 +82,7 @@ export function submitStage(script: {
     return value;
   };
   const observed = <T extends { latestLedger: number; latestLedgerCloseTime?: number }>(answer: T): T => {
-    view.hear({ node: 0, sequence: answer.latestLedger, closeTime: answer.latestLedgerCloseTime });
+    head.observe({ node: 0, sequence: answer.latestLedger, closeTime: answer.latestLedgerCloseTime });
     return answer;
   };
   const methods: Partial<RpcClient> = {
@@ -104,7 +103,7 @@ export function submitStage(script: {
       return await Promise.resolve(observed(whole));
     },
     async getLatestLedger() {
-      view.hear({ node: 0, sequence: ledger(), closeTime: closeTime() });
+      head.observe({ node: 0, sequence: ledger(), closeTime: closeTime() });
       return await Promise.resolve({ sequence: ledger(), id: "", protocolVersion: 28, closeTime: closeTime() });
     },
     async getLedgerEntries() {
@@ -113,7 +112,7 @@ export function submitStage(script: {
       const entries = sequence === undefined
         ? []
         : [{ key: accountKey(address), xdr: accountEntry(address, sequence), lastModifiedLedgerSeq: 1 }];
-      return await Promise.resolve({ latestLedger: ledger(), entries });
+      return await Promise.resolve({ ...observed(stamp()), entries });
     },
     async getHealth() {
       const health = { status: "healthy", oldestLedger: 1, ledgerRetentionWindow: 100, ...stamp() };
@@ -122,12 +121,10 @@ export function submitStage(script: {
   };
   const rpc = stubRpc(methods);
   const { journal, notes, ledgers } = memoryJournal();
-  const parts = { rpc, view, clock };
+  const parts = { rpc, head, clock };
   const transactions = createTransactions({
     ...parts,
     entries: createEntryReader(parts),
-    ledgers: createLedgerWait(parts),
-    closed: () => view.confirmed,
     calls: { simulate: () => Promise.reject(new Error("not in these tests")) },
     fees: { bid: () => Promise.reject(new Error("not in these tests")) },
     networkPassphrase: PASSPHRASE,
@@ -154,7 +151,7 @@ export function submitStage(script: {
     transactions,
     ledgers,
     clock,
-    view,
+    head,
     order,
     envelopes,
     notes,

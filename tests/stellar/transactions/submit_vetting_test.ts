@@ -101,14 +101,14 @@ describe("what may be submitted", () => {
 
   test("bounded by the network's time, which neither one wrong answer nor our own clock moves (T4)", async () => {
     for (const days of [-40, 40]) {
-      const { transactions, view, clock } = submitStage({ find: inLedger(100) });
+      const { transactions, head, clock } = submitStage({ find: inLedger(100) });
       const sequence = 100;
       for (const seconds of [0, 5, 10]) {
         clock.pass(seconds === 0 ? 0 : 5_000);
-        view.hear({ node: 0, sequence: sequence + seconds / 5, closeTime: START_SECONDS + seconds });
+        head.observe({ node: 0, sequence: sequence + seconds / 5, closeTime: START_SECONDS + seconds });
       }
       clock.step(days * 86_400_000);
-      view.hear({ node: 0, sequence: sequence + 3, closeTime: START_SECONDS + 315_360_000 });
+      head.observe({ node: 0, sequence: sequence + 3, closeTime: START_SECONDS + 315_360_000 });
       const far = await fault(transactions.submit(transaction({ validForSeconds: 3_700 }).toXdr()));
       assert.match(far.message, /at most an hour from now/);
       assert.deepEqual(await transactions.submit(transaction().toXdr()), {

@@ -1,16 +1,16 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
-import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
-import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+import { createEntryReader } from "../../lib/stellar/entries.ts";
+import { createHead } from "../../lib/stellar/head.ts";
+import { fakeClock, stubRpc } from "./rpc/stub_rpc.ts";
 
 const cards = Array.from({ length: 10_000 }, (_, i) => `card${i}`);
 
 /** A reader over a node that takes a tenth of a second for each answer. */
 function reader() {
   const clock = fakeClock();
-  const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
+  const head = createHead({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
   const asked: string[][] = [];
   const rpc = stubRpc({
     async getLedgerEntries(keys) {
@@ -19,7 +19,7 @@ function reader() {
       return { latestLedger: 100, entries: [] };
     },
   });
-  return { entries: createEntryReader({ rpc, view, clock }), clock, asked };
+  return { entries: createEntryReader({ rpc, head, clock }), clock, asked };
 }
 
 describe("while a wallet of ten thousand cards is read, nobody else waits for all of them", () => {

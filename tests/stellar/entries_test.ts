@@ -1,17 +1,17 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { GatewayError } from "../../../lib/errors.ts";
-import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
-import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
-import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
-import { until } from "../../until.ts";
-import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+import { GatewayError } from "../../lib/errors.ts";
+import { createEntryReader } from "../../lib/stellar/entries.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
+import { createHead } from "../../lib/stellar/head.ts";
+import { until } from "../until.ts";
+import { fakeClock, stubRpc } from "./rpc/stub_rpc.ts";
 
 /** A reader over a node that holds an entry for every key that does not start with `absent`. */
 function reader(options: { ledger?: (call: number) => number; maxEntries?: number } = {}) {
   const clock = fakeClock();
-  const view = createLedgerView({ clock, stored: { sequence: 90, closeTime: 1_800_000_000 } });
+  const head = createHead({ clock, stored: { sequence: 90, closeTime: 1_800_000_000 } });
   const asked: string[][] = [];
   const rpc = stubRpc({
     async getLedgerEntries(keys) {
@@ -20,14 +20,14 @@ function reader(options: { ledger?: (call: number) => number; maxEntries?: numbe
       await clock.wait(5);
       const latestLedger = options.ledger?.(call) ?? 100;
       const present = keys.filter((key) => !key.startsWith("absent"));
-      view.hear({ node: 0, sequence: latestLedger });
+      head.observe({ node: 0, sequence: latestLedger });
       const entries = present.map((key) => ({ key, xdr: `${key}@${latestLedger}`, lastModifiedLedgerSeq: 1 }));
       return { latestLedger, entries };
     },
     getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not now")),
   });
   const { maxEntries } = options;
-  return { reader: createEntryReader({ rpc, view, clock, maxEntries }), view, asked, clock };
+  return { reader: createEntryReader({ rpc, head, clock, maxEntries }), head, asked, clock };
 }
 
 const names = (count: number, prefix = "key") => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
@@ -72,29 +72,20 @@ describe("reading ledger entries", () => {
   });
 
   test("asks for nothing twice in one ledger, absence included, and for everything again in the next", async () => {
-    const { reader: entries, asked, view } = reader({ ledger: (call) => 99 + call });
-    view.hear({ node: 0, sequence: 100 });
+    const { reader: entries, asked, head } = reader({ ledger: (call) => 99 + call });
+    head.observe({ node: 0, sequence: 100 });
     await entries.read(["a", "absent"]);
     await entries.read(["absent", "a"]);
     assert.equal(asked.length, 1);
     assert.deepEqual(entries.readNow(["a", "absent"])?.entries.map((entry) => entry?.xdr), ["a@100", undefined]);
-    view.hear({ node: 0, sequence: 101 });
+    head.observe({ node: 0, sequence: 101 });
     assert.equal(entries.readNow(["a"]), undefined);
     assert.deepEqual((await entries.read(["a"])).entries[0]?.xdr, "a@101");
   });
 
-  test("does not keep the answer that is the first to speak of a ledger: it may be of the one before", async () => {
-    const { reader: entries, asked } = reader();
-    await entries.read(["a"]);
-    assert.equal(entries.readNow(["a"]), undefined);
-    await entries.read(["a"]);
-    assert.equal(asked.length, 2);
-    assert.equal(entries.readNow(["a"])?.ledger, 100);
-  });
-
   test("lets what was read go when it is old, though no new ledger was seen", async () => {
-    const { reader: entries, asked, clock, view } = reader();
-    view.hear({ node: 0, sequence: 100 });
+    const { reader: entries, asked, clock, head } = reader();
+    head.observe({ node: 0, sequence: 100 });
     await entries.read(["a"]);
     clock.pass(6_001);
     assert.equal(entries.readNow(["a"]), undefined);
@@ -104,7 +95,7 @@ describe("reading ledger entries", () => {
 
   test("an answer that comes late, as after a standstill, is as old as its question", async () => {
     const clock = fakeClock();
-    const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
+    const head = createHead({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
     const answers: (() => void)[] = [];
     const rpc = stubRpc({
       async getLedgerEntries() {
@@ -115,7 +106,7 @@ describe("reading ledger entries", () => {
       },
       getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not now")),
     });
-    const entries = createEntryReader({ rpc, view, clock });
+    const entries = createEntryReader({ rpc, head, clock });
     const before = entries.read(["a"]);
     await until(() => answers.length === 1);
     clock.pass(20_000);
@@ -130,121 +121,44 @@ describe("reading ledger entries", () => {
   });
 
   test("a fresh read passes over what is held", async () => {
-    const { reader: entries, asked, view } = reader();
-    view.hear({ node: 0, sequence: 100 });
+    const { reader: entries, asked, head } = reader();
+    head.observe({ node: 0, sequence: 100 });
     await entries.read(["a"]);
     await entries.read(["a"], { fresh: true });
     assert.equal(asked.length, 2);
   });
 
   test("does not believe a node that lags behind what was seen, and tries again", async () => {
-    const { reader: entries, asked, view } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    const { reader: entries, asked, head } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
+    head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    head.show(100);
     assert.equal((await entries.read(["a"])).entries[0]?.xdr, "a@100");
     assert.equal(asked.length, 3);
   });
 
-  test("waits for as long as a ledger takes, for a node that is about to have it", async () => {
-    const { reader: entries, asked, view, clock } = reader({ ledger: (call) => call < 6 ? 90 : 100 });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
-    const beganMs = clock.monotonicMs();
-    assert.equal((await entries.read(["a"])).ledger, 100);
-    assert.equal(asked.length, 6);
-    assert.ok(clock.monotonicMs() - beganMs > 6_000);
-  });
-
-  test("waits at a start beside a clock that disagrees until it is known which ledger the network is at", async () => {
-    const clock = fakeClock();
-    const view = createLedgerView({ clock });
-    const closeTime = clock.now() / 1_000 - 86_400;
-    let tip = 100;
-    const rpc = stubRpc({
-      getLedgerEntries() {
-        view.hear({ node: 0, sequence: tip, closeTime });
-        return Promise.resolve({ latestLedger: tip, entries: [] });
-      },
-      getHealth() {
-        view.hear({ node: 0, sequence: tip, closeTime });
-        return Promise.resolve({ status: "healthy", latestLedger: tip, oldestLedger: 1, ledgerRetentionWindow: 10 });
-      },
-    });
-    const entries = createEntryReader({ rpc, view, clock });
-    assert.equal((await entries.read(["a"])).ledger, 100);
-    assert.equal(view.sequence, 100);
-    tip = 90;
-    assert.match(await upstream(entries.read(["b"])), /speaks of ledger 90, while ledger 100 has been seen/);
-  });
-
-  test("has what it showed confirmed a moment later, where nobody else has asked by then", async () => {
-    const clock = fakeClock();
-    const view = createLedgerView({ clock, stored: { sequence: 99, closeTime: clock.now() / 1_000 - 5 } });
-    let asked = 0;
-    const claim = { node: 0, sequence: 100, closeTime: clock.now() / 1_000 };
-    const rpc = stubRpc({
-      getLedgerEntries() {
-        view.hear(claim);
-        return Promise.resolve({ latestLedger: 100, entries: [] });
-      },
-      getHealth() {
-        asked++;
-        view.hear(claim);
-        return Promise.resolve({ status: "healthy", latestLedger: 100, oldestLedger: 1, ledgerRetentionWindow: 10 });
-      },
-    });
-    const entries = createEntryReader({ rpc, view, clock });
-    await entries.read(["a"]);
-    await clock.wait(2_000);
-    assert.equal(view.confirmed.sequence, 100);
-    await entries.read(["b"]);
-    await clock.wait(2_000);
-    assert.equal(asked, 1);
-  });
-
   test("fails when the node goes on lagging", async () => {
-    const { reader: entries, asked, view } = reader({ ledger: () => 90 });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
-    assert.match(await upstream(entries.read(["a"])), /speaks of ledger 90, while ledger 100 has been seen/);
-    assert.equal(asked.length, 6);
-  });
-
-  test("believes a lower ledger once answers with later close times show that the view is wrong", async () => {
-    const clock = fakeClock();
-    const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: 1_800_000_000 } });
-    const rpc = stubRpc({
-      getLedgerEntries: () => Promise.resolve({ latestLedger: 5, entries: [] }),
-      getHealth() {
-        view.hear({ node: 0, sequence: 5, closeTime: 1_800_000_005 });
-        const health = { status: "healthy", latestLedger: 5, oldestLedger: 1, ledgerRetentionWindow: 10 };
-        return Promise.resolve(health);
-      },
-    });
-    const entries = createEntryReader({ rpc, view, clock });
-    assert.deepEqual(await entries.read(["a"]), { ledger: 5, entries: [undefined] });
-    assert.equal(view.sequence, 5);
+    const { reader: entries, asked, head } = reader({ ledger: () => 90 });
+    head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    head.show(100);
+    assert.match(await upstream(entries.read(["a"])), /shows ledger 90, while ledger 100 has been seen/);
+    assert.equal(asked.length, 25);
   });
 
   test("asks again after an answer of a newer ledger than can be believed, and does not show what it held (T5)", async () => {
-    const { reader: entries, view, asked } = reader({ ledger: (call) => call === 1 ? 2 ** 31 - 1 : 100 });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    const { reader: entries, head, asked } = reader({ ledger: (call) => call === 1 ? 2 ** 31 - 1 : 100 });
+    head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    head.show(100);
     assert.equal((await entries.read(["a"])).entries[0]?.xdr, "a@100");
-    assert.equal(view.sequence, 100);
+    assert.equal(head.sequence, 100);
     assert.equal(asked.length, 2);
   });
 
   test("asks again also where the answer before that lagged", async () => {
     const ledgers = [90, 2 ** 31 - 1, 100];
-    const { reader: entries, view } = reader({ ledger: (call) => ledgers[call - 1]! });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    const { reader: entries, head } = reader({ ledger: (call) => ledgers[call - 1]! });
+    head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    head.show(100);
     assert.equal((await entries.read(["a"])).ledger, 100);
-  });
-
-  test("serves a second answer of a newer ledger that is not believed, without holding it", async () => {
-    const { reader: entries, view, asked } = reader({ ledger: () => 2 ** 31 - 1 });
-    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
-    assert.equal((await entries.read(["a"])).ledger, 2 ** 31 - 1);
-    assert.equal(entries.readNow(["a"]), undefined);
-    assert.equal(view.sequence, 100);
-    assert.equal(asked.length, 2);
   });
 
   test("combines several calls only when they speak of one ledger", async () => {
@@ -269,8 +183,8 @@ describe("reading ledger entries", () => {
         return Promise.resolve({ latestLedger: 5, entries: [] });
       },
     });
-    const view = createLedgerView({ clock, stored: { sequence: 5, closeTime: 1_800_000_000 } });
-    const entries = createEntryReader({ rpc, view, clock });
+    const head = createHead({ clock, stored: { sequence: 5, closeTime: 1_800_000_000 } });
+    const entries = createEntryReader({ rpc, head, clock });
     const [first, second] = await Promise.allSettled([entries.read(["a"]), entries.read(["b"])]);
     assert.equal(first.status, "rejected");
     assert.equal(second.status, "rejected");
@@ -278,8 +192,8 @@ describe("reading ledger entries", () => {
   });
 
   test("holds no more entries than it was told to", async () => {
-    const { reader: entries, view } = reader({ maxEntries: 10 });
-    view.hear({ node: 0, sequence: 100 });
+    const { reader: entries, head } = reader({ maxEntries: 10 });
+    head.observe({ node: 0, sequence: 100 });
     await entries.read(names(30));
     const held = names(30).filter((key) => entries.readNow([key]) !== undefined);
     assert.equal(held.length, 10);

@@ -1,0 +1,139 @@
+import type { Clock } from "../clock.ts";
+import type { Checkpoint } from "../ledger_numbers.ts";
+import type { Head } from "../stellar/head.ts";
+import { createResetCheck, type KnownLedgers, type NewEpoch } from "../stellar/reset.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
+import type { Store, WatcherState } from "../store/store.ts";
+import { createReader } from "./reading.ts";
+
+/** When the watcher compares the network with its checkpoints, and what follows for the log. */
+export interface ResetWatch {
+  /** Compares when it is due. `standsBecause`: the log stands until the next poll. `begins`: a new epoch does. */
+  check(
+    state: WatcherState | undefined,
+    signal: AbortSignal,
+  ): Promise<{ standsBecause?: string; begins?: NewEpoch }>;
+  /** A checkpoint: of the first scanned ledger, or where that has one, or is pruned, of the newest. */
+  checkpoint(state: WatcherState, signal: AbortSignal): Promise<Checkpoint | undefined>;
+  /** The newest checkpoint that was the same in the last comparison; undefined: nothing was. */
+  readonly sameUpTo: number | undefined;
+  /** A comparison is due: a poll failed. */
+  again(): void;
+  /** Whether a comparison that began since then (monotonic ms) ruled a reset out. */
+  isRuledOutSince(atMs: number): boolean;
+}
+
+const EVERY_MS = 600_000;
+/** After so long without a poll nobody has seen what happened. */
+const PAUSE_MS = 30_000;
+const ODD_EVERY_MS = 2_000;
+
+export function createResetWatch({ rpc, store, head, clock, onDue }: {
+  rpc: NodesRpcClient;
+  store: Pick<Store, "events">;
+  head: Head;
+  clock: Clock;
+  /** Called when a comparison is due at once. */
+  onDue(): void;
+}): ResetWatch {
+  const { monotonicMs } = clock;
+  const resets = createResetCheck({ rpc, clock });
+  const read = createReader(rpc, 100);
+  let isDue = true;
+  /** The node to compare with: the one that was odd, the next one after one that lags, else whichever is well. */
+  let askedNode: number | undefined;
+  let polledAtMs = monotonicMs();
+  let checkedAtMs = -Infinity;
+  /** When the last comparison began that ruled a reset out. */
+  let ruledOutAtMs = -Infinity;
+  let checking: ReturnType<ResetWatch["check"]> | undefined;
+  let before = head.sequence;
+  let sameUpTo: number | undefined;
+
+  head.onOdd((node) => {
+    askedNode = node;
+    if (monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
+    isDue = true;
+    onDue();
+  });
+  head.onChange((sequence) => {
+    if (sequence < before) isDue = true;
+    before = sequence;
+  });
+
+  function known(state: WatcherState, signal: AbortSignal): KnownLedgers {
+    return {
+      checkpoints: state.checkpoints,
+      formerCheckpoints: state.formerCheckpoints,
+      async isEventThere({ oldest, latest }, node) {
+        const { epoch } = state;
+        const toLedger = Math.min(latest, state.settledLedger);
+        const filter = { fromHeight: heightOf(epoch, oldest), toHeight: heightOf(epoch, toLedger) };
+        const [event] = toLedger < oldest ? [] : await store.events.read({ filter, order: "desc", limit: 1 });
+        if (event === undefined) return undefined;
+        const rpcId = formatEventId({ ...parseEventId(event.id)!, epoch: 0 });
+        const place = { startLedger: event.ledger };
+        const reading = await read({ place, contractIds: [event.contractId], node, signal });
+        if (reading.kind !== "page") return undefined;
+        // Of another transaction it is another event, which happens to be at its place.
+        return reading.page.events.some(({ id, txHash }) => id === rpcId && txHash.toLowerCase() === event.txHash);
+      },
+    };
+  }
+
+  async function compare(state: WatcherState, signal: AbortSignal): ReturnType<ResetWatch["check"]> {
+    const atMs = checkedAtMs = monotonicMs();
+    const finding = await resets.compare(known(state, signal), signal, askedNode);
+    if (finding.kind === "same" || finding.kind === "nothing") {
+      ruledOutAtMs = atMs;
+      sameUpTo = finding.kind === "same" ? finding.checkpoint?.ledger : undefined;
+      head.ruledOutReset(atMs, finding.node);
+      isDue = false;
+      askedNode = undefined;
+      return {};
+    }
+    askedNode = finding.node;
+    if (finding.kind !== "other") {
+      askedNode = ((finding.node ?? 0) + 1) % rpc.nodes().length;
+      return { standsBecause: "the RPC node shows the network as it was before it was reset" };
+    }
+    const begins = finding.begins;
+    return begins === undefined ? { standsBecause: "the network looks as if it had been reset" } : { begins };
+  }
+
+  return {
+    async check(state, signal) {
+      const nowMs = monotonicMs();
+      if (nowMs - polledAtMs > PAUSE_MS || nowMs - checkedAtMs > EVERY_MS) isDue = true;
+      polledAtMs = nowMs;
+      if (!isDue) return {};
+      if (state === undefined) {
+        checkedAtMs = nowMs;
+        head.ruledOutReset(nowMs);
+        return {};
+      }
+      return await (checking ??= compare(state, signal).finally(() => checking = undefined));
+    },
+
+    async checkpoint(state, signal) {
+      const first = Math.min(...Object.values(state.contracts).map(({ fromLedger }) => fromLedger));
+      const last = state.checkpoints.at(-1)?.ledger ?? 0;
+      for (const ledger of last === 0 ? [first, state.scannedLedger] : [state.scannedLedger]) {
+        const checkpoint = ledger <= last ? undefined : await resets.checkpoint(ledger, signal).catch(() => undefined);
+        if (checkpoint !== undefined) return checkpoint;
+      }
+      return undefined;
+    },
+
+    get sameUpTo() {
+      return sameUpTo;
+    },
+
+    again() {
+      isDue = true;
+    },
+
+    isRuledOutSince: (atMs) => ruledOutAtMs > atMs,
+  };
+}

@@ -1,0 +1,103 @@
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import { askNewest } from "../stellar/fresh_read.ts";
+import type { Head } from "../stellar/head.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import type { WatcherState } from "../store/store.ts";
+import { afterPruning, withScanned } from "./coverage.ts";
+import { isOfNetwork } from "./gaps.ts";
+import type { Place } from "./page.ts";
+import type { Step } from "./polling.ts";
+import { readAnywhere, type Reading, type ReadPage } from "./reading.ts";
+import type { ResetWatch } from "./reset_watch.ts";
+
+export interface ScanParts {
+  rpc: NodesRpcClient;
+  head: Head;
+  clock: Pick<Clock, "monotonicMs">;
+  read(request: ReadPage): Promise<Reading>;
+  contractIds: readonly string[];
+  resets: Pick<ResetWatch, "again" | "isRuledOutSince">;
+  /** Ledgers were found to be pruned. */
+  onPruned(): void;
+  /** For people: when something is noticed now. */
+  noticedAt(): string;
+}
+
+export interface Scan {
+  /** Reads one page, from where the last commit ended towards the node's newest ledger. */
+  step(state: WatcherState, signal: AbortSignal): Promise<Step>;
+  /** The node that answered last, by its place in the list. */
+  readonly lastNode: number;
+}
+
+export function createScan(parts: ScanParts): Scan {
+  const { rpc, head, clock, read, contractIds, resets } = parts;
+  /** Which node is asked next, where that is not the one in use. */
+  const node: { last: number; next?: number } = { last: 0 };
+  let pruned: { ledger: number; atMs: number } | undefined;
+
+  const lags = (state: WatcherState, by: number, latest: number): Step => {
+    node.next = (by + 1) % rpc.nodes().length;
+    const reason = `the RPC node shows ledger ${latest}, ledger ${head.sequence} has been seen`;
+    return { state, events: [], ends: { outcome: "lagging", reason } };
+  };
+
+  /** Ledgers that no node holds any more are a gap, once a reset was ruled out since that was heard first. */
+  async function afterPruned(
+    state: WatcherState,
+    said: { oldestLedger: number; isSilent: boolean },
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const ledger = state.scannedLedger;
+    if (pruned?.ledger !== ledger) pruned = { ledger, atMs: clock.monotonicMs() };
+    await askNewest(rpc, { signal });
+    if (said.oldestLedger > head.sequence || !resets.isRuledOutSince(pruned.atMs)) {
+      resets.again();
+      const reason = "the RPC node no longer holds the ledgers that come next";
+      return { state, events: [], ends: { outcome: "lagging", reason } };
+    }
+    pruned = undefined;
+    parts.onPruned();
+    const next = afterPruning(state, said.oldestLedger, parts.noticedAt(), said);
+    return { state: next, events: [], ends: { outcome: "more" } };
+  }
+
+  return {
+    get lastNode() {
+      return node.last;
+    },
+    async step(state, signal) {
+      const { rpcCursor, scannedLedger } = state;
+      const place: Place = rpcCursor === undefined ? { startLedger: scannedLedger + 1 } : { cursor: rpcCursor };
+      const request = { place, contractIds, signal };
+      const asked = node.next ?? Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
+      const first = await read({ ...request, node: node.next });
+      node.next = undefined;
+      const reading = first.kind === "pruned" ? await readAnywhere(read, rpc, request, first) : first;
+      if (reading.kind === "pruned") return await afterPruned(state, reading, signal);
+      pruned = undefined;
+      if (reading.kind === "behind") {
+        // The error tells no time: only with one can the head say what it means.
+        await askNewest(rpc, { node: asked, signal });
+        const isAtHead = reading.latestLedger >= head.sequence && head.sequence <= scannedLedger;
+        return isAtHead ? { state, events: [] } : lags(state, asked, reading.latestLedger);
+      }
+      const { page, answer, verdict } = reading;
+      node.last = reading.node;
+      if (answer.latestLedgerCloseTime === undefined && !head.isTimed) {
+        await askNewest(rpc, { node: reading.node, signal });
+      }
+      if (page.cursor === rpcCursor && page.scannedLedger < answer.latestLedger) {
+        throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not move on`);
+      }
+      if (!isOfNetwork(reading, head)) return lags(state, reading.node, answer.latestLedger);
+      const next = withScanned(state, page.scannedLedger, { closeTime: head.closeTime, rpcCursor: page.cursor });
+      const isAtEnd = page.scannedLedger >= answer.latestLedger;
+      if (verdict === "lagging" && isAtEnd && answer.latestLedger < head.sequence) {
+        return { ...lags(next, reading.node, answer.latestLedger), events: page.events };
+      }
+      return { state: next, events: page.events, ...(isAtEnd ? {} : { ends: { outcome: "more" } }) };
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import type { Clock } from "../clock.ts";
+import type { Checkpoint } from "../ledger_numbers.ts";
+import { type Answer, isPlausibleAfter, LIMITS, type Seen, type Verdict } from "./observe.ts";
+import type { NodesRpcClient } from "./rpc/client.ts";
+import { RpcError } from "./rpc/json_rpc.ts";
+
+/** What is known of the network, and of what it was before its resets. */
+export interface KnownLedgers {
+  /** Ascending. */
+  checkpoints: readonly Checkpoint[];
+  /** The last one of each former epoch. */
+  formerCheckpoints: readonly Checkpoint[];
+  /**
+   * Whether the newest settled event of these ledgers is at its place: for nodes without `getLedgers`. Undefined: there is
+   * none.
+   */
+  isEventThere(range: { oldest: number; latest: number }, node: number): Promise<boolean | undefined>;
+}
+
+/**
+ * `same`: the network is the one that is known. `lags`: the node shows less of it, or a former epoch. `other`: another
+ * network; `begins` once it was said twice, 2 s apart. `nothing`: nothing can be compared. `node`: which one, where it is
+ * known.
+ */
+export type Finding =
+  & { node?: number }
+  & (
+    | { kind: "same"; checkpoint: Checkpoint | undefined }
+    | { kind: "lags" | "nothing" }
+    | { kind: "other"; begins?: NewEpoch }
+  );
+
+/** What a new epoch begins with. */
+export interface NewEpoch {
+  head: Answer;
+  checkpoint: Checkpoint;
+  oldestLedger: number;
+}
+
+export interface ResetCheck {
+  /** The hash of a ledger, said twice; undefined where the node does not tell. */
+  checkpoint(ledger: number, signal: AbortSignal): Promise<Checkpoint | undefined>;
+  /** Compares what is known with what this node holds, whichever is well when absent. Rejects when no node answers. */
+  compare(known: KnownLedgers, signal: AbortSignal, node?: number): Promise<Finding>;
+}
+
+/** What a node said in one answer. */
+interface Said {
+  node: number;
+  oldest: number;
+  latest: number;
+  /** Of the latest ledger, Unix seconds; 0 where it is not said. */
+  closeTime: number;
+  /** The ledger that was asked for. Absent: the node has no `getLedgers`. */
+  found?: Checkpoint;
+  /** What the answer means for the head. */
+  verdict: Verdict | undefined;
+}
+
+type Range = { oldest: number; latest: number };
+
+/** A node that fails at `getLedgers` for so long, and at nothing else, does not offer it. */
+const PATIENCE_MS = 20_000;
+
+/** Tells a network from the one that it was before a reset, by hashes of ledgers. */
+export function createResetCheck({ rpc, clock }: {
+  rpc: Pick<NodesRpcClient, "getLedgers" | "getHealth" | "getLatestLedger">;
+  clock: Pick<Clock, "now" | "monotonicMs">;
+}): ResetCheck {
+  /** Since when nodes fail at `getLedgers`. */
+  let failingSinceMs: number | undefined;
+  /** What said first that the network is another one. */
+  let suspicion: Seen & NewEpoch | undefined;
+
+  /** The ledger, or the range that the node holds instead. */
+  async function ask(ledger: number, signal: AbortSignal, node?: number): Promise<Said | Range> {
+    let by = { node: node ?? 0, verdict: undefined as Verdict | undefined };
+    const answered = (node: number, verdict: Verdict | undefined) => void (by = { node, verdict });
+    const options = { node, signal, answered };
+    try {
+      const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, options);
+      const { latestLedger: latest, oldestLedger: oldest, latestLedgerCloseTime: closeTime = 0 } = answer;
+      failingSinceMs = undefined;
+      const found = answer.ledgers.find(({ sequence }) => sequence === ledger);
+      if (found === undefined) return { oldest, latest };
+      const checkpoint = { ledger, hash: found.hash, closeTime: Number(found.ledgerCloseTime ?? 0) };
+      return { ...by, oldest, latest, closeTime, found: checkpoint };
+    } catch (error) {
+      const isUnknown = error instanceof RpcError && error.kind === "unknown_method";
+      failingSinceMs ??= clock.monotonicMs();
+      const isPatient = clock.monotonicMs() - failingSinceMs < PATIENCE_MS;
+      if (!(error instanceof RpcError && error.range !== undefined) && !isUnknown && isPatient) throw error;
+      if (error instanceof RpcError && error.range !== undefined) return error.range;
+      const health = await rpc.getHealth(options);
+      const { latestLedger: latest, oldestLedger: oldest } = health;
+      const closeTime = health.latestLedgerCloseTime ?? (await rpc.getLatestLedger(options)).closeTime ?? 0;
+      return { ...by, oldest, latest, closeTime };
+    }
+  }
+
+  async function judge(
+    known: KnownLedgers,
+    signal: AbortSignal,
+    node?: number,
+  ): Promise<{ kind: Finding["kind"]; said?: Said }> {
+    const newest = known.checkpoints.at(-1);
+    if (newest === undefined) return { kind: "nothing" };
+    const first = await ask(newest.ledger, signal, node);
+    // What it holds instead: the newest checkpoint of that, or its latest ledger.
+    const said = isSaid(first) ? first : await ask(newestIn(known, first)?.ledger ?? first.latest, signal, node);
+    // Behind one URL several nodes take turns.
+    if (!isSaid(said)) return { kind: "lags" };
+    const checkpoint = newestIn(known, said);
+    if (checkpoint === undefined) {
+      if (said.closeTime === 0) return { kind: "nothing", said };
+      if (said.closeTime <= newest.closeTime) return { kind: "lags", said };
+      return { kind: said.latest < known.checkpoints[0]!.ledger ? "other" : "nothing", said };
+    }
+    if (said.found === undefined || checkpoint.hash === null) {
+      const isThere = await known.isEventThere(said, said.node);
+      return { kind: isThere === undefined ? "nothing" : isThere ? "same" : "other", said };
+    }
+    if (said.found.ledger !== checkpoint.ledger) return { kind: "lags", said };
+    if (said.found.hash === checkpoint.hash) return { kind: "same", said };
+    for (const former of known.formerCheckpoints) {
+      if (former.hash === null || former.ledger < said.oldest || former.ledger > said.latest) continue;
+      const shown = await ask(former.ledger, signal, said.node);
+      // Another node behind the same URL says nothing of the one before.
+      if (!isSaid(shown) || Math.abs(shown.latest - said.latest) > LIMITS.ledgers) return { kind: "lags", said };
+      if (shown.found?.hash === former.hash) return { kind: "lags", said };
+    }
+    return { kind: "other", said };
+  }
+
+  return {
+    async checkpoint(ledger, signal) {
+      const first = await ask(ledger, signal);
+      if (!isSaid(first) || first.verdict === "odd") return undefined;
+      if (first.found === undefined) {
+        return { ledger, hash: null, closeTime: ledger === first.latest ? first.closeTime : 0 };
+      }
+      // One wrong hash would look like a reset later.
+      const second = await ask(ledger, signal);
+      return isSaid(second) && second.found?.hash === first.found.hash ? first.found : undefined;
+    },
+
+    async compare(known, signal, asked) {
+      const { kind, said } = await judge(known, signal, asked);
+      const node = said?.node ?? asked;
+      if (kind === "same") {
+        suspicion = undefined;
+        return { kind, node, checkpoint: newestIn(known, said!) };
+      }
+      if (kind !== "other") return { kind, node };
+      const atMs = clock.monotonicMs();
+      const { latest: sequence, closeTime, oldest } = said!;
+      const head = { sequence, closeTime };
+      const seen = {
+        ...head,
+        atMs,
+        head,
+        checkpoint: said!.found ?? { ledger: sequence, hash: null, closeTime },
+        oldestLedger: oldest,
+      };
+      const first = suspicion;
+      if (
+        first === undefined || !isPlausibleAfter(first, seen, { monotonicMs: atMs, wallSeconds: clock.now() / 1_000 })
+      ) {
+        suspicion = seen;
+        return { kind, node };
+      }
+      if (atMs - first.atMs < LIMITS.oddMs) return { kind, node };
+      suspicion = undefined;
+      const oldestLedger = Math.min(oldest, first.oldestLedger);
+      return { kind, node, begins: { head: first.head, checkpoint: first.checkpoint, oldestLedger } };
+    },
+  };
+}
+
+const isSaid = (answer: Said | Range): answer is Said => "node" in answer;
+
+function newestIn({ checkpoints }: KnownLedgers, { oldest, latest }: Range): Checkpoint | undefined {
+  return checkpoints.findLast(({ ledger }) => ledger >= oldest && ledger <= latest);
+}

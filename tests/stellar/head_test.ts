@@ -1,0 +1,378 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Answer, type HeadState, observe, type Verdict } from "../../lib/stellar/observe.ts";
+import { createHead } from "../../lib/stellar/head.ts";
+import { fakeClock } from "./rpc/stub_rpc.ts";
+
+/** Unix seconds of the head's close in the rows below, which was seen last at monotonic 0. */
+const T = 1_800_000_000;
+const HEAD: HeadState = {
+  head: { sequence: 5_000, closeTime: T, atMs: 0 },
+  timed: { sequence: 5_000, closeTime: T, atMs: 0 },
+};
+const YEARS = 315_360_000;
+
+interface Row {
+  what: string;
+  state?: HeadState;
+  /** The answers, each so many seconds after the head was seen last, and what they mean. */
+  answers: [second: number, answer: Answer, verdict: Verdict][];
+  /** The head's sequence after them. */
+  head: number;
+  /** Our own clock, seconds off. */
+  wallOff?: number;
+  /** When the last comparison began that ruled a reset out, in seconds; always when absent. */
+  same?: number;
+}
+
+const untimedHead: HeadState = { head: { sequence: 5_003, atMs: 0 }, timed: HEAD.timed };
+
+const TABLE: Row[] = [
+  // Newer.
+  { what: "the next ledger", answers: [[5, { sequence: 5_001, closeTime: T + 5 }, "newer"]], head: 5_001 },
+  { what: "the next ledger without a time", answers: [[5, { sequence: 5_001 }, "newer"]], head: 5_001 },
+  { what: "1 000 ledgers at once", answers: [[0, { sequence: 6_000, closeTime: T }, "newer"]], head: 6_000 },
+  { what: "one more than that", answers: [[0, { sequence: 6_001, closeTime: T }, "odd"]], head: 5_000 },
+  { what: "200 more a second", answers: [[10, { sequence: 8_000, closeTime: T + 9 }, "newer"]], head: 8_000 },
+  {
+    what: "as many between two close times, though our own clocks stood still (a machine that slept)",
+    answers: [[0, { sequence: 5_720, closeTime: T + 3_600 }, "newer"]],
+    wallOff: 3_600,
+    head: 5_720,
+  },
+  { what: "up to a minute ahead", answers: [[5, { sequence: 5_001, closeTime: T + 65 }, "newer"]], head: 5_001 },
+  { what: "further ahead", answers: [[5, { sequence: 5_001, closeTime: T + 66 }, "odd"]], head: 5_000 },
+  {
+    what: "further ahead, as our own clock is",
+    answers: [[5, { sequence: 5_001, closeTime: T + 3_600 }, "newer"]],
+    wallOff: 3_600,
+    head: 5_001,
+  },
+  { what: "closed before the head", answers: [[5, { sequence: 5_001, closeTime: T - 1 }, "odd"]], head: 5_000 },
+  { what: "absurd height without a time", answers: [[5, { sequence: 2 ** 30 }, "odd"]], head: 5_000 },
+  // Current.
+  { what: "the head's", answers: [[5, { sequence: 5_000, closeTime: T }, "current"]], head: 5_000 },
+  { what: "the head's without a time", answers: [[5, { sequence: 5_000 }, "current"]], head: 5_000 },
+  {
+    what: "the head's with another time",
+    answers: [[5, { sequence: 5_000, closeTime: T + YEARS }, "odd"]],
+    head: 5_000,
+  },
+  {
+    what: "a time for a head that had none",
+    state: untimedHead,
+    answers: [[5, { sequence: 5_003, closeTime: T + 15 }, "current"]],
+    head: 5_003,
+  },
+  // Lagging.
+  { what: "older", answers: [[5, { sequence: 4_999, closeTime: T - 5 }, "lagging"]], head: 5_000 },
+  { what: "older, closed with the head", answers: [[5, { sequence: 4_999, closeTime: T }, "lagging"]], head: 5_000 },
+  { what: "older without a time", answers: [[5, { sequence: 4_999 }, "lagging"]], head: 5_000 },
+  {
+    what: "between the newest ledger that has a time and a head that has none",
+    state: untimedHead,
+    answers: [[5, { sequence: 5_001, closeTime: T + 5 }, "lagging"]],
+    head: 5_003,
+  },
+  {
+    what: "lagging for 30 s: the newest of them",
+    answers: [[60, { sequence: 4_993 }, "lagging"], [70, { sequence: 4_995, closeTime: T - 25 }, "lagging"], [
+      89.9,
+      { sequence: 4_994, closeTime: T - 30 },
+      "lagging",
+    ], [90, { sequence: 4_994, closeTime: T - 30 }, "lagging"]],
+    head: 4_995,
+  },
+  {
+    what: "lagging for 30 s, but one showed the head",
+    answers: [[60, { sequence: 4_993, closeTime: T - 35 }, "lagging"], [
+      80,
+      { sequence: 5_000, closeTime: T },
+      "current",
+    ], [
+      95,
+      { sequence: 4_995, closeTime: T - 25 },
+      "lagging",
+    ]],
+    head: 5_000,
+  },
+  // Odd.
+  { what: "older, closed later than the head", answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"]], head: 5_000 },
+  {
+    what: "a second one 2 s later that is plausible after it: down",
+    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [7, { sequence: 40, closeTime: T + 5 }, "newer"]],
+    head: 40,
+  },
+  {
+    what: "the same sooner",
+    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [6.9, { sequence: 40, closeTime: T + 5 }, "odd"]],
+    head: 5_000,
+  },
+  {
+    what: "the first of three counts (H3)",
+    answers: [
+      [5, { sequence: 23_000, closeTime: T + 90_000 }, "odd"],
+      [6.5, { sequence: 23_000, closeTime: T + 90_000 }, "odd"],
+      [7, { sequence: 23_001, closeTime: T + 90_002 }, "newer"],
+    ],
+    head: 23_001,
+  },
+  {
+    what: "before a comparison has ruled a reset out",
+    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [8, { sequence: 40, closeTime: T + 5 }, "odd"]],
+    same: 4,
+    head: 5_000,
+  },
+  {
+    what: "a comparison that began after the first one",
+    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [8, { sequence: 40, closeTime: T + 5 }, "newer"]],
+    same: 6,
+    head: 40,
+  },
+  {
+    what: "two absurd heights, half a minute apart, that do not fit to each other (H2)",
+    answers: [[5, { sequence: 900_000_000, closeTime: T + 5 }, "odd"], [35, {
+      sequence: 700_000_000,
+      closeTime: T + 35,
+    }, "odd"]],
+    head: 5_000,
+  },
+  {
+    what: "one that does not fit to the first replaces it",
+    answers: [
+      [5, { sequence: 900_000_000, closeTime: T + 5 }, "odd"],
+      [6, { sequence: 40, closeTime: T + 6 }, "odd"],
+      [8, { sequence: 41, closeTime: T + 7 }, "newer"],
+    ],
+    head: 41,
+  },
+  {
+    what: "the head's clears it",
+    answers: [
+      [5, { sequence: 40, closeTime: T + 5 }, "odd"],
+      [6, { sequence: 5_000, closeTime: T }, "current"],
+      [8, { sequence: 40, closeTime: T + 5 }, "odd"],
+    ],
+    head: 5_000,
+  },
+  {
+    what: "a former network's, while the new one is small (H1)",
+    state: { head: { sequence: 275, closeTime: T, atMs: 0 }, timed: { sequence: 275, closeTime: T, atMs: 0 } },
+    answers: [[1, { sequence: 1_164_043, closeTime: T - 272 }, "odd"], [
+      4,
+      { sequence: 1_164_043, closeTime: T - 272 },
+      "odd",
+    ]],
+    same: 0,
+    head: 275,
+  },
+  // An empty store.
+  { what: "one answer alone", state: {}, answers: [[0, { sequence: 700, closeTime: T }, "odd"]], head: 0 },
+  {
+    what: "two that fit to each other, in either order",
+    state: {},
+    answers: [[0, { sequence: 700, closeTime: T }, "odd"], [0, { sequence: 699, closeTime: T - 5 }, "lagging"]],
+    head: 700,
+  },
+  {
+    what: "the first one is absurd (H12)",
+    state: {},
+    answers: [
+      [0, { sequence: 2 ** 30, closeTime: T }, "odd"],
+      [0, { sequence: 700, closeTime: T }, "odd"],
+      [0, { sequence: 701, closeTime: T + 5 }, "newer"],
+    ],
+    head: 701,
+  },
+  {
+    what: "by their own times, whatever our clock says",
+    state: {},
+    answers: [[0, { sequence: 700, closeTime: T }, "odd"], [0, { sequence: 700, closeTime: T }, "newer"]],
+    wallOff: -YEARS,
+    head: 700,
+  },
+];
+
+for (const { what, state: before = HEAD, answers, head, wallOff = 0, same = Infinity } of TABLE) {
+  test(`an answer of a node: ${what}`, () => {
+    let state = before;
+    const verdicts: Verdict[] = [];
+    for (const [second, answer] of answers) {
+      const now = {
+        monotonicMs: second * 1_000,
+        wallSeconds: T + second + wallOff,
+        sameAtMs: same === Infinity ? Infinity : same * 1_000,
+      };
+      const result = observe(state, answer, now);
+      state = result.state;
+      verdicts.push(result.verdict);
+    }
+    assert.deepEqual(verdicts, answers.map(([, , verdict]) => verdict));
+    assert.equal(state.head?.sequence ?? 0, head);
+  });
+}
+
+test("the head is not odd to what follows after it fell for a wrong height", () => {
+  let state: HeadState = {
+    head: { sequence: 5_050, closeTime: T, atMs: 0 },
+    timed: { sequence: 5_050, closeTime: T, atMs: 0 },
+  };
+  const now = (second: number) => ({ monotonicMs: second * 1_000, wallSeconds: T + second, sameAtMs: -Infinity });
+  for (const second of [1, 31]) ({ state } = observe(state, { sequence: 4_999, closeTime: T - 5 }, now(second)));
+  assert.equal(state.head?.sequence, 4_999);
+  assert.equal(observe(state, { sequence: 5_000, closeTime: T + 32 }, now(32)).verdict, "newer");
+});
+
+/** A head on a clock that moves when told to, with what it asked. */
+function stage({ stored = { sequence: 5_000, closeTime: T }, wallOff = 0 }: {
+  stored?: { sequence: number; closeTime: number } | undefined;
+  wallOff?: number;
+} = {}) {
+  const clock = fakeClock((T + wallOff) * 1_000);
+  let next: (Answer & { node?: number })[] = [];
+  const asked: (number | undefined)[] = [];
+  const head = createHead({
+    clock,
+    stored,
+    ask(node) {
+      asked.push(node);
+      const answer = next.shift();
+      if (answer !== undefined) head.observe({ node: node ?? 0, ...answer });
+      return Promise.resolve();
+    },
+  });
+  return { clock, head, asked, say: (...answers: Answer[]) => void (next = answers) };
+}
+
+test("the minimum ledger rises with what is shown or confirmed, and never above the head", () => {
+  const { head } = stage();
+  assert.equal(head.minimum, 5_000);
+  head.observe({ sequence: 5_001, closeTime: T + 5 });
+  head.observe({ sequence: 5_002, closeTime: T + 10 });
+  assert.equal(head.minimum, 5_000);
+  head.show(5_001);
+  head.show(4_990);
+  assert.equal(head.minimum, 5_001);
+  head.show(5_004);
+  assert.equal(head.minimum, 5_002);
+  head.confirm(5_003);
+  assert.deepEqual([head.sequence, head.minimum], [5_003, 5_003]);
+  head.confirm(2 ** 30);
+  assert.deepEqual([head.sequence, head.minimum], [5_003, 5_003]);
+});
+
+test("the minimum ledger falls with the head", () => {
+  const { head, clock } = stage();
+  head.show(5_000);
+  for (let second = 0; second <= 30; second += 10) {
+    head.observe({ sequence: 4_990, closeTime: T - 50 });
+    clock.pass(10_000);
+  }
+  assert.deepEqual([head.sequence, head.minimum], [4_990, 4_990]);
+});
+
+test("a new epoch begins with its own head and minimum", () => {
+  const { head } = stage();
+  head.show(5_000);
+  head.restart({ sequence: 3, closeTime: T + 10 });
+  assert.deepEqual([head.sequence, head.closeTime, head.minimum], [3, T + 10, 3]);
+});
+
+test("who waits for a ledger is woken by it, or when the head falls", async () => {
+  const { head, say } = stage();
+  say({ sequence: 5_000, closeTime: T }, { sequence: 5_001, closeTime: T });
+  await head.wait(5_001, 60_000);
+  assert.equal(head.sequence, 5_001);
+  const waiting = head.wait(5_900, 60_000);
+  head.restart({ sequence: 3, closeTime: T + 10 });
+  await waiting;
+  await head.wait(5_900, 100);
+});
+
+test("what comes without a time and is not plausible by its height has the same node asked for its time", async () => {
+  const { head, asked, say } = stage();
+  say({ sequence: 5_000, closeTime: T });
+  assert.equal(head.observe({ node: 3, sequence: 2 ** 30 }), "odd");
+  await Promise.resolve();
+  assert.deepEqual(asked, [3]);
+});
+
+test("on an empty store the second answer is asked for at once", async () => {
+  const { head, asked, say } = stage({ stored: { sequence: 0, closeTime: 0 } });
+  say({ sequence: 700, closeTime: T });
+  assert.equal(head.observe({ node: 1, sequence: 700, closeTime: T }), "odd");
+  await Promise.resolve();
+  assert.deepEqual(asked, [1]);
+  assert.equal(head.sequence, 700);
+});
+
+test("an odd answer calls for a comparison", () => {
+  const { head } = stage();
+  let called = 0;
+  head.onOdd(() => called += 1);
+  head.observe({ sequence: 40, closeTime: T + 1 });
+  head.observe({ sequence: 4_999, closeTime: T - 5 });
+  assert.equal(called, 1);
+});
+
+// --- the network's time ------------------------------------------------------------------------------------------------
+
+test("the network's time is our own clock's where the two agree within a minute", async () => {
+  const { head, say, clock } = stage({ wallOff: 30 });
+  say({ sequence: 5_000, closeTime: T });
+  assert.equal(await head.certainTime(), T + 30);
+  assert.equal(head.clockDisagreement(), undefined);
+  assert.equal(clock.monotonicMs(), 0);
+});
+
+test("while our own clock is a day ahead, the network's time waits for the next ledger (H19)", async () => {
+  const { head, say, clock } = stage({ wallOff: 86_400 });
+  const at = (second: number) => ({ sequence: 5_000 + Math.floor(second / 5), closeTime: T + second });
+  say(at(0), at(0), at(0), at(5), at(5), at(5));
+  assert.equal(await head.certainTime(), T + 5);
+  assert.ok(clock.monotonicMs() < 8_000);
+  assert.equal(head.clockDisagreement(), T + 5 - Math.round(clock.now() / 1_000));
+});
+
+test("a network that closes no ledger for 8 s rests: the later of the two (H18)", async () => {
+  const { head, say, clock } = stage({ wallOff: 86_400 });
+  say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
+  const seconds = await head.certainTime();
+  assert.ok(clock.monotonicMs() >= 8_000 && clock.monotonicMs() < 9_000);
+  assert.equal(seconds, Math.floor(clock.now() / 1_000));
+  const slow = stage({ wallOff: -86_400 });
+  slow.say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
+  assert.equal(await slow.head.certainTime(), T + Math.floor(slow.clock.monotonicMs() / 1_000));
+});
+
+test("our own clock decides nothing once a ledger has closed", async () => {
+  const { head, clock, say } = stage();
+  say({ sequence: 5_000, closeTime: T }, { sequence: 5_001, closeTime: T + 5 });
+  await head.certainTime();
+  clock.pass(5_000);
+  head.observe({ node: 0, sequence: 5_001, closeTime: T + 5 });
+  clock.step(86_400_000);
+  assert.equal(await head.certainTime(), T + 5);
+  assert.equal(head.clockDisagreement(), -86_400);
+});
+
+test("a head of before the start is no ledger that closed after it", async () => {
+  const { head, say, clock } = stage({ stored: { sequence: 4_000, closeTime: T - 5_000 }, wallOff: 86_400 });
+  say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
+  await head.certainTime();
+  assert.ok(clock.monotonicMs() >= 8_000);
+});
+
+test("nodes that say no time leave our own clock", async () => {
+  const { head, say } = stage({ stored: { sequence: 5_000, closeTime: 0 }, wallOff: 100 });
+  say({ sequence: 5_000 });
+  assert.equal(await head.certainTime(), T + 100);
+});
+
+test("the first ledger is asked for while there is none", async () => {
+  const { head, say } = stage({ stored: { sequence: 0, closeTime: 0 } });
+  await assert.rejects(head.first(), { code: "upstream_error" });
+  say({ sequence: 2 ** 30, closeTime: T }, { sequence: 700, closeTime: T }, { sequence: 700, closeTime: T });
+  assert.equal(await head.first(), 700);
+});

@@ -1,0 +1,174 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createResetCheck, type Finding, type KnownLedgers } from "../../lib/stellar/reset.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
+import { fakeClock, stubRpc } from "./rpc/stub_rpc.ts";
+
+const T = 1_800_000_000;
+const hashOf = (network: string, ledger: number) => `${network}${ledger}`;
+
+/** A node of a network of this name that holds these ledgers, the latest of which closed then. */
+interface Shown {
+  network: string;
+  oldest: number;
+  latest: number;
+  closeTime: number;
+  lacksLedgers?: true;
+}
+
+function stage(known: Partial<KnownLedgers>) {
+  const clock = fakeClock(T * 1_000);
+  /** What the next answers show; the last one stays. */
+  let shown: Shown[] = [];
+  const next = () => shown.length > 1 ? shown.shift()! : shown[0]!;
+  const newest = ({ oldest, latest, closeTime }: Shown) => {
+    return { oldestLedger: oldest, latestLedger: latest, latestLedgerCloseTime: closeTime };
+  };
+  const rpc = stubRpc({
+    async getLedgers({ startLedger }) {
+      const one = await Promise.resolve(next());
+      if (one.lacksLedgers) throw new RpcError("getLedgers", -32601, "method not found");
+      if (startLedger < one.oldest || startLedger > one.latest) {
+        const range = `the oldest ledger: ${one.oldest} and the latest ledger: ${one.latest}`;
+        throw new RpcError("getLedgers", -32600, `start ledger must be between ${range}`);
+      }
+      const closed = one.closeTime - 5 * (one.latest - startLedger);
+      const ledger = { sequence: startLedger, hash: hashOf(one.network, startLedger), ledgerCloseTime: closed };
+      return { ledgers: [ledger], ...newest(one) };
+    },
+    getHealth: () => Promise.resolve({ status: "healthy", ledgerRetentionWindow: 100, ...newest(next()) }),
+  });
+  const resets = createResetCheck({ rpc, clock });
+  const all = { checkpoints: [], formerCheckpoints: [], isEventThere: () => Promise.resolve(undefined), ...known };
+  const { signal } = new AbortController();
+  return {
+    clock,
+    resets,
+    compare: (...answers: Shown[]) => {
+      shown = answers;
+      return resets.compare(all, signal);
+    },
+    checkpoint(ledger: number, ...answers: Shown[]) {
+      shown = answers;
+      return resets.checkpoint(ledger, signal);
+    },
+  };
+}
+
+const checkpoint = (network: string, ledger: number, closeTime: number) => {
+  return { ledger, hash: hashOf(network, ledger), closeTime };
+};
+const KNOWN = { checkpoints: [checkpoint("b", 100, T - 800), checkpoint("b", 220, T - 200)] };
+const FORMER = { ...KNOWN, formerCheckpoints: [checkpoint("a", 1_163_900, T - 1_000)] };
+const same: Shown = { network: "b", oldest: 2, latest: 260, closeTime: T };
+
+const ROWS: { what: string; known: Partial<KnownLedgers>; shown: Shown[]; kind: Finding["kind"] }[] = [
+  { what: "the newest checkpoint's hash", known: KNOWN, shown: [same], kind: "same" },
+  {
+    what: "an older checkpoint's, of a node that lags",
+    known: KNOWN,
+    shown: [{ ...same, latest: 150, closeTime: T - 550 }],
+    kind: "same",
+  },
+  { what: "another hash", known: KNOWN, shown: [{ ...same, network: "c" }], kind: "other" },
+  {
+    what: "a former epoch's hash (H14)",
+    known: { ...KNOWN, formerCheckpoints: [checkpoint("a", 90, T - 1_000)] },
+    shown: [{ ...same, network: "a" }],
+    kind: "lags",
+  },
+  {
+    what: "no checkpoint in range, and closed no later than the newest one (H1)",
+    known: FORMER,
+    shown: [{ network: "a", oldest: 1_043_000, latest: 1_164_043, closeTime: T - 272 }],
+    kind: "lags",
+  },
+  {
+    what: "all checkpoints above its newest ledger, which closed later",
+    known: KNOWN,
+    shown: [{ network: "c", oldest: 1, latest: 40, closeTime: T }],
+    kind: "other",
+  },
+  {
+    what: "all checkpoints pruned",
+    known: KNOWN,
+    shown: [{ ...same, oldest: 5_000, latest: 9_000, closeTime: T + 40_000 }],
+    kind: "nothing",
+  },
+  { what: "no checkpoint yet", known: {}, shown: [same], kind: "nothing" },
+  {
+    what: "a range of one backend, and a ledger of another one (H7)",
+    known: FORMER,
+    shown: [{ network: "a", oldest: 1_043_000, latest: 1_164_043, closeTime: T - 272 }, same],
+    kind: "lags",
+  },
+  {
+    what: "no getLedgers, and nothing settled",
+    known: KNOWN,
+    shown: [{ ...same, lacksLedgers: true }],
+    kind: "nothing",
+  },
+  {
+    what: "no getLedgers, and the newest settled event at its place (H15)",
+    known: { ...KNOWN, isEventThere: () => Promise.resolve(true) },
+    shown: [{ ...same, lacksLedgers: true }],
+    kind: "same",
+  },
+  {
+    what: "no getLedgers, and the newest settled event gone",
+    known: { ...KNOWN, isEventThere: () => Promise.resolve(false) },
+    shown: [{ ...same, lacksLedgers: true }],
+    kind: "other",
+  },
+];
+
+for (const { what, known, shown, kind } of ROWS) {
+  test(`what a node says of the network: ${what} is "${kind}"`, async () => {
+    assert.equal((await stage(known).compare(...shown)).kind, kind);
+  });
+}
+
+test("another network is a new epoch when it was said twice, 2 s apart, with the lower answer as head", async () => {
+  const { compare, clock } = stage(KNOWN);
+  const other = { network: "c", oldest: 2, latest: 240, closeTime: T };
+  assert.deepEqual(await compare(other), { kind: "other", node: 0 });
+  clock.pass(1_000);
+  assert.deepEqual(await compare(other), { kind: "other", node: 0 });
+  clock.pass(1_000);
+  assert.deepEqual(await compare({ ...other, latest: 241, closeTime: T + 5 }), {
+    kind: "other",
+    node: 0,
+    begins: {
+      head: { sequence: 240, closeTime: T },
+      checkpoint: { ledger: 220, hash: "c220", closeTime: T - 100 },
+      oldestLedger: 2,
+    },
+  });
+});
+
+test("two answers that do not fit to each other begin no epoch", async () => {
+  const { compare, clock } = stage(KNOWN);
+  await compare({ network: "c", oldest: 2, latest: 240, closeTime: T });
+  clock.pass(3_000);
+  assert.deepEqual(await compare({ network: "d", oldest: 2, latest: 90_000, closeTime: T + 3 }), {
+    kind: "other",
+    node: 0,
+  });
+});
+
+test("one answer that the network is the same takes the suspicion away", async () => {
+  const { compare, clock } = stage(KNOWN);
+  await compare({ ...same, network: "c" });
+  clock.pass(3_000);
+  assert.equal((await compare(same)).kind, "same");
+  assert.deepEqual(await compare({ ...same, network: "c" }), { kind: "other", node: 0 });
+});
+
+test("a checkpoint is a hash that was said twice", async () => {
+  const { checkpoint } = stage({});
+  assert.deepEqual(await checkpoint(250, same), { ledger: 250, hash: "b250", closeTime: T - 50 });
+  assert.equal(await checkpoint(250, { ...same, network: "wrong" }, same), undefined);
+  assert.equal(await checkpoint(300, same), undefined);
+  assert.deepEqual(await checkpoint(260, { ...same, lacksLedgers: true }), { ledger: 260, hash: null, closeTime: T });
+});
