@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import { filterOf, partitionOf, PARTITIONS, type Reader } from "../../store/webhook.ts";
+import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
 import { type Consumer, openConsumer } from "./consumer.ts";
 import { openReplay } from "./cursor.ts";
 import { REFRESH_MS } from "./eligibility.ts";
@@ -19,14 +19,12 @@ export interface Consumers {
   isLoaded(): boolean;
   /**
    * Opens consumers of subscriptions that were made, updates those of changed ones, and closes those that are gone or another
-   * process's: of the one named, else of all where the version has changed. One load after the other.
+   * process's: of the one named, else of all where the version or a lease has changed. One load after the other.
    */
   load(subscriptionId?: string): Promise<void>;
   /** The same for all, unless that was done a moment ago. */
   refresh(): Promise<void>;
   get(subscriptionId: string): Consumer | undefined;
-  /** All are loaded by the next `load`, whatever the version. */
-  toBeLoaded(): void;
   matching(event: LoggedEvent): Iterable<Consumer>;
   /** Whether its partition is held under the lease that it was opened under. */
   isOwn(consumer: Consumer): boolean;
@@ -36,6 +34,15 @@ export interface Consumers {
 
 const PAGE = 500;
 
+/** What was loaded last: the version, under which leases, and when that began, monotonic ms. */
+interface Loaded {
+  version: number | undefined;
+  leases: (Lease | undefined)[];
+  loadedAt: number;
+}
+
+const NOT_LOADED: Loaded = { version: undefined, leases: [], loadedAt: -Infinity };
+
 export function createConsumers({ store, partitions, clock }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
   partitions: Partitions;
@@ -43,52 +50,50 @@ export function createConsumers({ store, partitions, clock }: {
 }): Consumers {
   const consumers = new Map<string, Consumer>();
   const active = new Set<Consumer>();
-  const wanted = { all: false, ids: new Set<string>() };
+  /** Those that are to be loaded: undefined is all. */
+  const wanted = new Set<string | undefined>();
   let matcher = createMatcher<Consumer>();
-  /** The version that was loaded; undefined: all are loaded again. */
-  let loadedVersion: number | undefined;
-  /** What is loaded is as it was then, or later; monotonic ms. */
-  let loadedAt = -Infinity;
+  let loaded: Loaded = NOT_LOADED;
   let loading: Promise<void> | undefined;
 
   async function loadWanted(): Promise<void> {
-    while (wanted.all || wanted.ids.size > 0) {
-      if (wanted.all) {
-        wanted.all = false;
-        await loadAll();
-        continue;
-      }
-      const [id] = wanted.ids;
-      wanted.ids.delete(id!);
-      const leases = leasesNow();
-      const found = await store.deliveries.reader(id!);
-      if (found !== undefined) update(found, leases);
-      else if (consumers.has(id!)) close([consumers.get(id!)!]);
+    for (const id of wanted) {
+      wanted.delete(id);
+      if (id === undefined) await loadAll();
+      else await loadOne(id);
     }
   }
 
+  async function loadOne(id: string): Promise<void> {
+    const leases = partitions.leases();
+    const found = await store.deliveries.reader(id);
+    if (found !== undefined) update(found, leases);
+    else if (consumers.has(id)) close([consumers.get(id)!]);
+  }
+
   async function loadAll(): Promise<void> {
-    const beganAt = clock.monotonicMs();
+    const loadedAt = clock.monotonicMs();
+    const leases = partitions.leases();
     const version = await store.subscriptions.version();
-    if (version !== loadedVersion) {
+    const isNew = version !== loaded.version || leases.some((lease, partition) => lease !== loaded.leases[partition]);
+    if (isNew) {
       // Where the store fails in between all are loaded again.
-      loadedVersion = undefined;
+      loaded = NOT_LOADED;
       const there = await updateAll();
       for (const consumer of [...consumers.values()]) {
         if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
       }
       matcher = createMatcher();
       for (const consumer of consumers.values()) matcher.add(consumer.filter, consumer);
-      loadedVersion = version;
     }
-    loadedAt = beganAt;
+    loaded = { version, leases, loadedAt };
   }
 
   async function updateAll(): Promise<Set<string>> {
     const there = new Set<string>();
     let after: string | undefined;
     while (true) {
-      const leases = leasesNow();
+      const leases = partitions.leases();
       const page = await store.deliveries.readers({ after, limit: PAGE });
       for (const found of page) {
         there.add(found.subscription.id);
@@ -99,8 +104,6 @@ export function createConsumers({ store, partitions, clock }: {
       await yieldToOthers();
     }
   }
-
-  const leasesNow = () => Array.from({ length: PARTITIONS }, (_, partition) => partitions.lease(partition));
 
   /** @param leases as they were before it was read: whoever had one of another term may have gone on since */
   function update(found: Reader, leases: (Lease | undefined)[]): void {
@@ -142,8 +145,7 @@ export function createConsumers({ store, partitions, clock }: {
   }
 
   async function load(subscriptionId?: string): Promise<void> {
-    if (subscriptionId === undefined) wanted.all = true;
-    else wanted.ids.add(subscriptionId);
+    wanted.add(subscriptionId);
     loading ??= loadWanted().finally(() => loading = undefined);
     await loading;
   }
@@ -152,18 +154,17 @@ export function createConsumers({ store, partitions, clock }: {
     all: () => consumers.values(),
     isEmpty: () => consumers.size === 0,
     active,
-    isLoaded: () => loadedVersion !== undefined,
+    isLoaded: () => loaded !== NOT_LOADED,
     load,
     async refresh() {
-      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await load();
+      if (clock.monotonicMs() - loaded.loadedAt >= REFRESH_MS) await load();
     },
     get: (subscriptionId) => consumers.get(subscriptionId),
-    toBeLoaded: () => void (loadedVersion = undefined),
     matching: (event) => matcher.matching(event),
     isOwn,
     close(closed) {
       close([...closed]);
-      loadedVersion = undefined;
+      loaded = NOT_LOADED;
     },
   };
 }

@@ -51,8 +51,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const isWaiting = ordered && (inFlight.size > 0 || nextDueAtMs !== null || consumer.isAsking);
     if (!consumer.isAtEnd && cursor.scannedTo >= log.tail && !isWaiting) consumer.isAtEnd = true;
     posting.giveUpOld(consumer);
-    if (replay !== undefined && !replay.isEnding && isDone(replay)) {
-      replay.isEnding = true;
+    if (replay?.state === "open" && isDone(replay)) {
+      replay.state = "done";
       commits.add({ consumer });
     }
     const nowAt = clock.monotonicMs();

@@ -53,6 +53,7 @@ function addProgress({ cursor, replay, failingSinceMs }: Consumer, settlement: S
   if (replayed <= replay.saved && !done) return;
   settlement.replay = { id: replay.id, cursor: replayed, done };
   replay.saved = replayed;
+  if (done) replay.state = "saved";
 }
 
 /** What is kept of a delivery after an attempt that failed. @param networkMs the network's clock, Unix ms */

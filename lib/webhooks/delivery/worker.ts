@@ -7,7 +7,7 @@ import type { Attempter, EventMessage } from "./attempt.ts";
 import { createCommits } from "./commit.ts";
 import { type Consumer, enqueue, forget, READ_AHEAD, restsUntil } from "./consumer.ts";
 import { createConsumers } from "./consumers.ts";
-import { isDone, positionOf } from "./cursor.ts";
+import { positionOf } from "./cursor.ts";
 import { createEligibility, type EligibilityParts } from "./eligibility.ts";
 import { createLogEnd } from "./log_end.ts";
 import { createPartitions } from "./partitions.ts";
@@ -114,15 +114,27 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     wait: clock.wait,
     onProblem: (cause) => onProblem("what is to be delivered cannot be read; trying on", cause),
   });
+  const leaseLoop = createLoop({
+    step: keepLeases,
+    wait: clock.wait,
+    onProblem: (cause) => onProblem("leases cannot be renewed; trying on", cause),
+  });
 
   /** Whether posts to a consumer may begin. */
   function isOwn(consumer: Consumer): boolean {
     return !consumer.isClosed && consumers.isOwn(consumer) && partitions.holds(consumer.partition);
   }
 
-  /** Looks at everything: what is held, who listens, what is new, what is due. */
+  /** Renews leases without waiting for what the other loop reads. */
+  async function keepLeases(): Promise<number> {
+    const before = partitions.leases();
+    const restMs = await partitions.keep(isBusy);
+    if (partitions.leases().some((lease, partition) => lease !== before[partition])) loop.wake();
+    return restMs;
+  }
+
+  /** Looks at everything: who listens, what is new, what is due. */
   async function step(): Promise<number> {
-    if (await partitions.keep(isBusy)) consumers.toBeLoaded();
     // Before subscriptions are loaded: a network that goes back has some hear more before there is more.
     const bounds = await log.look();
     await consumers.load();
@@ -201,7 +213,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     for (const { consumer, delivery } of outcomes) posting.committed(consumer, delivery);
     for (const { consumer } of outcomes) {
       const { replay } = consumer;
-      if (replay?.isEnding && isDone(replay) && !consumer.isClosed) {
+      if (replay?.state === "saved" && !consumer.isClosed) {
         consumer.endedReplayId = replay.id;
         consumer.replay = undefined;
       }
@@ -232,7 +244,10 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   }
 
   return {
-    start: loop.start,
+    start() {
+      leaseLoop.start();
+      loop.start();
+    },
     wake: loop.wake,
     async changed(subscriptionId) {
       if (!log.isKnown) return;
@@ -250,6 +265,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
       await Promise.all(scheduler.asking);
       saveCursors();
       await commits.drain();
+      await leaseLoop.stop();
       await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
     },
   };
