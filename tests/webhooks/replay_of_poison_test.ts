@@ -1,7 +1,8 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_ATTEMPTS, SCHEDULE } from "../../lib/webhooks/delivery/schedule.ts";
+import { SCHEDULE } from "../../lib/store/webhook.ts";
+import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
 import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
 import { workerStage } from "./delivery/worker_stage.ts";
 import { eventAt, type Posted, START_MS } from "./parts.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backlogOfAll } from "../../../lib/webhooks/backlog.ts";
-import { SCHEDULE } from "../../../lib/webhooks/delivery/schedule.ts";
+import { SCHEDULE } from "../../../lib/store/webhook.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { eventAt, type Posted, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";

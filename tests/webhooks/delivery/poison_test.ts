@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCHEDULE } from "../../../lib/webhooks/delivery/schedule.ts";
+import { SCHEDULE } from "../../../lib/store/webhook.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, type Posted, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
