@@ -3,8 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
-import { type Consumer, openConsumer } from "./consumer.ts";
-import { openReplay } from "./cursor.ts";
+import { close as closeConsumer, type Consumer, openConsumer, renew } from "./consumer.ts";
 import { REFRESH_MS } from "./eligibility.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
@@ -13,8 +12,6 @@ import type { Partitions } from "./partitions.ts";
 export interface Consumers {
   all(): Iterable<Consumer>;
   isEmpty(): boolean;
-  /** Those that have something to do, or to wait for. */
-  readonly active: Set<Consumer>;
   /** Whether all subscriptions were loaded, and none is to be loaded again. */
   isLoaded(): boolean;
   /**
@@ -28,6 +25,8 @@ export interface Consumers {
   matching(event: LoggedEvent): Iterable<Consumer>;
   /** Whether its partition is held under the lease that it was opened under. */
   isOwn(consumer: Consumer): boolean;
+  /** Closes those of leases that are lost; where these lost none, these: the store is not as it was for them. */
+  closeFenced(fenced: Consumer[]): void;
   /** Closes these; the next `load` opens them again where the store says that they stand. */
   close(consumers: Iterable<Consumer>): void;
 }
@@ -49,7 +48,6 @@ export function createConsumers({ store, partitions, clock }: {
   clock: Clock;
 }): Consumers {
   const consumers = new Map<string, Consumer>();
-  const active = new Set<Consumer>();
   /** Those that are to be loaded: undefined is all. */
   const wanted = new Set<string | undefined>();
   let matcher = createMatcher<Consumer>();
@@ -84,7 +82,7 @@ export function createConsumers({ store, partitions, clock }: {
         if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
       }
       matcher = createMatcher();
-      for (const consumer of consumers.values()) matcher.add(consumer.filter, consumer);
+      for (const consumer of consumers.values()) matcher.add(filterOf(consumer.subscription), consumer);
     }
     loaded = { version, leases, loadedAt };
   }
@@ -107,7 +105,7 @@ export function createConsumers({ store, partitions, clock }: {
 
   /** @param leases as they were before it was read: whoever had one of another term may have gone on since */
   function update(found: Reader, leases: (Lease | undefined)[]): void {
-    const { subscription, replay } = found;
+    const { subscription } = found;
     const partition = partitionOf(subscription.id);
     const lease = partitions.lease(partition);
     if (lease === undefined || lease !== leases[partition]) return;
@@ -119,29 +117,24 @@ export function createConsumers({ store, partitions, clock }: {
     if (consumer === undefined) {
       consumer = openConsumer(found, partition, lease);
       consumers.set(subscription.id, consumer);
-      matcher.add(consumer.filter, consumer);
+      matcher.add(filterOf(consumer.subscription), consumer);
     } else {
-      consumer.subscription = subscription;
-      consumer.filter = filterOf(subscription);
-      consumer.eligibility.recipient = undefined;
-      const isNew = replay !== null && replay.id !== consumer.endedReplayId && replay.id !== consumer.replay?.id;
-      if (isNew) {
-        // The end of the one before it is in the store already: there is one at a time.
-        consumer.endedReplayId = consumer.replay?.id ?? consumer.endedReplayId;
-        consumer.replay = openReplay(subscription, replay);
-      }
+      renew(consumer, found);
     }
-    active.add(consumer);
   }
 
   const isOwn = ({ partition, lease }: Consumer) => partitions.lease(partition) === lease;
 
   function close(closed: Iterable<Consumer>): void {
     for (const consumer of closed) {
-      consumer.isClosed = true;
-      active.delete(consumer);
+      closeConsumer(consumer);
       if (consumers.get(consumer.subscription.id) === consumer) consumers.delete(consumer.subscription.id);
     }
+  }
+
+  function closeAll(closed: Iterable<Consumer>): void {
+    close([...closed]);
+    loaded = NOT_LOADED;
   }
 
   async function load(subscriptionId?: string): Promise<void> {
@@ -153,7 +146,6 @@ export function createConsumers({ store, partitions, clock }: {
   return {
     all: () => consumers.values(),
     isEmpty: () => consumers.size === 0,
-    active,
     isLoaded: () => loaded !== NOT_LOADED,
     load,
     async refresh() {
@@ -162,9 +154,10 @@ export function createConsumers({ store, partitions, clock }: {
     get: (subscriptionId) => consumers.get(subscriptionId),
     matching: (event) => matcher.matching(event),
     isOwn,
-    close(closed) {
-      close([...closed]);
-      loaded = NOT_LOADED;
+    closeFenced(fenced) {
+      if (fenced.every(isOwn)) closeAll(fenced);
+      closeAll([...consumers.values()].filter((consumer) => !isOwn(consumer)));
     },
+    close: closeAll,
   };
 }

@@ -23,8 +23,8 @@ export interface ReplayCursor extends Cursor {
   endSequence: number;
   /** It is read no sooner, monotonic ms. */
   readAt: number;
-  /** `done`: its end waits to be committed. `saved`: its end is in the batch that is being committed, or was. */
-  state: "open" | "done" | "saved";
+  /** `done`: its end waits to be committed. `saved`: its end is in the batch that is being committed. `ended`: it was. */
+  state: "open" | "done" | "saved" | "ended";
 }
 
 export function cursorAt(sequence: number): Cursor {
@@ -32,7 +32,7 @@ export function cursorAt(sequence: number): Cursor {
 }
 
 /** Everything up to here is done with, or does not match. */
-export function positionOf({ scannedTo, open }: Cursor): number {
+export function positionOf({ scannedTo, open }: Pick<Cursor, "scannedTo" | "open">): number {
   return open.size === 0 ? scannedTo : Math.min(...open) - 1;
 }
 

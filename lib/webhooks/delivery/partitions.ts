@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { createLoop, type Loop } from "../../loop.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { partitionLease, PARTITIONS } from "../../store/webhook.ts";
 
@@ -138,4 +139,26 @@ export function createPartitions(
       });
     },
   };
+}
+
+/** Keeps leases in a loop of its own: it waits for nothing but the leases. @param parts.onChange what is held has changed */
+export function createLeaseLoop(
+  partitions: Partitions,
+  { clock, isBusy, onChange, onProblem }: {
+    clock: Clock;
+    isBusy(partition: number): boolean;
+    onChange(): void;
+    onProblem(message: string, cause: unknown): void;
+  },
+): Loop {
+  return createLoop({
+    async step() {
+      const before = partitions.leases();
+      const restMs = await partitions.keep(isBusy);
+      if (partitions.leases().some((lease, partition) => lease !== before[partition])) onChange();
+      return restMs;
+    },
+    wait: clock.wait,
+    onProblem: (cause) => onProblem("leases cannot be renewed; trying on", cause),
+  });
 }

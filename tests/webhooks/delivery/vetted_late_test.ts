@@ -32,7 +32,7 @@ test("what waited for the store until another gateway has taken over is not post
         },
       }),
     async isKeyEnabled(keyId) {
-      if (keyId === "key_of_wh_1" && ++asked === 2) isStuck = true;
+      if (keyId === "key_of_wh_1" && ++asked === 1) isStuck = true;
       await stuck();
       return true;
     },
@@ -71,7 +71,7 @@ test("what waited for the answer about its key for longer than such an answer is
     limits: { posts: 1, slowMs: 2_000 },
     async isKeyEnabled(keyId) {
       const answer = keyId !== "key_of_wh_1" || !isDisabled;
-      if (keyId === "key_of_wh_1" && ++asked >= 2) await clock.wait(10_000);
+      if (keyId === "key_of_wh_1" && ++asked >= 1) await clock.wait(10_000);
       return answer;
     },
   });
@@ -80,7 +80,7 @@ test("what waited for the answer about its key for longer than such an answer is
   await made.pass(100);
   await made.owe(1, "wh_1");
   await made.pass(3_000);
-  assert.equal(asked, 3, "it is about to post to wh_1");
+  assert.equal(asked, 1, "it is about to post to wh_1");
   isDisabled = true;
   await made.pass(30_000);
   assert.equal(made.postedTo("wh_1").length, 0);
