@@ -111,10 +111,10 @@ export function scannedTo({ work, cursor }: Consumer): number {
 
 /** Its wait may be over, and it follows the log once it has read all that there is; an ordered one waits at what failed. */
 export function goOn(consumer: Consumer, log: { readonly tail: number }, nowAt: number): void {
-  const { cursor, subscription: { ordered }, inFlight } = consumer;
+  const { cursor, subscription: { ordered } } = consumer;
   if (consumer.work.state === "waiting" && nowAt >= consumer.work.untilAt) become(consumer, { state: "behind" });
   if (consumer.work.state !== "behind" || cursor.scannedTo < log.tail) return;
-  if (!ordered || (inFlight.size === 0 && !retries(consumer))) become(consumer, { state: "following", log });
+  if (!ordered || (!isHeldUp(consumer) && !retries(consumer))) become(consumer, { state: "following", log });
 }
 
 /** From here on it reads by itself. */
@@ -172,6 +172,11 @@ export function restOf(consumer: Consumer, nowMs: number, nowAt: number): number
 /** The clock was set back, or events were forgotten: the store says anew what is due. */
 export function askForDue(consumer: Consumer): void {
   if (consumer.dueAtMs !== undefined) consumer.dueAtMs = 0;
+}
+
+/** Whether something that an ordered one was sent may have failed, and that is not committed yet. */
+export function isHeldUp({ inFlight, dueAtMs }: Consumer): boolean {
+  return dueAtMs !== undefined && inFlight.size > 0;
 }
 
 /** Whether it has a failed delivery that retries, as far as it is not in flight. */

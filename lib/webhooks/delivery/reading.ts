@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import { type FailedDelivery, filterOf, type NextDeliveries, type NextDelivery } from "../../store/webhook.ts";
-import { beginAsking, type Consumer, endAsking, keep, restsUntil, retries, scannedTo } from "./consumer.ts";
+import { beginAsking, type Consumer, endAsking, isHeldUp, keep, restsUntil, retries, scannedTo } from "./consumer.ts";
 import type { ReplayCursor } from "./cursor.ts";
 import { hasBreaks } from "./endpoint.ts";
 import { enqueue, READ_AHEAD } from "./ready.ts";
@@ -15,12 +15,12 @@ const PAGES_KEPT = 32;
 
 /** Whether the store is to be asked for something to post. @param tail the end of the log, as far as it is known */
 export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, nowAt: number): boolean {
-  const { work: { state }, subscription: { ordered }, cursor, replay, dueAtMs = Infinity, inFlight, ready } = consumer;
+  const { work: { state }, subscription: { ordered }, cursor, replay, dueAtMs = Infinity, ready } = consumer;
   if ((state !== "following" && state !== "behind") || ready.length >= READ_AHEAD / 4) return false;
   const isDueNow = dueAtMs <= nowMs;
   if (ordered) {
-    // What it was sent has to be done with: it waits at what failed, or asks with it whether the endpoint is back.
-    if (inFlight.size > 0) return false;
+    // It waits at what failed, or asks with it whether the endpoint is back.
+    if (isHeldUp(consumer)) return false;
     if (retries(consumer)) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
   }
   if (isDueNow || (state === "behind" && cursor.scannedTo < tail)) return true;
@@ -101,15 +101,16 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   }
 
   async function read(consumer: Consumer, tail: number): Promise<boolean> {
-    const { cursor, replay } = consumer;
-    const after = cursor.scannedTo;
+    const { cursor, replay, subscription: { ordered }, dueAtMs } = consumer;
+    const { scannedTo: after, written } = cursor;
     const found = await next(consumer, after, tail);
-    if (found === undefined || found.cursor < cursor.written) return false;
+    if (found === undefined || found.cursor < written) return false;
     if (found.nextDueAtMs !== null) keep(consumer, found.nextDueAtMs);
     const failed = found.deliveries.filter(isFailed);
     const events = found.deliveries.filter((one) => !isFailed(one)).map(({ event }) => event);
     // After a failure meanwhile, what is new is read again from where that has put the cursor.
-    const isRewound = cursor.scannedTo !== after;
+    const isHeldUpNow = ordered && dueAtMs === undefined && consumer.dueAtMs !== undefined;
+    const isRewound = cursor.scannedTo !== after || isHeldUpNow;
     enqueue(consumer, failed, isRewound ? [] : events, cursor);
     if (!isRewound) cursor.scannedTo = found.scannedTo;
     if (replay?.state === "open" && mayReplay(consumer, tail)) await readReplay(consumer, replay, tail);
