@@ -11,6 +11,9 @@ import type { State } from "./quint.ts";
 /** A tick of the model. */
 const TICK_MS = 5_000;
 const GATHER_MS = 7;
+/** How long the loop that renews leases rests, and the one that delivers. */
+const LEASES_REST_MS = 2_500;
+const LOOK_MS = 1_000;
 const SUBSCRIPTION = "wh_1";
 const LEASE = partitionLease(partitionOf(SUBSCRIPTION));
 
@@ -113,8 +116,9 @@ function createProcess(store: Store, holder: string, now: () => number) {
   });
   let isStarted = false;
 
-  function ring(isGathering: boolean): void {
-    const at = waits.findIndex(({ ms }) => (ms === GATHER_MS) === isGathering);
+  /** Ends the first rest of so long. */
+  function ring(restMs: number): void {
+    const at = waits.findIndex(({ ms }) => ms === restMs);
     assert.notEqual(at, -1, `${holder} waits for nothing`);
     waits.splice(at, 1)[0]!.ring();
   }
@@ -125,12 +129,14 @@ function createProcess(store: Store, holder: string, now: () => number) {
     look() {
       // Who held nothing when it was fenced off had nothing to look after.
       mayRecheck = false;
-      if (isStarted) ring(false);
+      if (isStarted) ring(LEASES_REST_MS);
       else worker.start();
       isStarted = true;
     },
     answer: (sequence: number, outcome: "delivered" | "rejected") => posts.get(sequence)!(outcome),
-    settle: () => ring(true),
+    /** The loop that delivers looks, too, once that of leases has. */
+    deliver: () => ring(LOOK_MS),
+    settle: () => ring(GATHER_MS),
     heed() {
       mayRecheck = held.writing!.error !== undefined;
       held.writing!.hear();
@@ -174,6 +180,8 @@ export async function replay(trace: State[], gateways: number, events: number): 
       const { loop } = process.held;
       process.held.loop = undefined;
       loop!.hear();
+      await flush();
+      if (process.held.loop === undefined) process.deliver();
     } else if (what === "accept" || what === "reject") {
       process.answer(event, what === "accept" ? "delivered" : "rejected");
       if (what === "accept") accepted.add(event);

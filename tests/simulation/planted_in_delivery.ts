@@ -1,9 +1,9 @@
 import * as kinds from "./kinds.ts";
 
-const WORKER = "lib/webhooks/delivery/worker.ts";
 const CONSUMERS = "lib/webhooks/delivery/consumers.ts";
 const CURSOR = "lib/webhooks/delivery/cursor.ts";
 const CONSUMER = "lib/webhooks/delivery/consumer.ts";
+const READY = "lib/webhooks/delivery/ready.ts";
 const POSTING = "lib/webhooks/delivery/posting.ts";
 
 /** Bugs of how events are delivered: leases, cursors, attempts, replays, secrets. */
@@ -17,9 +17,9 @@ export const IN_DELIVERY = [
   },
   {
     name: "settled before it is posted",
-    file: CONSUMER,
-    from: "  consumer.wasRetry = failed !== null;\n",
-    to: "  consumer.wasRetry = failed !== null;\n  cursor?.open.delete(event.sequence);\n",
+    file: READY,
+    from: "  consumer.turn.wasRetry = failed !== null;\n",
+    to: "  consumer.turn.wasRetry = failed !== null;\n  cursor?.open.delete(event.sequence);\n",
     seed: 20,
   },
   {
@@ -39,8 +39,8 @@ export const IN_DELIVERY = [
   {
     name: "what a stop cuts off counts as delivered",
     file: POSTING,
-    from: `if (aborting.signal.aborted && made.outcome !== "delivered") return;`,
-    to: `if (aborting.signal.aborted) made.outcome = "delivered";`,
+    from: `if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;`,
+    to: `if (cutting.signal.aborted) made.outcome = "delivered";`,
     seed: 3,
   },
   {
@@ -52,7 +52,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "one that is full misses the event that comes next",
-    file: WORKER,
+    file: CONSUMER,
     from: "consumer.cursor.scannedTo = event.sequence - 1;",
     to: "consumer.cursor.scannedTo = event.sequence;",
     seed: 57,
@@ -66,8 +66,8 @@ export const IN_DELIVERY = [
   },
   {
     name: "what failed is tried only once",
-    file: POSTING,
-    from: "      consumer.inFlight.delete(delivery.sequence);\n",
+    file: CONSUMER,
+    from: "  consumer.inFlight.delete(sequence);\n",
     to: "",
     seed: 3,
   },
@@ -94,7 +94,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "the next attempt is a day away",
-    file: "lib/webhooks/delivery/schedule.ts",
+    file: "lib/store/webhook.ts",
     from: "  5,\n  30,\n",
     to: "  80_000,\n  30,\n",
     seed: 4,
@@ -141,7 +141,7 @@ export const IN_DELIVERY = [
     file: "lib/webhooks/delivery/partitions.ts",
     from: "trustedUntil = trustedUntil;",
     to: "trustedUntil = clock.monotonicMs() + 3 * LEASE_MS;",
-    seed: 1_032,
+    seed: 884,
     kind: kinds.deliveredSlowly,
   },
   {

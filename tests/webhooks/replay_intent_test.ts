@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReplayIntents } from "../../lib/http/intents/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { settle } from "../store/webhook_samples.ts";
 import { createTestClock } from "../test_clock.ts";
 import { intentGateways } from "./intent_gateways.ts";
@@ -44,4 +45,43 @@ test("where it has ended by then it is begun under another id, which no worker t
   assert.notEqual(told.id, id);
   assert.equal((await replayOf(store))!.id, told.id);
   assert.deepEqual(await gateway()("wh_1", WANTED, ASKER), told);
+});
+
+test("a replay is not begun again by a gateway that stood still in the middle of beginning it", async () => {
+  const clock = createTestClock(START_MS);
+  const bare = await openStore("memory:", { now: clock.now });
+  await insert(bare, subscriptionOf("wh_1"));
+  await append(bare, [eventAt(101), eventAt(102)], 200);
+  let meanwhile: (() => Promise<void>) | undefined;
+  const store = bentStore(bare, {
+    deliveries: {
+      async insertReplay(...of) {
+        const happens = meanwhile;
+        meanwhile = undefined;
+        await happens?.();
+        return await bare.deliveries.insertReplay(...of);
+      },
+    },
+  });
+  const wait = (ms: number) => Promise.resolve(clock.advance(ms));
+  const intents = intentGateways(store, { ...clock, wait });
+  const replayOf = async () => (await bare.deliveries.reader("wh_1"))!.replay;
+  const counted = () =>
+    bare.registers.change("replayed/key1", (hours: { events: number }[] = []) => ({
+      value: hours,
+      keepMs: 86_400_000,
+      answer: hours.reduce((sum, { events }) => sum + events, 0),
+    }));
+
+  let ofOther: unknown;
+  meanwhile = async () => {
+    clock.advance(31_000);
+    ofOther = await createReplayIntents(intents())("wh_1", WANTED, ASKER);
+    const { id, cursor } = (await replayOf())!;
+    await settle(bare, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });
+  };
+  const told = await createReplayIntents(intents())("wh_1", WANTED, ASKER);
+  assert.deepEqual(told, ofOther);
+  assert.equal(await replayOf(), null, "it was begun a second time");
+  assert.equal(await counted(), 2, "what was not begun is not counted");
 });

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
-import type { Consumer } from "./consumer.ts";
+import { type Consumer, isClosed } from "./consumer.ts";
 import { leaveOutNoted, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
 
 export interface CommitParts {
@@ -9,10 +9,8 @@ export interface CommitParts {
   clock: Clock;
   /** How long one outcome waits for others to share its commit with. */
   gatherMs: number;
-  /** Called before a batch becomes settlements. */
-  before(outcomes: Outcome[]): void;
   /** Called before a commit that failed is tried again: closes the consumers that it is not for any more. */
-  beforeRetry(): Promise<void>;
+  beforeRetry(): Promise<unknown>;
   /** Some of these consumers are another process's: closes those. */
   fenced(consumers: Consumer[]): Promise<void>;
   /** A batch is written, or its consumers are closed. */
@@ -59,8 +57,7 @@ export function createCommits(parts: CommitParts): Commits {
 
   /** Writes until it is written; false when it gives up. */
   async function write(batch: Outcome[]): Promise<boolean> {
-    parts.before(batch);
-    const settlements = settlementsOf(batch.filter(({ consumer }) => !consumer.isClosed));
+    const settlements = settlementsOf(batch.filter(({ consumer }) => !isClosed(consumer)));
     for (let failures = 0;; failures++) {
       try {
         if (failures > 0) await parts.beforeRetry();
@@ -74,7 +71,7 @@ export function createCommits(parts: CommitParts): Commits {
   }
 
   async function tryWrite(all: Map<Consumer, Settlement>, isRetry: boolean): Promise<true> {
-    const own = new Map([...all].filter(([consumer]) => !consumer.isClosed));
+    const own = new Map([...all].filter(([consumer]) => !isClosed(consumer)));
     if (isRetry) await leaveOutNoted(store, own.values());
     if (own.size === 0) return true;
     const leases = [...new Set([...own.keys()].map(({ lease }) => lease))];

@@ -2,9 +2,8 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import { filterOf, partitionOf, PARTITIONS, type Reader } from "../../store/webhook.ts";
-import { type Consumer, openConsumer } from "./consumer.ts";
-import { openReplay } from "./cursor.ts";
+import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
+import { close as closeConsumer, type Consumer, openConsumer, renew } from "./consumer.ts";
 import { REFRESH_MS } from "./eligibility.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
@@ -13,28 +12,35 @@ import type { Partitions } from "./partitions.ts";
 export interface Consumers {
   all(): Iterable<Consumer>;
   isEmpty(): boolean;
-  /** Those that have something to do, or to wait for. */
-  readonly active: Set<Consumer>;
   /** Whether all subscriptions were loaded, and none is to be loaded again. */
   isLoaded(): boolean;
   /**
    * Opens consumers of subscriptions that were made, updates those of changed ones, and closes those that are gone or another
-   * process's: of the one named, else of all where the version has changed. One load after the other.
+   * process's: of the one named, else of all where the version or a lease has changed. One load after the other.
    */
   load(subscriptionId?: string): Promise<void>;
   /** The same for all, unless that was done a moment ago. */
   refresh(): Promise<void>;
   get(subscriptionId: string): Consumer | undefined;
-  /** All are loaded by the next `load`, whatever the version. */
-  toBeLoaded(): void;
   matching(event: LoggedEvent): Iterable<Consumer>;
   /** Whether its partition is held under the lease that it was opened under. */
   isOwn(consumer: Consumer): boolean;
+  /** Closes those of leases that are lost; where these lost none, these: the store is not as it was for them. */
+  closeFenced(fenced: Consumer[]): void;
   /** Closes these; the next `load` opens them again where the store says that they stand. */
   close(consumers: Iterable<Consumer>): void;
 }
 
 const PAGE = 500;
+
+/** What was loaded last: the version, under which leases, and when that began, monotonic ms. */
+interface Loaded {
+  version: number | undefined;
+  leases: (Lease | undefined)[];
+  loadedAt: number;
+}
+
+const NOT_LOADED: Loaded = { version: undefined, leases: [], loadedAt: -Infinity };
 
 export function createConsumers({ store, partitions, clock }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
@@ -42,53 +48,50 @@ export function createConsumers({ store, partitions, clock }: {
   clock: Clock;
 }): Consumers {
   const consumers = new Map<string, Consumer>();
-  const active = new Set<Consumer>();
-  const wanted = { all: false, ids: new Set<string>() };
+  /** Those that are to be loaded: undefined is all. */
+  const wanted = new Set<string | undefined>();
   let matcher = createMatcher<Consumer>();
-  /** The version that was loaded; undefined: all are loaded again. */
-  let loadedVersion: number | undefined;
-  /** What is loaded is as it was then, or later; monotonic ms. */
-  let loadedAt = -Infinity;
+  let loaded: Loaded = NOT_LOADED;
   let loading: Promise<void> | undefined;
 
   async function loadWanted(): Promise<void> {
-    while (wanted.all || wanted.ids.size > 0) {
-      if (wanted.all) {
-        wanted.all = false;
-        await loadAll();
-        continue;
-      }
-      const [id] = wanted.ids;
-      wanted.ids.delete(id!);
-      const leases = leasesNow();
-      const found = await store.deliveries.reader(id!);
-      if (found !== undefined) update(found, leases);
-      else if (consumers.has(id!)) close([consumers.get(id!)!]);
+    for (const id of wanted) {
+      wanted.delete(id);
+      if (id === undefined) await loadAll();
+      else await loadOne(id);
     }
   }
 
+  async function loadOne(id: string): Promise<void> {
+    const leases = partitions.leases();
+    const found = await store.deliveries.reader(id);
+    if (found !== undefined) update(found, leases);
+    else if (consumers.has(id)) close([consumers.get(id)!]);
+  }
+
   async function loadAll(): Promise<void> {
-    const beganAt = clock.monotonicMs();
+    const loadedAt = clock.monotonicMs();
+    const leases = partitions.leases();
     const version = await store.subscriptions.version();
-    if (version !== loadedVersion) {
+    const isNew = version !== loaded.version || leases.some((lease, partition) => lease !== loaded.leases[partition]);
+    if (isNew) {
       // Where the store fails in between all are loaded again.
-      loadedVersion = undefined;
+      loaded = NOT_LOADED;
       const there = await updateAll();
       for (const consumer of [...consumers.values()]) {
         if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
       }
       matcher = createMatcher();
-      for (const consumer of consumers.values()) matcher.add(consumer.filter, consumer);
-      loadedVersion = version;
+      for (const consumer of consumers.values()) matcher.add(filterOf(consumer.subscription), consumer);
     }
-    loadedAt = beganAt;
+    loaded = { version, leases, loadedAt };
   }
 
   async function updateAll(): Promise<Set<string>> {
     const there = new Set<string>();
     let after: string | undefined;
     while (true) {
-      const leases = leasesNow();
+      const leases = partitions.leases();
       const page = await store.deliveries.readers({ after, limit: PAGE });
       for (const found of page) {
         there.add(found.subscription.id);
@@ -100,11 +103,9 @@ export function createConsumers({ store, partitions, clock }: {
     }
   }
 
-  const leasesNow = () => Array.from({ length: PARTITIONS }, (_, partition) => partitions.lease(partition));
-
   /** @param leases as they were before it was read: whoever had one of another term may have gone on since */
   function update(found: Reader, leases: (Lease | undefined)[]): void {
-    const { subscription, replay } = found;
+    const { subscription } = found;
     const partition = partitionOf(subscription.id);
     const lease = partitions.lease(partition);
     if (lease === undefined || lease !== leases[partition]) return;
@@ -116,34 +117,28 @@ export function createConsumers({ store, partitions, clock }: {
     if (consumer === undefined) {
       consumer = openConsumer(found, partition, lease);
       consumers.set(subscription.id, consumer);
-      matcher.add(consumer.filter, consumer);
+      matcher.add(filterOf(consumer.subscription), consumer);
     } else {
-      consumer.subscription = subscription;
-      consumer.filter = filterOf(subscription);
-      consumer.eligibility.recipient = undefined;
-      const isNew = replay !== null && replay.id !== consumer.endedReplayId && replay.id !== consumer.replay?.id;
-      if (isNew) {
-        // The end of the one before it is in the store already: there is one at a time.
-        consumer.endedReplayId = consumer.replay?.id ?? consumer.endedReplayId;
-        consumer.replay = openReplay(subscription, replay);
-      }
+      renew(consumer, found);
     }
-    active.add(consumer);
   }
 
   const isOwn = ({ partition, lease }: Consumer) => partitions.lease(partition) === lease;
 
   function close(closed: Iterable<Consumer>): void {
     for (const consumer of closed) {
-      consumer.isClosed = true;
-      active.delete(consumer);
+      closeConsumer(consumer);
       if (consumers.get(consumer.subscription.id) === consumer) consumers.delete(consumer.subscription.id);
     }
   }
 
+  function closeAll(closed: Iterable<Consumer>): void {
+    close([...closed]);
+    loaded = NOT_LOADED;
+  }
+
   async function load(subscriptionId?: string): Promise<void> {
-    if (subscriptionId === undefined) wanted.all = true;
-    else wanted.ids.add(subscriptionId);
+    wanted.add(subscriptionId);
     loading ??= loadWanted().finally(() => loading = undefined);
     await loading;
   }
@@ -151,19 +146,18 @@ export function createConsumers({ store, partitions, clock }: {
   return {
     all: () => consumers.values(),
     isEmpty: () => consumers.size === 0,
-    active,
-    isLoaded: () => loadedVersion !== undefined,
+    isLoaded: () => loaded !== NOT_LOADED,
     load,
     async refresh() {
-      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await load();
+      if (clock.monotonicMs() - loaded.loadedAt >= REFRESH_MS) await load();
     },
     get: (subscriptionId) => consumers.get(subscriptionId),
-    toBeLoaded: () => void (loadedVersion = undefined),
     matching: (event) => matcher.matching(event),
     isOwn,
-    close(closed) {
-      close([...closed]);
-      loadedVersion = undefined;
+    closeFenced(fenced) {
+      if (fenced.every(isOwn)) closeAll(fenced);
+      closeAll([...consumers.values()].filter((consumer) => !isOwn(consumer)));
     },
+    close: closeAll,
   };
 }

@@ -23,7 +23,8 @@ export interface ReplayCursor extends Cursor {
   endSequence: number;
   /** It is read no sooner, monotonic ms. */
   readAt: number;
-  isEnding: boolean;
+  /** `done`: its end waits to be committed. `saved`: its end is in the batch that is being committed. `ended`: it was. */
+  state: "open" | "done" | "saved" | "ended";
 }
 
 export function cursorAt(sequence: number): Cursor {
@@ -31,15 +32,15 @@ export function cursorAt(sequence: number): Cursor {
 }
 
 /** Everything up to here is done with, or does not match. */
-export function positionOf({ scannedTo, open }: Cursor): number {
+export function positionOf({ scannedTo, open }: Pick<Cursor, "scannedTo" | "open">): number {
   return open.size === 0 ? scannedTo : Math.min(...open) - 1;
 }
 
 export function openReplay(subscription: Subscription, replay: Replay): ReplayCursor {
   const { id, fromHeight, toHeight, cursor, endSequence } = replay;
   const filter = { ...filterOf(subscription), fromHeight, toHeight };
-  const end = { endSequence: endSequence ?? Infinity, readAt: -Infinity, isEnding: false };
-  return { ...cursorAt(cursor), id, filter, toHeight, ...end };
+  const end = { endSequence: endSequence ?? Infinity, readAt: -Infinity };
+  return { ...cursorAt(cursor), id, filter, toHeight, ...end, state: "open" };
 }
 
 /** Whether a replay has sent all that it is about, and all of it is given to a commit. */

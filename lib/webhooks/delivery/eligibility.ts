@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Subscription } from "../../store/webhook.ts";
 import type { Recipient } from "./attempt.ts";
-import type { Consumer } from "./consumer.ts";
+import { type Consumer, type Eligible, isClosed, putOff } from "./consumer.ts";
 import { unasked } from "./endpoint.ts";
 
 export interface EligibilityParts {
@@ -19,10 +19,11 @@ export interface EligibilityParts {
 
 /** Checks whether a subscription may be posted to, and with which secrets: nothing is posted without. */
 export interface Eligibility {
-  /** Whether that was checked lately. */
-  isFresh(consumer: Consumer, nowAt: number): boolean;
-  /** Checks it; where nothing may be posted, `notBeforeAt` says for how long. Rejects when the store fails. */
-  check(consumer: Consumer): Promise<void>;
+  /**
+   * Checks it unless that was done a moment ago, once for all that ask at the same time.
+   * @returns false where nothing may be posted for a while. Rejects when the store fails.
+   */
+  check(consumer: Consumer): Promise<boolean>;
 }
 
 /** Subscription and key are checked again after so long: a disabled key is heeded within this time. */
@@ -38,41 +39,47 @@ const SEALED_MS = 5_000;
 
 export function createEligibility(parts: EligibilityParts): Eligibility {
   const { clock, onProblem } = parts;
+  const checking = new Map<Consumer, Promise<void>>();
 
-  /** Opens the secrets, anew when one of them signs no more; false when they can't be opened. */
-  function open({ subscription, eligibility }: Consumer): boolean {
-    if (eligibility.recipient !== undefined && clock.now() < eligibility.recipientUntilMs) return true;
+  /** Opens the secrets, anew when one of them signs no more; undefined when they can't be opened. */
+  function open({ subscription, eligible }: Consumer): Omit<Eligible, "checkedAt"> | undefined {
+    if (eligible !== undefined && clock.now() < eligible.untilMs) return eligible;
     try {
-      eligibility.recipient = parts.recipient(subscription);
+      const recipient = parts.recipient(subscription);
+      const { previousSecret, olderSecret } = subscription;
+      const ends = [previousSecret, olderSecret].flatMap((former) => former?.untilMs ?? []);
+      return { recipient, untilMs: Math.min(Infinity, ...ends.filter((endMs) => endMs > clock.now())) };
     } catch (cause) {
       onProblem(`the secret of ${subscription.id} cannot be opened: its deliveries are held back`, cause);
-      return false;
+      return undefined;
     }
-    const { previousSecret, olderSecret } = subscription;
-    const ends = [previousSecret, olderSecret].flatMap((former) => former?.untilMs ?? []);
-    eligibility.recipientUntilMs = Math.min(Infinity, ...ends.filter((endMs) => endMs > clock.now()));
-    return true;
+  }
+
+  async function checkNow(consumer: Consumer): Promise<void> {
+    const checkedAt = clock.monotonicMs();
+    await parts.refresh();
+    if (isClosed(consumer)) return;
+    const { subscription } = consumer;
+    const isEnabled = await parts.isKeyEnabled(subscription.keyId);
+    const opened = isEnabled ? open(consumer) : undefined;
+    consumer.eligible = opened && { ...opened, checkedAt };
+    if (opened !== undefined) return;
+    putOff(consumer, checkedAt + (isEnabled ? SEALED_MS : HOLD_BACK_MS), true);
+    // When it is enabled again nobody knows how the endpoint does: what has waited is not given up before it was asked.
+    if (!isEnabled) consumer.endpoint = unasked(consumer.endpoint);
+  }
+
+  function isFresh({ eligible }: Consumer): boolean {
+    return eligible !== undefined && clock.monotonicMs() - eligible.checkedAt < CHECK_MS;
   }
 
   return {
-    isFresh: ({ eligibility: { recipient, checkedAt } }, nowAt) =>
-      recipient !== undefined && nowAt - checkedAt < CHECK_MS,
     async check(consumer) {
-      const checkedAt = clock.monotonicMs();
-      await parts.refresh();
-      if (consumer.isClosed) return;
-      const { eligibility, subscription } = consumer;
-      const isEnabled = await parts.isKeyEnabled(subscription.keyId);
-      eligibility.isHeldBack = !isEnabled || !open(consumer);
-      if (!isEnabled) {
-        consumer.notBeforeAt = Math.max(consumer.notBeforeAt, checkedAt + HOLD_BACK_MS);
-        // When it is enabled again nobody knows how the endpoint does: what has waited is not given up before it was asked.
-        consumer.endpoint = unasked(consumer.endpoint);
-      } else if (eligibility.isHeldBack) {
-        consumer.notBeforeAt = checkedAt + SEALED_MS;
-      } else {
-        eligibility.checkedAt = checkedAt;
-      }
+      if (isFresh(consumer)) return true;
+      const under = checking.get(consumer) ?? checkNow(consumer).finally(() => checking.delete(consumer));
+      checking.set(consumer, under);
+      await under;
+      return isFresh(consumer);
     },
   };
 }

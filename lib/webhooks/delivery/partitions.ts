@@ -1,19 +1,22 @@
 import type { Clock } from "../../clock.ts";
+import { createLoop, type Loop } from "../../loop.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { partitionLease, PARTITIONS } from "../../store/webhook.ts";
 
 /** The partitions of subscriptions that this process delivers to. */
 export interface Partitions {
   /**
-   * Prolongs what is held and acquires what is free, up to this process's share, when it is time to; what is beyond the
-   * share is given back as soon as it is not busy. Answers whether what is held has changed.
+   * Renews what is held and acquires what is free, up to this process's share; what is beyond the share is given back as
+   * soon as it is not busy. Returns how long to rest until it is called again, in milliseconds.
    */
-  keep(isBusy: (partition: number) => boolean): Promise<boolean>;
-  /** Whether new posts may be made for it: it is held, not about to be given back, and was prolonged lately enough. */
+  keep(isBusy: (partition: number) => boolean): Promise<number>;
+  /** Whether new posts may be made for it: it is held, not about to be given back, and was renewed lately enough. */
   holds(partition: number): boolean;
   /** Its lease, while that is not known to be lost; another one after each change of hands. */
   lease(partition: number): Lease | undefined;
-  /** Looks at once which of those held are still one's own: a write was fenced off. */
+  /** The same of each partition. */
+  leases(): (Lease | undefined)[];
+  /** Renews at once what is held, to find what is lost: a write was fenced off. */
   recheck(): Promise<void>;
   /** Gives all back. */
   release(): Promise<void>;
@@ -22,6 +25,8 @@ export interface Partitions {
 /** With the time between two looks this is how soon a dead process's partitions are taken over: in under 15 s. */
 const LEASE_MS = 10_000;
 const LOOK_MS = 2_500;
+/** While a partition that is to be given back is busy. */
+const LEAVING_MS = 500;
 
 /** The register in which workers say that they are there: until when each is believed to be, by the store's clock. */
 const WORKERS = "workers";
@@ -47,9 +52,6 @@ export function createPartitions(
   const held = new Map<number, Held>();
   const cameAt = clock.monotonicMs();
   let isCounted = false;
-  let lookedAt = -Infinity;
-  /** What is held has changed since `keep` has answered: where the store fails in between, the next one says so. */
-  let hasChanged = false;
 
   async function renew(): Promise<void> {
     // Trust begins at the attempt: the answer may come late.
@@ -62,7 +64,7 @@ export function createPartitions(
       // Lost and acquired again while this was on its way: it says nothing of the lease that is held now.
       if (held.get(partition) !== one) continue;
       if (renewed.has(one.lease.name)) one.trustedUntil = trustedUntil;
-      else hasChanged = held.delete(partition);
+      else held.delete(partition);
     }
   }
 
@@ -99,38 +101,32 @@ export function createPartitions(
       const lease = await store.acquire({ name: partitionLease(partition), holder, durationMs: LEASE_MS });
       if (lease === undefined) continue;
       held.set(partition, { lease, trustedUntil, isLeaving: false });
-      hasChanged = true;
     }
   }
 
   async function giveBackLeaving(isBusy: (partition: number) => boolean): Promise<void> {
     const idle = [...held].filter(([partition, { isLeaving }]) => isLeaving && !isBusy(partition));
     if (idle.length === 0) return;
-    for (const [partition] of idle) hasChanged = held.delete(partition);
+    for (const [partition] of idle) held.delete(partition);
     await store.release(idle.map(([, { lease }]) => lease));
   }
 
   return {
     async keep(isBusy) {
-      if (clock.monotonicMs() - lookedAt >= LOOK_MS) {
-        lookedAt = clock.monotonicMs();
-        if (held.size > 0) await renew();
-        const most = await share();
-        [...held.values()].forEach((one, place) => one.isLeaving = place >= most);
-        await acquire(most);
-      }
+      if (held.size > 0) await renew();
+      const most = await share();
+      [...held.values()].forEach((one, place) => one.isLeaving = place >= most);
+      await acquire(most);
       await giveBackLeaving(isBusy);
-      const answer = hasChanged;
-      hasChanged = false;
-      return answer;
+      return held.size > most ? LEAVING_MS : LOOK_MS;
     },
     holds(partition) {
       const found = held.get(partition);
       return found !== undefined && !found.isLeaving && clock.monotonicMs() < found.trustedUntil;
     },
     lease: (partition) => held.get(partition)?.lease,
+    leases: () => Array.from({ length: PARTITIONS }, (_, partition) => held.get(partition)?.lease),
     async recheck() {
-      lookedAt = -Infinity;
       if (held.size > 0) await renew();
     },
     async release() {
@@ -143,4 +139,26 @@ export function createPartitions(
       });
     },
   };
+}
+
+/** Keeps leases in a loop of its own: it waits for nothing but the leases. @param parts.onChange what is held has changed */
+export function createLeaseLoop(
+  partitions: Partitions,
+  { clock, isBusy, onChange, onProblem }: {
+    clock: Clock;
+    isBusy(partition: number): boolean;
+    onChange(): void;
+    onProblem(message: string, cause: unknown): void;
+  },
+): Loop {
+  return createLoop({
+    async step() {
+      const before = partitions.leases();
+      const restMs = await partitions.keep(isBusy);
+      if (partitions.leases().some((lease, partition) => lease !== before[partition])) onChange();
+      return restMs;
+    },
+    wait: clock.wait,
+    onProblem: (cause) => onProblem("leases cannot be renewed; trying on", cause),
+  });
 }

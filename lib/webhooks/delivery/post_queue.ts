@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { type Consumer, POSTS_IN_A_ROW } from "./consumer.ts";
 import { hasBreaks, slowed } from "./endpoint.ts";
 
@@ -96,5 +97,22 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
     get underWay() {
       return slots.size;
     },
+  };
+}
+
+/**
+ * Does some work once, after all that asks for it in this turn of the event loop. What comes to an end in one turn makes
+ * room for posts that are begun together: a receiver that each of them would wake by itself costs the sender more than the
+ * post.
+ */
+export function oncePerTurn(work: () => void): () => void {
+  let isAskedFor = false;
+  return function askFor() {
+    if (isAskedFor) return;
+    isAskedFor = true;
+    setImmediate(() => {
+      isAskedFor = false;
+      work();
+    });
   };
 }

@@ -2,36 +2,37 @@ import { createRecentMap } from "../../bounded_map.ts";
 import type { Clock } from "../../clock.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
-import type { FailedDelivery, NextDeliveries, NextDelivery } from "../../store/webhook.ts";
-import { type Consumer, enqueue, READ_AHEAD, restsUntil } from "./consumer.ts";
+import { type FailedDelivery, filterOf, type NextDeliveries, type NextDelivery } from "../../store/webhook.ts";
+import { beginAsking, type Consumer, endAsking, isHeldUp, keep, restsUntil, retries, scannedTo } from "./consumer.ts";
 import type { ReplayCursor } from "./cursor.ts";
 import { hasBreaks } from "./endpoint.ts";
+import { enqueue, READ_AHEAD } from "./ready.ts";
 
 /** How often it is asked whether the watcher has come to the end of a replay. */
 const ASK_MS = 1_000;
 /** Some megabytes at most. */
 const PAGES_KEPT = 32;
 
-/** Whether the store may have something to post. @param tail the end of the log, as far as it is known */
+/** Whether the store is to be asked for something to post. @param tail the end of the log, as far as it is known */
 export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, nowAt: number): boolean {
-  const { subscription: { ordered }, cursor, replay, nextDueAtMs, inFlight, ready } = consumer;
-  if (ready.length >= READ_AHEAD / 4) return false;
-  const isDueNow = nextDueAtMs !== null && nextDueAtMs <= nowMs;
+  const { work: { state }, subscription: { ordered }, cursor, replay, dueAtMs = Infinity, ready } = consumer;
+  if ((state !== "following" && state !== "behind") || ready.length >= READ_AHEAD / 4) return false;
+  const isDueNow = dueAtMs <= nowMs;
   if (ordered) {
-    // What it was sent has to be done with: it waits at what failed, or asks with it whether the endpoint is back.
-    if (inFlight.size > 0) return false;
-    if (nextDueAtMs !== null) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
+    // It waits at what failed, or asks with it whether the endpoint is back.
+    if (isHeldUp(consumer)) return false;
+    if (retries(consumer)) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
   }
-  if (isDueNow || (!consumer.isAtEnd && cursor.scannedTo < tail)) return true;
-  if (replay === undefined || nowAt < replay.readAt || !mayReplay(consumer, tail)) return false;
+  if (isDueNow || (state === "behind" && cursor.scannedTo < tail)) return true;
+  if (replay?.state !== "open" || nowAt < replay.readAt || !mayReplay(consumer, tail)) return false;
   return replay.endSequence === Infinity || replay.scannedTo < Math.min(replay.endSequence, tail);
 }
 
 /** Whether a replay may go on: what is new comes first, and an ordered one has to be done with what it was sent. */
 function mayReplay(consumer: Consumer, tail: number): boolean {
-  const { subscription: { ordered }, cursor, isAtEnd, inFlight, nextDueAtMs, ready } = consumer;
-  if (ordered && (inFlight.size > 0 || nextDueAtMs !== null)) return false;
-  return (isAtEnd || cursor.scannedTo >= tail) && !ready.some((one) => one.cursor === cursor);
+  const { subscription: { ordered }, cursor, inFlight, ready } = consumer;
+  if (ordered && (inFlight.size > 0 || retries(consumer))) return false;
+  return scannedTo(consumer) >= tail && !ready.some((one) => one.cursor === cursor);
 }
 
 /** Reads what consumers post next. */
@@ -62,22 +63,21 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
 
   /** While nothing has failed, what comes next is a page of the log. */
   async function next(consumer: Consumer, after: number, upTo: number): Promise<NextDeliveries | undefined> {
-    const { subscription, filter, cursor, inFlight, endpoint, isAnyKept } = consumer;
-    if (!isAnyKept) {
-      if (after >= upTo) return { cursor: cursor.written, deliveries: [], scannedTo: after, nextDueAtMs: null };
-      const { events, scannedTo } = await readPage(filter, after, upTo);
-      const fresh = events.filter(({ sequence }) => !inFlight.has(sequence));
-      const deliveries = fresh.map((event) => ({ event, failed: null }));
-      return { cursor: cursor.written, deliveries, scannedTo, nextDueAtMs: null };
+    const { subscription, cursor, inFlight, endpoint, dueAtMs } = consumer;
+    if (dueAtMs === undefined) {
+      const nothing = { cursor: cursor.written, deliveries: [], scannedTo: after, nextDueAtMs: null };
+      if (after >= upTo) return nothing;
+      const page = await readPage(filterOf(subscription), after, upTo);
+      const fresh = page.events.filter(({ sequence }) => !inFlight.has(sequence));
+      return { ...nothing, deliveries: fresh.map((event) => ({ event, failed: null })), scannedTo: page.scannedTo };
     }
-    const dueAtMs = consumer.nextDueAtMs;
     // What is committed while the store is asked may be due sooner than it says.
-    consumer.nextDueAtMs = null;
+    consumer.dueAtMs = Infinity;
     try {
       const query = { after, upTo, limit: READ_AHEAD, inFlight: [...inFlight], nowMs: clock.now() };
       return await store.deliveries.next(subscription, { ...query, isProbing: hasBreaks(endpoint) });
     } catch (cause) {
-      dueNoLaterThan(consumer, dueAtMs);
+      keep(consumer, dueAtMs);
       throw cause;
     }
   }
@@ -91,30 +91,40 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     const upTo = Math.min(replay.endSequence, tail);
     const after = replay.scannedTo;
     if (after >= upTo) return;
-    const { events, scannedTo } = await readPage(replay.filter, after, upTo);
+    const page = await readPage(replay.filter, after, upTo);
     if (consumer.replay !== replay || replay.scannedTo !== after) return;
     // One post at a time is made of an event: what is in flight is replayed afterwards.
-    const stop = events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));
+    const stop = page.events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));
     if (stop >= 0) replay.readAt = nowAt + ASK_MS;
-    replay.scannedTo = stop < 0 ? scannedTo : events[stop]!.sequence - 1;
-    enqueue(consumer, [], stop < 0 ? events : events.slice(0, stop), replay);
+    replay.scannedTo = stop < 0 ? page.scannedTo : page.events[stop]!.sequence - 1;
+    enqueue(consumer, [], stop < 0 ? page.events : page.events.slice(0, stop), replay);
+  }
+
+  async function read(consumer: Consumer, tail: number): Promise<boolean> {
+    const { cursor, replay, subscription: { ordered }, dueAtMs } = consumer;
+    const { scannedTo: after, written } = cursor;
+    const found = await next(consumer, after, tail);
+    if (found === undefined || found.cursor < written) return false;
+    if (found.nextDueAtMs !== null) keep(consumer, found.nextDueAtMs);
+    const failed = found.deliveries.filter(isFailed);
+    const events = found.deliveries.filter((one) => !isFailed(one)).map(({ event }) => event);
+    // After a failure meanwhile, what is new is read again from where that has put the cursor.
+    const isHeldUpNow = ordered && dueAtMs === undefined && consumer.dueAtMs !== undefined;
+    const isRewound = cursor.scannedTo !== after || isHeldUpNow;
+    enqueue(consumer, failed, isRewound ? [] : events, cursor);
+    if (!isRewound) cursor.scannedTo = found.scannedTo;
+    if (replay?.state === "open" && mayReplay(consumer, tail)) await readReplay(consumer, replay, tail);
+    return true;
   }
 
   return {
     async read(consumer, tail) {
-      const { cursor, replay, isAtEnd } = consumer;
-      const after = isAtEnd ? tail : cursor.scannedTo;
-      const found = await next(consumer, after, tail);
-      if (found === undefined || found.cursor < cursor.written) return false;
-      dueNoLaterThan(consumer, found.nextDueAtMs);
-      const failed = found.deliveries.filter(isFailed);
-      const events = found.deliveries.filter((one) => !isFailed(one)).map(({ event }) => event);
-      // After a failure meanwhile, what is new is read again from where that has put the cursor.
-      const isRewound = consumer.isAtEnd !== isAtEnd || (!isAtEnd && cursor.scannedTo !== after);
-      enqueue(consumer, failed, isRewound ? [] : events, cursor);
-      if (!isAtEnd && !isRewound) cursor.scannedTo = found.scannedTo;
-      if (replay !== undefined && mayReplay(consumer, tail)) await readReplay(consumer, replay, tail);
-      return true;
+      beginAsking(consumer);
+      try {
+        return await read(consumer, tail);
+      } finally {
+        endAsking(consumer);
+      }
     },
     forget: pages.clear,
   };
@@ -122,10 +132,6 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
 
 function isFailed(one: NextDelivery): one is NextDelivery & { failed: FailedDelivery } {
   return one.failed !== null;
-}
-
-function dueNoLaterThan(consumer: Consumer, dueAtMs: number | null): void {
-  if (dueAtMs !== null) consumer.nextDueAtMs = Math.min(consumer.nextDueAtMs ?? Infinity, dueAtMs);
 }
 
 /** The end of the log, once the watcher has scanned what the replay is about; Infinity before. */

@@ -1,34 +1,7 @@
-import type { AttemptOutcome } from "../../store/webhook.ts";
-
-/**
- * How long after each failed attempt the next one comes, in seconds: quick while a receiver may be restarting, slow while
- * somebody has to be woken. Fifteen attempts over about three days.
- */
-export const SCHEDULE: readonly number[] = [
-  5,
-  30,
-  2 * 60,
-  10 * 60,
-  30 * 60,
-  1 * 3_600,
-  2 * 3_600,
-  4 * 3_600,
-  6 * 3_600,
-  10 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-];
+import { type AttemptOutcome, JITTER, MAX_RETRY_AFTER_SECONDS, SCHEDULE } from "../../store/webhook.ts";
 
 /** The first attempt, and one after each delay. */
 export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;
-
-/** Each delay is spread by up to this much to either side, so that what failed together is not tried together again. */
-export const JITTER = 0.1;
-
-/** The longest `Retry-After` that is honoured; a longer one is taken for this. */
-export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
 
 /** What has been owed for so long is given up at its next failure, in milliseconds. */
 export const MAX_AGE_MS: number = 3 * 86_400_000;

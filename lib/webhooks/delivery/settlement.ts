@@ -1,18 +1,15 @@
 import type { Store } from "../../store/store.ts";
 import { type FailedDelivery, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
-import type { Consumer, Post } from "./consumer.ts";
-import { type Cursor, isDone, positionOf } from "./cursor.ts";
+import { type Consumer, type Delivery, keep, type Post, scannedTo, type Settled } from "./consumer.ts";
+import { isDone, positionOf } from "./cursor.ts";
+import { isKnownToFail } from "./endpoint.ts";
+import { MAX_AGE_MS } from "./schedule.ts";
 
 /** What a post came to, or that a cursor has moved: waits to be committed. */
 export interface Outcome {
   consumer: Consumer;
   /** The delivery is done with; absent: only the attempt, or only the cursor. */
-  delivery?: {
-    sequence: number;
-    cursor: Cursor | undefined;
-    /** Undefined: it was delivered. */
-    failed: FailedDelivery | undefined;
-  };
+  delivery?: Settled;
   attempt?: NewAttempt;
 }
 
@@ -20,7 +17,7 @@ export interface Outcome {
 export function writesOf({ consumer, delivery, attempt }: Outcome): number {
   const writes = attempt === undefined ? 1 : 1 + WRITES.attempt;
   if (delivery?.failed !== undefined) return writes + WRITES.failed;
-  return delivery !== undefined && consumer.isAnyKept ? writes + WRITES.delivered : writes;
+  return delivery !== undefined && consumer.dueAtMs !== undefined ? writes + WRITES.delivered : writes;
 }
 
 /** What is to be committed of these outcomes: from here on the cursors may pass them. One for each consumer. */
@@ -37,22 +34,50 @@ export function settlementsOf(outcomes: Outcome[]): Map<Consumer, Settlement> {
     const { sequence, cursor, failed } = delivery;
     cursor?.open.delete(sequence);
     if (failed !== undefined) (settlement.failed ??= []).push(failed);
-    else if (consumer.isAnyKept) (settlement.delivered ??= []).push(sequence);
+    else if (consumer.dueAtMs !== undefined) (settlement.delivered ??= []).push(sequence);
   }
   for (const [consumer, settlement] of settlements) addProgress(consumer, settlement);
   return settlements;
 }
 
-function addProgress({ cursor, replay, failingSinceMs }: Consumer, settlement: Settlement): void {
+function addProgress(consumer: Consumer, settlement: Settlement): void {
+  const { cursor, replay, failingSinceMs } = consumer;
   settlement.failingSinceMs = failingSinceMs;
-  const position = positionOf(cursor);
+  const position = positionNow(consumer);
   if (position > cursor.saved) settlement.cursor = cursor.saved = position;
-  if (replay === undefined) return;
+  if (replay === undefined || replay.state === "ended") return;
   const replayed = positionOf(replay);
   const done = isDone(replay);
   if (replayed <= replay.saved && !done) return;
   settlement.replay = { id: replay.id, cursor: replayed, done };
   replay.saved = replayed;
+  if (done) replay.state = "saved";
+}
+
+/** Everything up to here is done with, or does not match. */
+export function positionNow(consumer: Consumer): number {
+  return positionOf({ open: consumer.cursor.open, scannedTo: scannedTo(consumer) });
+}
+
+/** How long a delivery has been owed, by the network's clock: no step of this machine's makes it old. */
+export function ageOf({ event, failed, replayId }: Delivery, networkMs: number): number {
+  return replayId !== null ? 0 : networkMs - (failed?.failedAtMs ?? event.knownAt * 1_000);
+}
+
+/** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
+export function giveUpOld(consumer: Consumer, networkMs: number): Outcome[] {
+  if (!isKnownToFail(consumer.endpoint) || consumer.posts > 0) return [];
+  const isOld = (one: Delivery) => ageOf(one, networkMs) >= MAX_AGE_MS;
+  const old = consumer.ready.filter(isOld);
+  if (old.length === 0) return [];
+  consumer.ready = consumer.ready.filter((one) => !isOld(one));
+  keep(consumer, Infinity);
+  return old.map(({ event: { sequence }, failed: before, cursor }) => {
+    if (cursor !== undefined) cursor.takenTo = Math.max(cursor.takenTo, sequence);
+    const { attempts, failedAtMs } = before ?? { attempts: 0, failedAtMs: networkMs };
+    const failed = { sequence, state: "dead" as const, attempts, dueAtMs: null, failedAtMs, attemptedAtMs: 0 };
+    return { consumer, delivery: { sequence, cursor, failed } };
+  });
 }
 
 /** What is kept of a delivery after an attempt that failed. @param networkMs the network's clock, Unix ms */

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
@@ -5,17 +6,30 @@ import type { Store } from "../../store/store.ts";
 import { CLOCK_STEP_MS, type NewAttempt } from "../../store/webhook.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
 import { createCommits } from "./commit.ts";
-import { type Consumer, enqueue, forget, READ_AHEAD, restsUntil } from "./consumer.ts";
+import {
+  askForDue,
+  canPost,
+  type Consumer,
+  endReplay,
+  goOn,
+  isClosed,
+  isIdleUntil,
+  isQuiet,
+  overflow,
+  PUT_OFF_MS,
+  putOff,
+  restOf,
+  settled,
+} from "./consumer.ts";
 import { createConsumers } from "./consumers.ts";
-import { isDone, positionOf } from "./cursor.ts";
 import { createEligibility, type EligibilityParts } from "./eligibility.ts";
 import { createLogEnd } from "./log_end.ts";
-import { createPartitions } from "./partitions.ts";
-import { createPostQueue, WORKER_LIMITS, type WorkerLimits } from "./post_queue.ts";
+import { createLeaseLoop, createPartitions } from "./partitions.ts";
+import { createPostQueue, oncePerTurn, WORKER_LIMITS, type WorkerLimits } from "./post_queue.ts";
 import { createPosting } from "./posting.ts";
-import { createReading } from "./reading.ts";
-import { createScheduler } from "./scheduler.ts";
-import type { Outcome } from "./settlement.ts";
+import { createReading, mayHaveMore } from "./reading.ts";
+import { enqueue, forget, READ_AHEAD, take } from "./ready.ts";
+import { giveUpOld, type Outcome, positionNow } from "./settlement.ts";
 
 export interface WorkerParts extends Omit<EligibilityParts, "refresh"> {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
@@ -45,6 +59,8 @@ export interface DeliveryWorker {
 
 /** Without being woken the store is asked this often: others write to it too. */
 const LOOK_MS = 1_000;
+/** So many outcomes may wait for their commit. */
+const MOST_PENDING = 2_000;
 /** Cursors that moved over what nobody hears are committed this often. */
 const SAVE_MS = 60_000;
 
@@ -58,83 +74,26 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   const limits = { ...WORKER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
   const consumers = createConsumers({ store, partitions, clock });
-  const { active } = consumers;
-  const eligibility = createEligibility({ ...parts, refresh: consumers.refresh });
   const reading = createReading(store, clock);
+  const log = createLogEnd(store, () => {
+    reading.forget();
+    consumers.close(consumers.all());
+  });
   const queue = createPostQueue(limits);
+  const eligibility = createEligibility({ ...parts, refresh: consumers.refresh });
+  const posting = createPosting({ ...parts, limits, queue, eligibility, log, mayBegin });
+  const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry: log.look, fenced, committed });
   const stepOfClock = createStepWatch(clock);
-  const state = { networkMs: 0, savedAt: clock.monotonicMs(), isStopping: false };
-  const log = createLogEnd({
-    store,
-    isHeard: () => state.isStopping ? "stop" : consumers.isEmpty() ? "nobody" : "yes",
-    hand,
-    handed: () => scheduler.dispatch(),
-    shortened() {
-      reading.forget();
-      consumers.close(consumers.all());
-    },
-  });
-  const commits = createCommits({
-    store,
-    clock,
-    gatherMs,
-    onProblem,
-    before: (outcomes) => outcomes.forEach(({ consumer }) => catchUp(consumer)),
-    async beforeRetry() {
-      await log.look();
-    },
-    fenced,
-    committed,
-  });
-  const posting = createPosting({
-    ...parts,
-    limits,
-    queue,
-    eligibility,
-    commits,
-    networkMs: () => state.networkMs,
-    forgotten: () => log.forgotten,
-    isOwn,
-    isStopping: () => state.isStopping,
-    leaveEnd(consumer) {
-      catchUp(consumer);
-      consumer.isAtEnd = false;
-    },
-    ended(consumer) {
-      scheduler.schedule(consumer);
-      scheduler.dispatchSoon();
-    },
-  });
-  const scheduler = createScheduler({
-    ...{ clock, log, reading, consumers, eligibility, queue, commits, posting, isOwn, onProblem },
-    isStopping: () => state.isStopping,
-  });
+  /** Consumers whose next deliveries are being read. */
+  const asking = new Set<Promise<void>>();
+  const state = { savedAt: clock.monotonicMs(), forgotten: 0, isStopping: false };
   const loop = createLoop({
     step,
     wait: clock.wait,
     onProblem: (cause) => onProblem("what is to be delivered cannot be read; trying on", cause),
   });
-
-  /** Whether posts to a consumer may begin. */
-  function isOwn(consumer: Consumer): boolean {
-    return !consumer.isClosed && consumers.isOwn(consumer) && partitions.holds(consumer.partition);
-  }
-
-  /** Looks at everything: what is held, who listens, what is new, what is due. */
-  async function step(): Promise<number> {
-    if (await partitions.keep(isBusy)) consumers.toBeLoaded();
-    const bounds = await log.look();
-    await consumers.load();
-    state.networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
-    if (stepOfClock() <= -CLOCK_STEP_MS) askForDue();
-    if (bounds.forgotten > log.forgotten) forgetUpTo(bounds.forgotten);
-    await log.follow(bounds);
-    queue.sweep(clock.monotonicMs());
-    for (const consumer of active) scheduler.schedule(consumer);
-    scheduler.dispatch();
-    if (clock.monotonicMs() - state.savedAt >= SAVE_MS) saveCursors();
-    return restMs();
-  }
+  const leaseLoop = createLeaseLoop(partitions, { clock, isBusy, onChange: loop.wake, onProblem });
+  const dispatchSoon = oncePerTurn(dispatch);
 
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not committed. */
   function isBusy(partition: number): boolean {
@@ -142,113 +101,147 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
       [...consumers.all()].some((consumer) => consumer.partition === partition && consumer.posts > 0);
   }
 
+  /** Looks at everything: who listens, what is new, what is due. */
+  async function step(): Promise<number> {
+    const bounds = await log.look();
+    await consumers.load();
+    const isSetBack = stepOfClock() <= -CLOCK_STEP_MS;
+    const hasForgotten = bounds.forgotten > state.forgotten;
+    state.forgotten = bounds.forgotten;
+    for (const consumer of consumers.all()) {
+      if (hasForgotten) forget(consumer, bounds.forgotten);
+      // The store says what is due now. An ordered one may wait at what was forgotten before it was due.
+      if (isSetBack || hasForgotten) askForDue(consumer);
+    }
+    while (log.tail < bounds.last && !state.isStopping) {
+      await log.readOn(bounds.last, consumers.isEmpty() ? undefined : hand);
+      dispatch();
+      await yieldToOthers();
+    }
+    queue.sweep(clock.monotonicMs());
+    for (const consumer of consumers.all()) if (!isQuiet(consumer)) schedule(consumer);
+    dispatch();
+    if (clock.monotonicMs() - state.savedAt >= SAVE_MS) saveCursors();
+    return restMs();
+  }
+
   function restMs(): number {
     let restMs = queue.underWay > 0 ? Math.min(LOOK_MS, limits.slowMs / 2) : LOOK_MS;
     const [nowMs, nowAt] = [clock.now(), clock.monotonicMs()];
-    for (const consumer of active) {
-      const { nextDueAtMs } = consumer;
-      const readyAt = restsUntil(consumer);
-      if (readyAt > nowAt) restMs = Math.min(restMs, readyAt - nowAt);
-      else if (nextDueAtMs !== null && nextDueAtMs > nowMs) restMs = Math.min(restMs, nextDueAtMs - nowMs);
-    }
+    for (const consumer of consumers.all()) restMs = Math.min(restMs, restOf(consumer, nowMs, nowAt));
     return Math.max(restMs, 1);
   }
 
-  /** A clock that was set back makes due what failed before: the store says what. */
-  function askForDue(): void {
-    for (const consumer of active) if (consumer.nextDueAtMs !== null || consumer.isAsking) consumer.nextDueAtMs = 0;
-  }
-
-  function forgetUpTo(forgotten: number): void {
-    for (const consumer of active) {
-      forget(consumer, forgotten);
-      // An ordered one may wait at what was forgotten before it was due.
-      if (consumer.nextDueAtMs !== null) consumer.nextDueAtMs = 0;
-    }
-  }
-
-  /** A consumer that cannot take more for now goes on reading by itself, from here on. */
+  /** Hands a new event to those that follow the log; one that can't take more reads it later by itself. */
   function hand(event: LoggedEvent): void {
     for (const consumer of consumers.matching(event)) {
       // A subscription that was just made may stand beyond the log as it was looked at.
-      if (!consumer.isAtEnd || consumer.isClosed || event.sequence <= consumer.cursor.scannedTo) continue;
-      active.add(consumer);
+      if (consumer.work.state !== "following" || event.sequence <= consumer.cursor.scannedTo) continue;
       if (consumer.ready.length >= READ_AHEAD) {
-        consumer.isAtEnd = false;
-        consumer.cursor.scannedTo = event.sequence - 1;
+        overflow(consumer, event);
         continue;
       }
       enqueue(consumer, [], [event], consumer.cursor);
-      if (!consumer.isAsking) scheduler.schedule(consumer);
+      schedule(consumer);
     }
   }
 
-  /** A consumer at the end of the log is as far as that. */
-  function catchUp(consumer: Consumer): void {
-    if (consumer.isAtEnd) consumer.cursor.scannedTo = Math.max(consumer.cursor.scannedTo, log.tail);
+  /** Decides what a consumer does next: it asks the store, waits for its turn to post, or rests. */
+  function schedule(consumer: Consumer): void {
+    if (isClosed(consumer) || state.isStopping) return;
+    const nowAt = clock.monotonicMs();
+    goOn(consumer, log, nowAt);
+    for (const outcome of giveUpOld(consumer, log.networkMs)) commits.add(outcome);
+    if (endReplay(consumer)) commits.add({ consumer });
+    if (commits.size <= MOST_PENDING && mayHaveMore(consumer, log.tail, clock.now(), nowAt)) ask(consumer);
+    if (canPost(consumer, nowAt)) queue.offer(consumer);
+  }
+
+  /** Asks the store what a consumer posts next. */
+  function ask(consumer: Consumer): void {
+    const answered = reading.read(consumer, log.tail).then((isThere) => {
+      if (!isThere) consumers.close([consumer]);
+    }, (cause) => {
+      onProblem("the store fails on what is to be delivered; trying on", cause);
+      putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
+    }).finally(() => {
+      asking.delete(answered);
+      schedule(consumer);
+      dispatch();
+    });
+    asking.add(answered);
+  }
+
+  /** Begins posts while there is room for more. */
+  function dispatch(): void {
+    while (!state.isStopping && commits.size <= MOST_PENDING) {
+      const consumer = queue.next();
+      if (consumer === undefined) return;
+      if (canPost(consumer, clock.monotonicMs()) && mayBegin(consumer)) void post(consumer);
+    }
+  }
+
+  async function post(consumer: Consumer): Promise<void> {
+    const posted = posting.post(consumer, take(consumer, clock.now()));
+    schedule(consumer);
+    const outcome = await posted;
+    if (outcome !== undefined) commits.add(outcome);
+    schedule(consumer);
+    dispatchSoon();
+  }
+
+  /** Whether posts to a consumer may begin. */
+  function mayBegin(consumer: Consumer): boolean {
+    return !state.isStopping && !isClosed(consumer) && consumers.isOwn(consumer) &&
+      partitions.holds(consumer.partition);
   }
 
   async function fenced(of: Consumer[]): Promise<void> {
     await partitions.recheck();
-    const lost = of.filter((consumer) => !consumers.isOwn(consumer));
-    // The store is not as it was for them, though it leaves them their leases.
-    consumers.close(lost.length > 0 ? lost : of);
-    consumers.close([...consumers.all()].filter((consumer) => !consumers.isOwn(consumer)));
+    consumers.closeFenced(of);
   }
 
   function committed(outcomes: Outcome[]): void {
-    for (const { consumer, delivery } of outcomes) posting.committed(consumer, delivery);
-    for (const { consumer } of outcomes) {
-      const { replay } = consumer;
-      if (replay?.isEnding && isDone(replay) && !consumer.isClosed) {
-        consumer.endedReplayId = replay.id;
-        consumer.replay = undefined;
-      }
-      if (!consumer.isClosed) active.add(consumer);
-      scheduler.schedule(consumer);
-    }
-    scheduler.dispatch();
+    for (const { consumer, delivery } of outcomes) settled(consumer, delivery, clock.now());
+    for (const { consumer } of outcomes) schedule(consumer);
+    dispatch();
   }
 
   function saveCursors(): void {
     state.savedAt = clock.monotonicMs();
     for (const consumer of consumers.all()) {
-      catchUp(consumer);
-      if (positionOf(consumer.cursor) > consumer.cursor.saved) commits.add({ consumer });
+      if (positionNow(consumer) > consumer.cursor.saved) commits.add({ consumer });
     }
   }
 
-  /** Whether nothing is left to do before then. */
-  async function isIdle(forMs: number): Promise<boolean> {
-    if (!consumers.isLoaded() || queue.underWay + scheduler.asking.size + commits.size > 0) return false;
-    if ((await store.events.bounds()).last > log.tail) return false;
-    const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
-    return [...active].every((consumer) =>
-      consumer.eligibility.isHeldBack || restsUntil(consumer) >= untilAt ||
-      (consumer.isAtEnd && consumer.ready.length === 0 && consumer.replay === undefined &&
-        (consumer.nextDueAtMs === null || consumer.nextDueAtMs >= untilMs))
-    );
-  }
-
   return {
-    start: loop.start,
+    start() {
+      leaseLoop.start();
+      loop.start();
+    },
     wake: loop.wake,
     async changed(subscriptionId) {
       if (!log.isKnown) return;
       await consumers.load(subscriptionId);
       const consumer = consumers.get(subscriptionId);
       if (consumer === undefined) return;
-      scheduler.schedule(consumer);
-      scheduler.dispatch();
+      schedule(consumer);
+      dispatch();
     },
-    isIdle,
+    async isIdle(forMs) {
+      if (!consumers.isLoaded() || queue.underWay + asking.size + commits.size > 0) return false;
+      if ((await store.events.bounds()).last > log.tail) return false;
+      const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
+      return [...consumers.all()].every((consumer) => isIdleUntil(consumer, untilMs, untilAt));
+    },
     async stop({ drainMs }) {
       await loop.stop();
       state.isStopping = true;
       await posting.drain(drainMs);
-      await Promise.all(scheduler.asking);
+      await Promise.all(asking);
       saveCursors();
       await commits.drain();
+      await leaseLoop.stop();
       await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
     },
   };

@@ -2,16 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { LONGEST_DELAY_MS } from "../../../lib/store/webhook.ts";
 import {
+  isDue,
   JITTER,
-  MAX_AGE_MS,
-  MAX_ATTEMPTS,
+  LONGEST_DELAY_MS,
+  longestDelayMs,
   MAX_RETRY_AFTER_SECONDS,
-  nextAttempt,
-  type PostOutcome,
   SCHEDULE,
-} from "../../../lib/webhooks/delivery/schedule.ts";
+} from "../../../lib/store/webhook.ts";
+import { MAX_AGE_MS, MAX_ATTEMPTS, nextAttempt, type PostOutcome } from "../../../lib/webhooks/delivery/schedule.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 /** In the middle of the jitter. */
@@ -86,6 +85,17 @@ describe("nextAttempt", () => {
       }),
     );
   });
+
+  for (const [what, schedule] of [["the schedule", SCHEDULE], ["one of two days", [5, 48 * 3_600]]] as const) {
+    test(`does not take the longest delay of ${what} for a clock that was set back`, () => {
+      const most = Math.max(...schedule) * (1 + JITTER) * 1_000;
+      const failed = { sequence: 1, state: "retrying", attempts: 1, failedAtMs: NOW, attemptedAtMs: NOW } as const;
+      const bound = longestDelayMs(schedule);
+      assert.ok(most <= bound && MAX_RETRY_AFTER_SECONDS * 1_000 <= bound);
+      assert.equal(isDue({ ...failed, dueAtMs: Math.ceil(NOW + most) }, NOW, bound), false);
+      assert.equal(isDue({ ...failed, dueAtMs: NOW + bound + 1 }, NOW, bound), true);
+    });
+  }
 
   test("spreads a delay over its whole jitter", () => {
     assert.equal(delay(undefined, { random: () => 0 }), 4.5);

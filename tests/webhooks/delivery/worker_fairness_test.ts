@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { POSTS_IN_A_ROW } from "../../../lib/webhooks/delivery/consumer.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { eventAt, owedTo, START_MS } from "../parts.ts";
 import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
-import { eventAt, owedTo } from "../parts.ts";
 
 test("posts to one endpoint are few at once, and to all of them bounded", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
@@ -116,5 +117,30 @@ test("with many subscriptions busy, one that has little to send has its turn", a
   await made.pass(20_000, 50);
   assert.equal(made.postedTo("wh_late").length, 1);
   assert.ok(made.script.posted.length > 100, "the others went on");
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("200 hanging endpoints do not keep one waiting that has failed once", async () => {
+  const clock = createTestClock(START_MS);
+  let isFirst = true;
+  const made = await workerStage(async ({ subscriptionId }) => {
+    if (subscriptionId.startsWith("wh_hangs")) {
+      await clock.wait(10_000);
+      return "retry";
+    }
+    const fails = isFirst;
+    isFirst = false;
+    return fails ? "retry" : "delivered";
+  }, { clock });
+  made.worker.start();
+  await made.owe(300, ...Array.from({ length: 200 }, (_, n) => `wh_hangs_${n}`));
+  await made.pass(120_000, 250);
+  await made.owe(1, "wh_well");
+  for (let n = 0; n < 18; n++) {
+    await made.owe(1);
+    await made.pass(10_000, 250);
+  }
+  const taken = new Set(made.postedTo("wh_well").map(({ eventId }) => eventId)).size;
+  assert.ok(taken >= 15, `${taken} of 19 events in three minutes`);
   await made.worker.stop({ drainMs: 0 });
 });

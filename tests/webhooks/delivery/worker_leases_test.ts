@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
-import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { partitionLease, partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { failingStore, owedTo, START_MS } from "../parts.ts";
+import { failingStore, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "worker-"));
@@ -73,6 +73,40 @@ async function loseLeases(store: Store, durationMs = 60_000): Promise<void> {
     assert.ok(await store.leases.acquire({ name, holder: "another", durationMs }));
   }
 }
+
+test("a store that takes half a minute to list webhooks costs no partition", async () => {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  let isSlow = false;
+  const made = await workerStage(() => "delivered", {
+    on: store,
+    clock,
+    store: () =>
+      bentStore(store, {
+        deliveries: {
+          async readers(page) {
+            if (isSlow) await clock.wait(30_000);
+            return await store.deliveries.readers(page);
+          },
+        },
+      }),
+  });
+  made.worker.start();
+  await made.owe(1, "wh_1");
+  await made.pass(3_000, 50);
+  assert.equal(made.postedTo("wh_1").length, 1);
+  isSlow = true;
+  await insert(store, subscriptionOf("wh_2"));
+  await made.owe(1);
+  for (let seconds = 0; seconds < 29; seconds++) {
+    await made.pass(1_000, 50);
+    const name = partitionLease(partitionOf("wh_1"));
+    assert.equal(await store.leases.acquire({ name, holder: "another", durationMs: 1 }), undefined, `${seconds} s`);
+  }
+  await made.pass(35_000, 50);
+  assert.equal(made.postedTo("wh_2").length, 1);
+  await made.worker.stop({ drainMs: 0 });
+});
 
 test("who takes over from a dead worker delivers, also where the store fails just then", async () => {
   const clock = createTestClock(START_MS);

@@ -194,7 +194,11 @@ test("a dead worker's deliveries go on within 15 s, with what it knew of endpoin
       // A killed process writes nothing more.
       store: (bare) =>
         new Proxy(bare, {
-          get: (target, noun) => isDead ? new Proxy({}, { get: () => () => hangs() }) : Reflect.get(target, noun),
+          get(target, noun) {
+            const whole = Reflect.get(target, noun);
+            if (typeof whole !== "object") return whole;
+            return new Proxy(whole, { get: (_, method) => isDead ? () => hangs() : Reflect.get(whole, method) });
+          },
         }),
     },
   );

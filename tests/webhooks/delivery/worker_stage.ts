@@ -3,6 +3,7 @@ import { openStoreClock } from "../../../lib/store/store_clock.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
 import type { WorkerLimits } from "../../../lib/webhooks/delivery/post_queue.ts";
+import { beginReplay, planReplay } from "../../../lib/webhooks/replays.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
 import {
   type Answer,
@@ -80,8 +81,16 @@ export async function workerStage(answer: (post: Posted) => Answer, options: Opt
     worker.wake();
   }
 
+  /** Begins a replay of all from ledger 101 on. */
+  async function replay(id: string, subscriptionId = "wh_1"): Promise<void> {
+    const { subscription } = (await bare.deliveries.reader(subscriptionId))!;
+    const plan = await planReplay(bare, subscription, { fromLedger: 101 });
+    await beginReplay(bare, subscriptionId, plan, { id, nowMs: START_MS });
+    await worker.changed(subscriptionId);
+  }
+
   const postedTo = (id: string) => script.posted.filter(({ subscriptionId }) => subscriptionId === id);
-  return { store: bare, clock, worker, newWorker, script, problems, pass, owe, postedTo };
+  return { store: bare, clock, worker, newWorker, script, problems, pass, owe, replay, postedTo };
 }
 
 export const hangs = () => new Promise<never>(() => {});

@@ -1,0 +1,223 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heightOf } from "../../../lib/store/event.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { partitionLease, partitionOf, type Replay } from "../../../lib/store/webhook.ts";
+import { bentStore } from "../../store/bent_store.ts";
+import { append, eventAt, insert, subscriptionOf } from "../parts.ts";
+import { answersAfter, workerStage } from "./worker_stage.ts";
+
+/** Lets an answer of the store, read already, be held back. */
+function holdable(method: "reader" | "readers") {
+  let held: Promise<void> | undefined;
+  let letGo = () => {};
+  return {
+    store(store: Store): Store {
+      // deno-lint-ignore no-explicit-any -- either method, with its own arguments
+      const whole = store.deliveries as any;
+      const value = async (...args: unknown[]) => {
+        const answer = await whole[method](...args);
+        const until = held;
+        held = undefined;
+        await until;
+        return answer;
+      };
+      return Object.create(store, { deliveries: { value: Object.create(whole, { [method]: { value } }) } });
+    },
+    /** The next one. */
+    hold() {
+      held = new Promise((resolve) => letGo = resolve);
+    },
+    letGo: () => letGo(),
+  };
+}
+
+test("a webhook that is deleted while an older look at it is unanswered is not posted to again", async () => {
+  const reader = holdable("reader");
+  const made = await workerStage(() => "delivered", { store: reader.store });
+  made.worker.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+
+  reader.hold();
+  const changed = made.worker.changed("wh_1");
+  await made.pass(100);
+  await made.store.subscriptions.delete("wh_1");
+  const deleted = made.worker.changed("wh_1");
+  await made.pass(2_000);
+  reader.letGo();
+  await Promise.all([changed, deleted]);
+  await made.pass(2_000);
+
+  await made.owe(3);
+  await made.pass(5_000);
+  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id]);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("what is replayed to a webhook that is made while all are looked at is sent once", async () => {
+  const readers = holdable("readers");
+  const made = await workerStage((post) => post.replayId === null ? "delivered" : slow(), { store: readers.store });
+  const slow = answersAfter(() => made.clock, 1_000);
+  made.worker.start();
+  await made.owe(2, "wh_1");
+  await made.pass(100);
+
+  // Another gateway makes one, so that all are looked at.
+  readers.hold();
+  await insert(made.store, subscriptionOf("wh_2"));
+  made.worker.wake();
+  await made.pass(1_100);
+  await insert(made.store, subscriptionOf("wh_3"));
+  const places = { fromHeight: 101, toHeight: 102, cursor: 0, endSequence: 2 };
+  const replay: Replay = {
+    id: "rp_1",
+    subscriptionId: "wh_3",
+    ...places,
+    deliveries: 2,
+    atLeast: false,
+    createdAtMs: 0,
+  };
+  await made.store.deliveries.insertReplay(replay);
+  const changed = made.worker.changed("wh_3");
+  await made.pass(100);
+  readers.letGo();
+  await changed;
+  await made.pass(10_000);
+  assert.deepEqual(made.postedTo("wh_3").map(({ eventId }) => eventId), [eventAt(101).id, eventAt(102).id]);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("a webhook that is deleted while all are looked at is not posted to from then on", async () => {
+  const readers = holdable("readers");
+  const made = await workerStage(() => "delivered", { store: readers.store });
+  made.worker.start();
+  await made.owe(2, "wh_1");
+  await made.pass(100);
+
+  readers.hold();
+  await insert(made.store, subscriptionOf("wh_2"));
+  made.worker.wake();
+  await made.pass(1_100);
+  await made.owe(3);
+  await made.store.subscriptions.delete("wh_1");
+  const changed = made.worker.changed("wh_1");
+  readers.letGo();
+  await changed;
+  await made.pass(10_000);
+  assert.equal(made.postedTo("wh_1").length, 2);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("what another gateway delivered before it gave a webhook away is not sent again for an older look at it", async () => {
+  /** Another gateway has all partitions, until it goes. */
+  let isTaken = true;
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => answer = resolve);
+
+  const made = await workerStage(() => "delivered", {
+    store: (store) =>
+      bentStore(store, {
+        leases: {
+          acquire: (request) => isTaken ? Promise.resolve(undefined) : store.leases.acquire(request),
+        },
+        deliveries: {
+          async reader(id) {
+            const found = await store.deliveries.reader(id);
+            await held;
+            return found;
+          },
+        },
+      }),
+  });
+  made.worker.start();
+  // In a second it asks for partitions again.
+  await made.pass(2_100);
+  await insert(made.store, subscriptionOf("wh_1"));
+  await made.owe(3);
+  const changed = made.worker.changed("wh_1");
+  await made.pass(100);
+
+  const name = partitionLease(partitionOf("wh_1"));
+  const lease = (await made.store.leases.acquire({ name, holder: "another", durationMs: 10_000 }))!;
+  await made.store.deliveries.settle({
+    leases: [lease],
+    settlements: [{ subscriptionId: "wh_1", cursor: 3, attempts: [] }],
+  });
+  await made.store.leases.release([lease]);
+  isTaken = false;
+  await made.pass(2_000);
+  answer();
+  await changed;
+  await made.owe(1);
+  await made.pass(2_000);
+  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(104).id]);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("a webhook that is made while the log grows is handed nothing of before it", async () => {
+  const made = await workerStage(() => "delivered");
+  made.worker.start();
+  await made.owe(1, "wh_0");
+  await made.pass(100);
+  // Before the worker looks at the log again.
+  await append(made.store, [eventAt(102), eventAt(103)], 103);
+  await insert(made.store, subscriptionOf("wh_1"));
+  await made.worker.changed("wh_1");
+  await made.pass(2_000);
+  await append(made.store, [eventAt(104)], 104);
+  await made.pass(2_000);
+  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(104).id]);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+/** What waits for it goes on once it is opened. */
+function createGate() {
+  let { promise, resolve } = Promise.withResolvers<void>();
+  resolve();
+  return {
+    passed: () => promise,
+    close() {
+      ({ promise, resolve } = Promise.withResolvers<void>());
+    },
+    open: () => resolve(),
+  };
+}
+
+test("a webhook that was deleted while the process stood still is posted to no more when that goes on", async () => {
+  const [keys, versions] = [createGate(), createGate()];
+  const made = await workerStage(() => "delivered", {
+    async isKeyEnabled() {
+      await keys.passed();
+      return true;
+    },
+    store: (store) =>
+      bentStore(store, {
+        subscriptions: {
+          async version() {
+            await versions.passed();
+            return await store.subscriptions.version();
+          },
+        },
+      }),
+  });
+  made.worker.start();
+  await made.owe(1, "wh_1");
+  await made.pass(3_000);
+  assert.equal(made.postedTo("wh_1").length, 1);
+  // It is about to post the next event when it stands still; by another gateway the webhook is deleted meanwhile.
+  keys.close();
+  await made.owe(1);
+  await made.pass(100);
+  assert.ok(await made.store.subscriptions.delete("wh_1"));
+  versions.close();
+  made.clock.advance(80_000);
+  keys.open();
+  // It has its leases again, as nobody has taken them, before it hears who is there.
+  await made.pass(3_000);
+  versions.open();
+  await made.pass(3_000);
+  assert.equal(made.postedTo("wh_1").length, 1);
+  await made.worker.stop({ drainMs: 0 });
+});

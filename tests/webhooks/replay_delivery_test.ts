@@ -1,0 +1,184 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../lib/store/store.ts";
+import { partitionLease, partitionOf, SCHEDULE } from "../../lib/store/webhook.ts";
+import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { answersAfter, workerStage } from "./delivery/worker_stage.ts";
+import { type Answer, append, eventAt, owedTo, type Posted, START_MS, subscriptionOf } from "./parts.ts";
+
+test("a replay waits for what is new without keeping the process busy", async () => {
+  const made = await workerStage((): Promise<"delivered"> => slow());
+  const slow = answersAfter(() => made.clock, 500);
+  made.worker.start();
+  await made.owe(5, "wh_1");
+  await made.pass(20_000, 50);
+  await made.worker.stop({ drainMs: 0 });
+  await made.replay("rp_1");
+  await made.owe(5);
+  // One post at a time until its endpoint has answered: four events wait meanwhile.
+  const next = made.newWorker("next");
+  next.start();
+  await made.pass(20_000, 50);
+  const replayed = made.script.posted.filter(({ replayId }) => replayId !== null).length;
+  assert.deepEqual([made.script.posted.length, replayed], [15, 5]);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+  await next.stop({ drainMs: 0 });
+});
+
+test("a replay to one that keeps the order ends, also at an event that its endpoint can never take", async () => {
+  let attempt = 1;
+  const made = await workerStage((post: Posted) => {
+    attempt = post.attempt;
+    if (post.eventId !== eventAt(101).id) return "delivered";
+    return post.kind === "delivery" && attempt >= MAX_ATTEMPTS ? "dead" : "retry";
+  }, { ordered: true, retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
+  made.worker.start();
+  await made.owe(1, "wh_1");
+  const look = async () => (await made.store.deliveries.reader("wh_1"))!;
+  async function passUntil(isOver: () => Promise<boolean>): Promise<void> {
+    for (let hour = 0; hour < 80 && !await isOver(); hour++) await made.pass(3_600_000, 60_000);
+  }
+  await passUntil(async () => (await look()).progress.dead > 0);
+  assert.equal((await look()).progress.dead, 1);
+  // Nothing is new: it is the only one by which its endpoint can be asked whether it is back.
+  await made.replay("rp_1");
+  await passUntil(async () => (await look()).replay === null);
+  assert.equal((await look()).replay, null, "the replay goes on");
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("a replay that is begun as soon as the one before it has ended is sent, too", async () => {
+  let ended: (() => Promise<void>) | undefined;
+  const made = await workerStage(() => "delivered", {
+    store: (store): Store => ({
+      ...store,
+      deliveries: {
+        ...store.deliveries,
+        async settle(step) {
+          await store.deliveries.settle(step);
+          if (!step.settlements.some(({ replay }) => replay?.done)) return;
+          const begin = ended;
+          ended = undefined;
+          await begin?.();
+        },
+      },
+    }),
+  });
+  made.worker.start();
+  await made.owe(5, "wh_1");
+  await made.pass(500);
+  // Who waits until the first one has ended begins the second; the log grows meanwhile.
+  ended = async () => {
+    await made.replay("rp_2");
+    await made.owe(1);
+    // The commit stands; its answer is on its way.
+    await made.clock.wait(10);
+  };
+  await made.replay("rp_1");
+  await made.pass(60_000, 50);
+  const sent = (id: string) => made.script.posted.filter(({ replayId }) => replayId === id).length;
+  assert.deepEqual([sent("rp_1"), sent("rp_2")], [5, 5]);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("a replay whose end was fenced off goes on when its lease has come back", async () => {
+  const refused: unknown[] = [];
+  const made = await workerStage(() => "delivered", {
+    store: (store) =>
+      bentStore(store, {
+        deliveries: {
+          async settle(step) {
+            if (step.settlements.some(({ replay }) => replay?.done) && refused.length === 0) {
+              // The process was held for longer than its lease, and another one had that for a moment.
+              const name = partitionLease(partitionOf("wh_1"));
+              const taken = await store.leases.acquire({ name, holder: "another", durationMs: 10_000 });
+              assert.ok(taken);
+              await store.leases.release([taken]);
+            }
+            await store.deliveries.settle(step).catch((cause) => {
+              refused.push(cause.kind);
+              throw cause;
+            });
+          },
+        },
+      }),
+  });
+  // Its holder takes every lease that it asks for, whoever has it.
+  await made.store.holdForServing();
+  made.worker.start();
+  await made.owe(5, "wh_1");
+  await made.pass(3_000);
+  await made.replay("rp_1");
+  await made.pass(60_000, 20);
+  assert.deepEqual(refused, ["fenced"]);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null, "the replay has ended");
+  await made.worker.stop({ drainMs: 0 });
+});
+
+test("a replay whose end is learnt while something else is written down ends, too", async () => {
+  const made = await workerStage(() => "delivered", {
+    // A database that is some milliseconds away.
+    store: (store) =>
+      bentStore(store, {
+        events: {
+          async read(query) {
+            await made.clock.wait(40);
+            return await store.events.read(query);
+          },
+        },
+        deliveries: {
+          async settle(step) {
+            await made.clock.wait(80);
+            await store.deliveries.settle(step);
+          },
+        },
+      }),
+  });
+  made.worker.start();
+  await made.owe(5, "wh_0");
+  await made.pass(3_000);
+  // Made while the watcher was behind: what lies before its start is waited for.
+  await made.store.subscriptions.insert(subscriptionOf("wh_1", { startHeight: 107 }), 100);
+  await made.worker.changed("wh_1");
+  await made.replay("rp_1");
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay!.endSequence, null);
+  await made.pass(5_400);
+  // Nothing in ledger 106, the replay's last; 107 is the first that it hears by itself.
+  await append(made.store, [eventAt(107)], 107, START_MS + 10_000);
+  made.worker.wake();
+  await made.pass(60_000, 20);
+  assert.equal(made.postedTo("wh_1").length, 6);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null, "the replay has ended");
+  await made.worker.stop({ drainMs: 0 });
+});
+
+for (const before of [0, 1]) {
+  test(`a replay of what is being posted is sent after that has failed, and delivers it, with ${before} kept before`, async () => {
+    let fail = () => {};
+    const answer = ({ eventId, replayId }: Posted): Answer => {
+      if (before > 0 && eventId === eventAt(101).id) return "rejected";
+      if (eventId !== eventAt(104).id || replayId !== null) return "delivered";
+      return new Promise((resolve) => fail = () => resolve("rejected"));
+    };
+    const made = await workerStage(answer);
+    made.worker.start();
+    await made.owe(3, "wh_1");
+    await made.pass(1_000);
+    await made.owe(1);
+    await made.pass(100);
+    const place = { fromHeight: 104, toHeight: 104, cursor: 3, endSequence: 4 };
+    const said = { deliveries: 1, atLeast: false, createdAtMs: 0 };
+    await made.store.deliveries.insertReplay({ id: "rp_4", subscriptionId: "wh_1", ...place, ...said });
+    await made.worker.changed("wh_1");
+    await made.pass(3_000);
+    assert.equal(made.postedTo("wh_1").length, 4, "one post at a time is made of an event");
+    fail();
+    await made.pass(3_000);
+    assert.equal(made.postedTo("wh_1").at(-1)!.replayId, "rp_4");
+    assert.equal((await owedTo(made.store, "wh_1")).rejected, before);
+    await made.worker.stop({ drainMs: 0 });
+  });
+}
