@@ -2,7 +2,6 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { type Store, StoreError } from "../store/store.ts";
-import { heightAfter } from "../store/watcher_state.ts";
 import type { Subscription } from "../store/webhook.ts";
 import type { SubscriptionWithSecret } from "./secrets/rotation.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";

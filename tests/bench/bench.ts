@@ -1,5 +1,5 @@
 // Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
-//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|payment|webhook|start|postgres …]
+//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|payment|webhook|start|movement|postgres …]
 //     [bun|deno …] [--short]
 // `postgres` needs PostgreSQL and pgbouncer, too, and an hour for each runtime, with --short eight minutes: it has to be named.
 import { cpus } from "node:os";
@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Figure, table } from "./figures.ts";
 import { httpFigures } from "./http_bench.ts";
+import { movementFigures } from "./movement_bench.ts";
 import { paymentFigures } from "./payment_bench.ts";
 import { postgresFigures } from "./postgres_bench.ts";
 import { RUNTIMES } from "./processes.ts";
@@ -18,7 +19,7 @@ import { webhookFigures } from "./webhook_bench.ts";
 import { writeFigures } from "./write_bench.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const PARTS = ["http", "write", "payment", "webhook", "start"];
+const PARTS = ["http", "write", "payment", "webhook", "start", "movement"];
 const NAMED_PARTS = ["postgres"];
 const { values: { short }, positionals } = parseArgs({
   options: { short: { type: "boolean" } },
@@ -37,6 +38,7 @@ for (const runtime of runtimes.length === 0 ? RUNTIMES : runtimes) {
   if (wanted("webhook")) figures.push(...await webhookFigures(root, runtime));
   if (wanted("write")) figures.push(...await writeFigures(root, runtime));
   if (wanted("payment")) figures.push(...await paymentFigures(root, runtime));
+  if (wanted("movement")) figures.push(...await movementFigures(root, runtime));
   if (wanted("postgres")) figures.push(...await postgresFigures(root, runtime, short === true));
 }
 

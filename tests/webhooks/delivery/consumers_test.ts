@@ -1,7 +1,6 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heightOf } from "../../../lib/store/event.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { partitionLease, partitionOf, type Replay } from "../../../lib/store/webhook.ts";
 import { bentStore } from "../../store/bent_store.ts";
