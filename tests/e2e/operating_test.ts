@@ -8,7 +8,7 @@ import { tellFailover } from "./failover_story.ts";
 import { tellLiar } from "./liar_story.ts";
 import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
-import { tellUpgrade } from "./upgrade_story.ts";
+import { tellNewerStore } from "./newer_store_story.ts";
 import { tellWatching } from "./watch_story.ts";
 import { tellWrongContract } from "./wrong_contract_story.ts";
 import { longOnly } from "../tier.ts";
@@ -33,8 +33,8 @@ test("a start with a wrong contract id says which setting it is, and what is the
   await tellWrongContract(sandbox.info, command, folder);
 });
 
-test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {
-  await tellUpgrade(sandbox.info, command, folder);
+test("a store of a newer program is refused", async () => {
+  await tellNewerStore(sandbox.info, command, folder);
 });
 
 test("a gateway whose store's file is taken away says so, and takes nothing on", async () => {

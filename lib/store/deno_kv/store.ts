@@ -16,26 +16,30 @@ import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
 import { checkKvFile, makeKvFile, openClaimed } from "./open.ts";
 import { denoKvRegisters } from "./registers.ts";
-import { STORE_ID } from "./schema.ts";
+import { STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
 import { denoKvTransfer } from "./transfer.ts";
 
 /**
  * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
- * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told where
- * a file is kept as it was before its schema changed.
+ * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told of a
+ * change of its schema.
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openDenoKvDriver(path?: string, options: OpenOptions = {}): Promise<StoreDriver> {
+export async function openDenoKvDriver(
+  path?: string,
+  options: OpenOptions = {},
+  steps = STEPS,
+): Promise<StoreDriver> {
   const file = path === undefined ? undefined : resolve(path);
   const location = `deno-kv:${file ?? ""}`;
   if (file !== undefined) {
-    await ensureStoreFile(file, location, options, (unfinished) => makeKvFile(unfinished, location));
+    await ensureStoreFile(file, location, options, (unfinished) => makeKvFile(unfinished, location, steps));
     await checkKvFile(file, location);
   }
-  const kv = await openClaimed(file, location, options);
+  const kv = await openClaimed(file, location, options, steps);
   const hold = file === undefined || options.isShared ? undefined : () => holdStoreFile(file, location);
   return createDriver(kv, location, (await kv.get<string>(STORE_ID)).value!, options, hold);
 }

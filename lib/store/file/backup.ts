@@ -15,7 +15,7 @@ export interface Backup {
   bytes: number;
 }
 
-/** How long the copy waits for a moment to read; only a migration, or a program that is not ours, locks readers out. */
+/** How long the copy waits for a moment to read; only a change of its schema, or a program that is not ours, locks readers out. */
 const BUSY_TIMEOUT_MS = 10_000;
 
 /** A copy that has not changed for so long was left by a process that was killed: checking one takes minutes. */

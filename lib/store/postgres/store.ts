@@ -13,7 +13,7 @@ import { postgresLog } from "./log.ts";
 import { postgresNetwork } from "./network.ts";
 import { postgresNews } from "./news.ts";
 import { postgresRegisters } from "./registers.ts";
-import { migrate, tablePrefix } from "./schema.ts";
+import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
 import { postgresSubscriptions } from "./subscriptions.ts";
@@ -35,11 +35,15 @@ export interface PostgresContext {
  * @param setting `postgres://…` (`parsePostgresSetting`)
  * @throws StoreError `setting`, `unavailable`, `full`, `newer_schema`, `missing`
  */
-export async function openPostgresDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
+export async function openPostgresDriver(
+  setting: string,
+  options: OpenOptions,
+  steps = STEPS,
+): Promise<StoreDriver> {
   const parsed = parsePostgresSetting(setting);
   const database = openDatabase(parsed);
   try {
-    const id = await migrate(database, parsed, options);
+    const id = await migrate(database, parsed, options, steps);
     return createPostgresDriver(database, parsed.location, tablePrefix(parsed), id);
   } catch (error) {
     await database.close();

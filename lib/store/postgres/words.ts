@@ -21,7 +21,7 @@ export interface Words {
  * What is remembered stays true also after a standby was promoted that lacks what was added last: a text has the same
  * number whenever it is added, and no other text has that.
  *
- * @param table `event_type` or `contract`: nothing is ever deleted from them; of a program before this they have 1, 2, 3 …
+ * @param table `event_type` or `contract`: nothing is ever deleted from them
  */
 export function postgresWords(
   { database, prefix }: Pick<PostgresContext, "database" | "prefix">,
