@@ -1,4 +1,4 @@
-import { StoreError } from "./store.ts";
+import { StoreError } from "./store_error.ts";
 
 /** The refusal of a store that a newer program has written. */
 export function newerSchema(location: string, version: number, newest: number): StoreError {

@@ -11,9 +11,9 @@ import type { StoreDriver } from "../../lib/store/checked_store.ts";
 import { type DenoKvStep, STEPS as KV_STEPS } from "../../lib/store/deno_kv/schema.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type PostgresStep, STEPS as POSTGRES_STEPS } from "../../lib/store/postgres/schema.ts";
-import { openPostgresDriver } from "../../lib/store/postgres/store.ts";
+import { openPostgresDriver } from "../../lib/store/postgres/open.ts";
 import { type SqliteStep, STEPS as SQLITE_STEPS } from "../../lib/store/sqlite/schema.ts";
-import { openSqliteDriver } from "../../lib/store/sqlite/store.ts";
+import { openSqliteDriver } from "../../lib/store/sqlite/open.ts";
 import { answers } from "./asked_store.ts";
 import { fillStore } from "./filled_store.ts";
 import { findPostgres } from "./postgres_programs.ts";
@@ -107,7 +107,7 @@ describe("the next schema", () => {
       return Promise.resolve({
         setting: `deno-kv:${path}`,
         async open(options, isDying = false) {
-          const { openDenoKvDriver } = await import("../../lib/store/deno_kv/store.ts");
+          const { openDenoKvDriver } = await import("../../lib/store/deno_kv/open.ts");
           return await openDenoKvDriver(path, options, [...KV_STEPS, step(isDying)]);
         },
         async notes() {

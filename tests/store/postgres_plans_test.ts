@@ -8,7 +8,7 @@ import { openDatabase, type PostgresDatabase, type Queries } from "../../lib/sto
 import type { Parameter } from "../../lib/store/postgres/connection.ts";
 import { migrate, tablePrefix } from "../../lib/store/postgres/schema.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
-import { createPostgresDriver } from "../../lib/store/postgres/store.ts";
+import { createPostgresDriver } from "../../lib/store/postgres/open.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { findPostgres } from "./postgres_programs.ts";
 import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";

@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
-import { commit, type DenoKvContext } from "./io.ts";
+import { commit, type DenoKvContext } from "./database.ts";
 
 export interface RegisterEntry {
   /** `jsonBytes`. */

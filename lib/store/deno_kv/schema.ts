@@ -3,8 +3,7 @@ import { randomBase62 } from "../../random.ts";
 import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
-import type { KeptClaim } from "../intent.ts";
-import type { IntentName } from "../intent.ts";
+import type { IntentName, KeptClaim } from "../intent.ts";
 import type { KeptTransactionIntent, TransactionIntentName } from "../transaction_intent.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 

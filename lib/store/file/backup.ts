@@ -5,7 +5,7 @@ import { copySqlite, linkTarget } from "./copy.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 export interface Backup {
   /** The store that was copied, as `Store.location` names it. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /**
  * What a process that was killed left: `.part` of a backup, `.new` of a store that was to be made, each with what SQLite

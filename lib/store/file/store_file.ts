@@ -15,7 +15,7 @@ import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { linkTarget, syncToDisk } from "./copy.ts";
 import { diskFull } from "./errors.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** How a store is opened. */
 export interface OpenOptions {

@@ -1,7 +1,6 @@
 import type { StoreInspection } from "../file/inspect.ts";
 import { StoreError, WATCHER_LEASE } from "../store.ts";
-import { NOW_MS } from "./clock.ts";
-import { openDatabase, type PostgresDatabase } from "./database.ts";
+import { NOW_MS, openDatabase, type PostgresDatabase } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { readStore, SCHEMA_VERSION, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting, type PostgresSetting } from "./setting.ts";

@@ -6,10 +6,8 @@ import {
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
 import type { TransactionIntentStore } from "../transaction_intent.ts";
-import { NOW_MS } from "./clock.ts";
-import type { Queries } from "./database.ts";
+import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts } from "./intent_counts.ts";
-import type { PostgresContext } from "./store.ts";
 
 /** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
 export function postgresTransactionIntents({ database, prefix }: Pick<PostgresContext, "database" | "prefix">):

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { givenRows, type Queries } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 
 /** The texts that events name by number: few, so all of them are kept in memory. */
 export interface Words {

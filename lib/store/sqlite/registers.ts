@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
-import type { SqliteContext } from "./store.ts";
+import type { SqliteContext } from "./database.ts";
 
 const PRUNED_AT_A_CALL = 500;
 

@@ -7,8 +7,7 @@ import {
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
 import type { TransactionIntentStore } from "../transaction_intent.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 /** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
 export function sqliteTransactionIntents(

@@ -1,7 +1,7 @@
 import type { StoreDriver } from "../checked_store.ts";
 import type { OpenOptions } from "../file/store_file.ts";
 import { postgresBuckets } from "./buckets.ts";
-import { openDatabase, type PostgresDatabase } from "./database.ts";
+import { openDatabase, type PostgresContext, type PostgresDatabase } from "./database.ts";
 import { postgresDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { postgresEventRows } from "./event_rows.ts";
@@ -18,14 +18,6 @@ import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
 import { postgresSubscriptions } from "./subscriptions.ts";
 import { postgresTransfer } from "./transfer.ts";
-
-/** What each noun of this driver is given. */
-export interface PostgresContext {
-  database: PostgresDatabase;
-  location: string;
-  /** Stands before the name of every table (`tablePrefix`). */
-  prefix: string;
-}
 
 /**
  * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.

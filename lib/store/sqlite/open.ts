@@ -14,7 +14,7 @@ import {
 } from "../file/store_file.ts";
 import { sqliteBuckets } from "./buckets.ts";
 import { sqliteDeliveries } from "./deliveries.ts";
-import { type CommitTogether, createCommitTogether } from "./commit_together.ts";
+import { createCommitTogether, type SqliteContext } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
@@ -29,19 +29,6 @@ import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
 import { sqliteTransfer } from "./transfer.ts";
-
-/** What each noun of this driver is given. */
-export interface SqliteContext {
-  database: SqliteDatabase;
-  location: string;
-  /** Tells this handle from every other on the same file. */
-  handle: string;
-  /** The store's clock, Unix milliseconds. */
-  now(): number;
-  /** Whether this handle holds the store for serving. */
-  isHeld(): boolean;
-  commitTogether: CommitTogether;
-}
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
 const BUSY_TIMEOUT_MS = 1_000;
