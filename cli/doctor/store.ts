@@ -71,13 +71,12 @@ function todoOf({ kind }: StoreError, setting: string): string {
   return `do as it says, or correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 
-function notOpened({ location, state, schema }: StoreInspection): Finding {
+function notOpened({ location, state }: StoreInspection): Finding {
   if (state === "new") return ok("store", `${location} is not there yet; it can be made`);
   return warn(
     "store",
-    `${location} is writable and has schema ${schema!.found}, this program's is ${schema!.newest}`,
-    "nothing, if you want to upgrade: the next start changes it" +
-      (isPostgres(location) ? "; make a copy with pg_dump before" : ", and keeps a copy of it as it is beside it"),
+    `${location} is writable and has the schema of an older program`,
+    `copy it with ${isPostgres(location) ? "pg_dump" : "gateway backup"}: the next start changes it`,
   );
 }
 

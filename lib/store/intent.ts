@@ -1,4 +1,4 @@
-import { StoreError } from "./store.ts";
+import { StoreError } from "./store_error.ts";
 import type { TransactionIntentStore } from "./transaction_intent.ts";
 
 /** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */

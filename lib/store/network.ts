@@ -1,4 +1,4 @@
-import { StoreError } from "./store.ts";
+import { StoreError } from "./store_error.ts";
 
 /** The refusal of a store that belongs to another network: it names both and says what to do. */
 export function networkMismatch(location: string, bound: string, asked: string): StoreError {

@@ -1,7 +1,7 @@
 import { runtimeName } from "../runtime/runtime.ts";
 import { checkedStore, type StoreDriver } from "./checked_store.ts";
 import type { OpenOptions } from "./file/store_file.ts";
-import { openMemoryDriver, openSqliteDriver } from "./sqlite/store.ts";
+import { openMemoryDriver, openSqliteDriver } from "./sqlite/open.ts";
 import { type Store, StoreError } from "./store.ts";
 import { COPY_REGISTER, type CopyMark } from "./transfer.ts";
 
@@ -42,11 +42,11 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
     if (runtimeName !== "deno") {
       throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
     }
-    const { openDenoKvDriver } = await import("./deno_kv/store.ts");
+    const { openDenoKvDriver } = await import("./deno_kv/open.ts");
     return await openDenoKvDriver(path === "" ? undefined : path, options);
   }
   if (/^postgres(ql)?:/.test(setting)) {
-    const { openPostgresDriver } = await import("./postgres/store.ts");
+    const { openPostgresDriver } = await import("./postgres/open.ts");
     return await openPostgresDriver(setting, options);
   }
   throw new StoreError(

@@ -1,6 +1,8 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
 import type { IntentClaim, IntentStore } from "./intent.ts";
+import type { Lease, LeaseStore } from "./lease.ts";
 import type { RegisterStore } from "./register.ts";
+import type { StoreErrorKind } from "./store_error.ts";
 import type { SubmissionStore } from "./submission.ts";
 import type { TransferStore } from "./transfer.ts";
 import type { WatcherState } from "./watcher_state.ts";
@@ -16,6 +18,8 @@ import type {
   Subscription,
 } from "./webhook.ts";
 
+export { type Lease, WATCHER_LEASE } from "./lease.ts";
+export { isFenced, StoreError, type StoreErrorKind } from "./store_error.ts";
 export type { GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
@@ -142,32 +146,6 @@ export interface BucketStore {
   prune(updatedBeforeMs: number): Promise<void>;
 }
 
-/**
- * The right to do one thing that only one process may do at a time. Its *term* rises with every change of hands; every
- * write under the lease names it, and rejects with `fenced` once another has acquired it.
- */
-export interface Lease {
-  name: string;
-  term: number;
-}
-
-/** No lease ends so much later than it is acquired for: one that does is of a clock that was set back since. */
-export const LEASE_SLACK_MS = 600_000;
-
-export interface LeaseStore {
-  /**
-   * Acquires a lease that nobody holds, whose time is over, or that is this holder's own (a new term all the same);
-   * undefined when another holds it. On a store held for serving its holder always acquires. The time of one that ends
-   * later than `durationMs` and `LEASE_SLACK_MS` from now counts as over, too: whoever holds it is fenced by the next one.
-   * @param request `holder`: unique to a process; `durationMs`: counted by the store's clock from when it is acquired
-   */
-  acquire(request: { name: string; holder: string; durationMs: number }): Promise<Lease | undefined>;
-  /** Prolongs leases (at most 10) that are still one's own; answers those. A lease is one's own until another has acquired it. */
-  renew(leases: Lease[], durationMs: number): Promise<Lease[]>;
-  /** Gives leases (at most 10) back; one that is lost is passed over. */
-  release(leases: Lease[]): Promise<void>;
-}
-
 /** One step of the watcher: its events and its state become visible together or not at all. */
 export interface WatcherStep {
   /** The watcher's lease (`WATCHER_LEASE`). */
@@ -176,8 +154,6 @@ export interface WatcherStep {
   events: (NewEvent | UndecodedEvent)[];
   state: WatcherState;
 }
-
-export const WATCHER_LEASE = "watcher";
 
 /** Where the log begins and ends. */
 export interface LogBounds {
@@ -329,29 +305,4 @@ export interface DeliveryStore {
   attempts(subscriptionId: string, page: { before?: number; limit: number }): Promise<Attempt[]>;
   /** Forgets a subscription's attempts made before this time; answers how many went. */
   pruneAttempts(subscriptionId: string, beforeMs: number): Promise<number>;
-}
-
-export type StoreErrorKind =
-  /** Its URL is wrong, and stays so until it is changed. */
-  | "setting"
-  | "locked"
-  | "full"
-  | "network_mismatch"
-  | "newer_schema"
-  | "exists"
-  | "missing"
-  | "fenced"
-  | "unavailable";
-
-/** `message` is fit for an operator: it names the store and says what to do; no credentials in it. */
-export class StoreError extends Error {
-  constructor(readonly kind: StoreErrorKind, message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = "StoreError";
-  }
-}
-
-/** Whether a call was refused because another has the lease, or the claim, by now. */
-export function isFenced(error: unknown): boolean {
-  return error instanceof StoreError && error.kind === "fenced";
 }

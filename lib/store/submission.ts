@@ -5,7 +5,7 @@ export interface Submission {
   /** The upper time bound, Unix seconds. */
   validUntil: number;
   submittedAtMs: number;
-  /** The account whose sequence number it uses, `G…`; absent in notes of a program before schema 5. */
+  /** The account whose sequence number it uses, `G…`. */
   source?: string;
   /** What it does, as 64 hex digits: alike for two envelopes that do the same, whatever their nonces. Absent as `source`. */
   operation?: string;

@@ -12,7 +12,7 @@ import { RESTARTS, tellRestarts } from "./restart_story.ts";
 import { startSandbox } from "./sandbox_process.ts";
 import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
-import { tellUpgrade } from "./upgrade_story.ts";
+import { tellNewerStore } from "./newer_store_story.ts";
 import { tellWatching } from "./watch_story.ts";
 
 // Before the tests: Bun gives a hook five seconds at most.
@@ -44,9 +44,9 @@ test(
 );
 
 test(
-  "the executable upgrades a store of the first release and refuses one of a newer program",
+  "the executable refuses a store of a newer program",
   async () => {
-    await tellUpgrade(info, command, stores);
+    await tellNewerStore(info, command, stores);
   },
 );
 

@@ -5,7 +5,7 @@ import { tellFailover } from "./failover_story.ts";
 import { tellLiar } from "./liar_story.ts";
 import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
-import { tellUpgrade } from "./upgrade_story.ts";
+import { tellNewerStore } from "./newer_store_story.ts";
 import { tellWatching } from "./watch_story.ts";
 import { longOnly } from "../tier.ts";
 import { HERE, sandboxOfFile, sourceCommand } from "./sandbox_process.ts";
@@ -19,8 +19,8 @@ test("the doctor tells each thing that can be wrong from the others", async () =
   await tellDoctor(sandbox.info, HERE, folder);
 });
 
-test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {
-  await tellUpgrade(sandbox.info, command, folder);
+test("a store of a newer program is refused", async () => {
+  await tellNewerStore(sandbox.info, command, folder);
 });
 
 test("a gateway whose store's file is taken away says so, and takes nothing on", async () => {

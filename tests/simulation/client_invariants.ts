@@ -1,3 +1,4 @@
+import { LIMITS } from "../../lib/stellar/observe.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { CardReader, ShownCard } from "./card_reader.ts";
 import type { Payer } from "./payer.ts";
@@ -6,9 +7,6 @@ import type { StreamReader } from "./stream_reader.ts";
 
 /** A payment is made by then while all is well and ledgers close: one submit may wait in vain for what the network has lost. */
 const PAID_MS = 95_000;
-
-/** A second, by a clock that is a little slow. */
-const CONFIRM_MS = 1_100;
 
 /** What tells whether a gateway could know. */
 type Witnesses = Pick<Site, "climate" | "time" | "told" | "misnamed">;
@@ -72,8 +70,8 @@ export function checkCards(site: Site, readers: CardReader[], payers: Payer[], b
 }
 
 /**
- * What one gateway has shown that more than one answer spoke for, or has confirmed, it does not show as of an older ledger to
- * who asks later, and what was confirmed nor does any other; nobody is shown what never was.
+ * What one gateway has shown or confirmed it does not show as of an older ledger to who asks later, and what was confirmed
+ * nor does any other, while a node speaks of the newer one; nobody is shown what never was.
  */
 export function checkBackSteps(
   site: Witnesses,
@@ -81,14 +79,14 @@ export function checkBackSteps(
   confirmed: Payer["confirmed"],
   broken: string[],
 ): void {
-  for (const { machine, ledger, latest, askedMs } of shown) {
+  for (const { machine, ledger, latest, askedMs, answeredMs } of shown) {
     if (ledger > latest) broken.push(`${machine} showed a card as of ledger ${ledger}, of ${latest}`);
-    const isNewer = (other: { ledger: number; answeredMs: number }) =>
-      other.ledger > ledger && other.answeredMs < askedMs;
-    const newer = confirmed.find((other) =>
-      isNewer(other) && (other.machine === machine || isHeardByAll(site, askedMs - other.answeredMs))
-    ) ?? shown.find((other) =>
-      isNewer(other) && other.machine === machine && isSpokenFor(site, other, askedMs)
+    const known = [
+      ...confirmed.filter((one) => one.machine === machine || isHeardByAll(site, askedMs - one.answeredMs)),
+      ...shown.filter((one) => one.machine === machine),
+    ];
+    const newer = known.find((one) =>
+      one.ledger > ledger && one.answeredMs < askedMs && isSpokenOf(site, machine, one.ledger, { askedMs, answeredMs })
     );
     if (newer === undefined) continue;
     const after = `${Math.round(askedMs - newer.answeredMs)} ms after ${newer.machine} knew ${newer.ledger}`;
@@ -96,20 +94,17 @@ export function checkBackSteps(
   }
 }
 
-/**
- * Whether nodes had told that gateway of this ledger for long enough: what one answer alone has said may be a lie, and is
- * taken back. It is confirmed by one a second later, which may be for the ledger before.
- */
-function isSpokenFor({ told, misnamed }: Witnesses, { machine, ledger }: ShownCard, untilMs: number): boolean {
-  // It may have been shown as of another ledger, which nobody has spoken for.
+/** Whether a node told that gateway of this ledger lately: a head that none has shown for 30 s falls. */
+function isSpokenOf(
+  { told, misnamed }: Witnesses,
+  machine: string,
+  ledger: number,
+  { askedMs, answeredMs }: { askedMs: number; answeredMs: number },
+): boolean {
+  // It may have been shown as of another ledger, which nobody has spoken of.
   if (misnamed.has(`${machine} ${ledger}`)) return false;
-  let [answers, lastMs] = [0, -Infinity];
-  for (const one of told.get(machine) ?? []) {
-    if (one.atMs >= untilMs || one.ledger < ledger || one.atMs - lastMs < CONFIRM_MS) continue;
-    answers++;
-    lastMs = one.atMs;
-  }
-  return answers > 2;
+  const sinceMs = answeredMs - LIMITS.laggingMs;
+  return (told.get(machine) ?? []).some((one) => one.ledger >= ledger && one.atMs > sinceMs && one.atMs < askedMs);
 }
 
 /** Whether all gateways know by then what one has confirmed. */

@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from "../../lib/gateway/gateway.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
 import type { StoreDriver } from "../../lib/store/checked_store.ts";
-import { openMemoryDriver } from "../../lib/store/sqlite/store.ts";
+import { openMemoryDriver } from "../../lib/store/sqlite/open.ts";
 import type { Climate } from "./climate.ts";
 import { Chain, CONTRACTS, PASSPHRASE } from "./chain.ts";
 import { Machine } from "./machine.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkedStore, type StoreDriver } from "../../lib/store/checked_store.ts";
-import { openMemoryDriver } from "../../lib/store/sqlite/store.ts";
+import { openMemoryDriver } from "../../lib/store/sqlite/open.ts";
 import { StoreError } from "../../lib/store/store.ts";
 import { sampleKey, storeError } from "./samples.ts";
 

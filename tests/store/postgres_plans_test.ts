@@ -8,7 +8,7 @@ import { openDatabase, type PostgresDatabase, type Queries } from "../../lib/sto
 import type { Parameter } from "../../lib/store/postgres/connection.ts";
 import { migrate, tablePrefix } from "../../lib/store/postgres/schema.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
-import { createPostgresDriver } from "../../lib/store/postgres/store.ts";
+import { createPostgresDriver } from "../../lib/store/postgres/open.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { findPostgres } from "./postgres_programs.ts";
 import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
@@ -19,7 +19,8 @@ const EVENTS = 60_000;
 
 /**
  * So much of everything that a planner would not go through it, and statistics that say so; of rows that change all the time
- * so much of what they were before, as while somebody holds a transaction open.
+ * so much of what they were before, as while somebody holds a transaction open. Statistics are of 300 rows for each of their
+ * target: here of all rows, and not of another sample each time.
  */
 const FILL = `
   SET search_path = gateway;
@@ -50,9 +51,10 @@ const FILL = `
   INSERT INTO progress (subscription, cursor) SELECT number, 1 FROM subscription;
   INSERT INTO replay SELECT 'rp_' || number, number, 1, 2, 1, 2, 3, true, 4 FROM subscription WHERE number % 5 = 0;
   INSERT INTO failed_delivery SELECT 1 + n / 1000, n, CASE WHEN n % 3 = 0 THEN 'retrying' ELSE 'dead' END, 1,
-      CASE WHEN n % 3 = 0 THEN n END, 1 FROM generate_series(1, 40000) n;
+      CASE WHEN n % 3 = 0 THEN n END, 1, 1 FROM generate_series(1, 40000) n;
   INSERT INTO attempt SELECT 1 + n % 40, n, null, 'e', 't', 1, n, 1, 'delivered', 200, null, null, null
     FROM generate_series(1, 40000) n;
+  SET default_statistics_target = 300;
   ANALYZE`;
 
 interface Statement {

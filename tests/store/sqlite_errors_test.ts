@@ -8,7 +8,7 @@ import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
 import { checkedStore } from "../../lib/store/checked_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
-import { createSqliteDriver } from "../../lib/store/sqlite/store.ts";
+import { createSqliteDriver } from "../../lib/store/sqlite/open.ts";
 import { sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));

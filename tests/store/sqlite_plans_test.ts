@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from "../../lib/runtime/sqlite.ts";
 import type { EventFilter } from "../../lib/store/event.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
-import { createSqliteDriver } from "../../lib/store/sqlite/store.ts";
+import { createSqliteDriver } from "../../lib/store/sqlite/open.ts";
 import type { EventStore } from "../../lib/store/store.ts";
 import { sampleEvent, sampleState } from "./samples.ts";
 

@@ -2,7 +2,7 @@ import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { DeliveryStore } from "../store.ts";
 import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-import { collect, commit, type DenoKvContext } from "./io.ts";
+import { collect, commit, type DenoKvContext } from "./database.ts";
 import { attemptKey, type ReaderEntry, readerKey, READERS_VERSION } from "./schema.ts";
 
 type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempts" | "pruneAttempts">;

@@ -1,7 +1,7 @@
 import type { KvEntry } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { BucketState, BucketStore } from "../store.ts";
-import { commit, type DenoKvContext, MAX_CHECKS } from "./io.ts";
+import { commit, type DenoKvContext, MAX_CHECKS } from "./database.ts";
 
 type BucketEntry = Omit<BucketState, "keyId">;
 

@@ -1,5 +1,5 @@
 import type { Kv, KvEntry, KvKey } from "../../runtime/kv.ts";
-import { collect } from "./io.ts";
+import { collect } from "./database.ts";
 
 /** `unread`: that is only known once more was read (`Cursor.read`). */
 export type Found = number | "none" | "unread";

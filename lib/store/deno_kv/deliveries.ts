@@ -16,7 +16,7 @@ import {
 import { denoKvAttempts } from "./attempts.ts";
 import { denoKvEventQueries } from "./event_query.ts";
 import { claimedEntry } from "./intents.ts";
-import { collect, commit, type DenoKvContext, getAll, next } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, next } from "./database.ts";
 import {
   dueKey,
   eventKey,

@@ -1,5 +1,5 @@
 import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** A fault of Deno KV in an operator's words. It comes as SQLite's text, or a network's: there is no code to go by. */
 export function toStoreError(error: unknown, location: string): unknown {

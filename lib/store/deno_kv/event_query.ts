@@ -3,7 +3,7 @@ import { type EventFilter, type LoggedEvent, matches, parseEventId } from "../ev
 import type { NounDriver } from "../checked_store.ts";
 import type { EventQuery, EventStore, LogBounds } from "../store.ts";
 import { allOf, anyOf, type Course, type Cursor, following, indexCursor, isBefore } from "./cursors.ts";
-import { collect, type DenoKvContext, getAll } from "./io.ts";
+import { collect, type DenoKvContext, getAll } from "./database.ts";
 import {
   eventKey,
   FORGOTTEN,

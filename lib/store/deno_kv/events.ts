@@ -5,7 +5,7 @@ import { unixSeconds } from "../packing.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { denoKvEventQueries } from "./event_query.ts";
 import { denoKvForget } from "./forgetting.ts";
-import { collect, commit, type DenoKvContext, getAll, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, present } from "./database.ts";
 import { readPieces, toPieces } from "./large_values.ts";
 import { checkOwn } from "./leases.ts";
 import {

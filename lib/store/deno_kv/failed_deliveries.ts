@@ -1,6 +1,6 @@
 import type { Kv, KvAtomic } from "../../runtime/kv.ts";
 import { FAILED_KEPT, type FailedDelivery } from "../webhook.ts";
-import { collect, getAll } from "./io.ts";
+import { collect, getAll } from "./database.ts";
 import { dueKey, failedKey, type ReaderEntry, stateKey } from "./schema.ts";
 
 const DROPPED_PER_COMMIT = 250;

@@ -5,7 +5,7 @@ import type { LoggedEvent } from "../event.ts";
 import type { EventStore } from "../store.ts";
 import { type FailedDelivery, partitionLease, PARTITIONS } from "../webhook.ts";
 import { firstDue, removeFailed } from "./failed_deliveries.ts";
-import { chunks, collect, commit, type DenoKvContext, getAll } from "./io.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll } from "./database.ts";
 import {
   eventKey,
   FORGOTTEN,

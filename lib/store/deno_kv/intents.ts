@@ -1,8 +1,16 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, intentFenced, nonceAfter, type NonceOut } from "../intent.ts";
-import type { Intent, IntentClaim, IntentName, IntentStore } from "../intent.ts";
-import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./io.ts";
+import {
+  claimedForMs,
+  type Intent,
+  type IntentClaim,
+  intentFenced,
+  type IntentName,
+  type IntentStore,
+  nonceAfter,
+  type NonceOut,
+} from "../intent.ts";
+import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./database.ts";
 import {
   INTENT_COUNT,
   intentCountKey,

@@ -3,7 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { aheadOf } from "../key_use.ts";
 import { type KeyRecord, type KeyStore, StoreError } from "../store.ts";
 import { bucketKey } from "./buckets.ts";
-import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import { listOfKey, startRemoval } from "./subscriptions.ts";
 
 /** `lastUsedAt` has an entry of its own, so that noting it in bulk never gets in the way of a change to the record. */

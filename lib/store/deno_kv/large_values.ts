@@ -1,5 +1,5 @@
 import type { Kv, KvKey } from "../../runtime/kv.ts";
-import { collect } from "./io.ts";
+import { collect } from "./database.ts";
 
 /** A value that may be larger than Deno KV takes: its JSON, cut in pieces under one prefix. */
 interface Piece {

@@ -1,7 +1,8 @@
 import type { KvEntryMaybe } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
-import { collect, commit, type DenoKvContext, getAll } from "./io.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore } from "../lease.ts";
+import { StoreError } from "../store_error.ts";
+import { collect, commit, type DenoKvContext, getAll } from "./database.ts";
 import { type LeaseEntry, leaseKey } from "./schema.ts";
 
 type LeaseMethods = NounDriver<LeaseStore>;

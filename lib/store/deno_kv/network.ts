@@ -1,7 +1,7 @@
 import { networkMismatch } from "../network.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { NetworkStore } from "../store.ts";
-import { commit, type DenoKvContext } from "./io.ts";
+import { commit, type DenoKvContext } from "./database.ts";
 import { NETWORK } from "./schema.ts";
 
 /** Which network the store is of. */

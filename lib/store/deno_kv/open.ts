@@ -1,14 +1,107 @@
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { randomBase62 } from "../../random.ts";
+import type { FileLock } from "../../runtime/file_lock.ts";
 import { type Kv, openKv } from "../../runtime/kv.ts";
+import type { StoreDriver } from "../checked_store.ts";
+import {
+  createEmpty,
+  ensureStoreFile,
+  holdAlone,
+  holdStoreFile,
+  missingStore,
+  type OpenOptions,
+  removeDatabase,
+} from "../file/store_file.ts";
+import { denoKvBuckets } from "./buckets.ts";
+import { denoKvDeliveries } from "./deliveries.ts";
+import { toStoreError } from "./errors.ts";
+import { denoKvEvents } from "./events.ts";
+import { commit, createOneAtATime, type DenoKvContext, holdsAtMost, retry } from "./database.ts";
+import { denoKvIntents } from "./intents.ts";
+import { denoKvKeys } from "./keys.ts";
+import { denoKvLeases } from "./leases.ts";
+import { denoKvNetwork } from "./network.ts";
+import { denoKvRegisters } from "./registers.ts";
+import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
+import { denoKvSubmissions } from "./submissions.ts";
+import { denoKvSubscriptions } from "./subscriptions.ts";
+import { denoKvTransfer } from "./transfer.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
 import { copySqlite } from "../file/copy.ts";
 import { diskFull } from "../file/errors.ts";
-import { createEmpty, missingStore, type OpenOptions, removeDatabase } from "../file/store_file.ts";
 import { toStoreError as fromSqlite } from "../sqlite/errors.ts";
-import { StoreError } from "../store.ts";
-import { toStoreError } from "./errors.ts";
-import { commit, holdsAtMost } from "./io.ts";
-import { isOutdated, migrate } from "./migration.ts";
-import { newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
+import { StoreError } from "../store_error.ts";
+import { newerSchema, schemaChanged } from "../schema_version.ts";
+
+/**
+ * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
+ * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told of a
+ * change of its schema.
+ *
+ * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
+ */
+export async function openDenoKvDriver(
+  path?: string,
+  options: OpenOptions = {},
+  steps = STEPS,
+): Promise<StoreDriver> {
+  const file = path === undefined ? undefined : resolve(path);
+  const location = `deno-kv:${file ?? ""}`;
+  if (file !== undefined) {
+    await ensureStoreFile(file, location, options, (unfinished) => makeKvFile(unfinished, location, steps));
+    await checkKvFile(file, location);
+  }
+  const kv = await openClaimed(file, location, options, steps);
+  const hold = file === undefined || options.isShared ? undefined : () => holdStoreFile(file, location);
+  return createDriver(kv, location, (await kv.get<string>(STORE_ID)).value!, options, hold);
+}
+
+/** @param hold keeps other gateways off; undefined where they share the store */
+function createDriver(
+  kv: Kv,
+  location: string,
+  id: string,
+  { now = Date.now }: Pick<OpenOptions, "now">,
+  hold: (() => Promise<FileLock>) | undefined,
+): StoreDriver {
+  let lock: FileLock | undefined;
+  const context: DenoKvContext = {
+    kv,
+    location,
+    handle: randomBase62(12, randomBytes),
+    now,
+    isHeld: () => lock !== undefined,
+    retry: (attempt) => retry(location, attempt),
+    oneAtATime: createOneAtATime(),
+  };
+  const leases = denoKvLeases(context);
+
+  return {
+    location,
+    id,
+    isShared: hold === undefined,
+    async holdForServing() {
+      if (hold !== undefined) lock = await holdAlone(hold, leases.endAll);
+    },
+    close() {
+      kv.close();
+      lock?.release();
+    },
+    toStoreError: (error) => toStoreError(error, location),
+    network: denoKvNetwork(context),
+    keys: denoKvKeys(context),
+    buckets: denoKvBuckets(context),
+    submissions: denoKvSubmissions(context),
+    intents: denoKvIntents(context),
+    leases: leases.methods,
+    registers: denoKvRegisters(context),
+    events: denoKvEvents(context),
+    subscriptions: denoKvSubscriptions(context),
+    deliveries: denoKvDeliveries(context),
+    transfer: denoKvTransfer(context),
+  };
+}
 
 /**
  * Makes a store in a file where there is nothing yet. It is a copy of the one that Deno KV made: Deno KV does not say when
@@ -16,11 +109,11 @@ import { newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
  *
  * @throws StoreError `unavailable`, `full`
  */
-export async function makeKvFile(path: string, location: string): Promise<void> {
+async function makeKvFile(path: string, location: string, steps: DenoKvStep[]): Promise<void> {
   const scratch = `${path}.kv`;
   try {
     createEmpty(scratch, location);
-    (await openClaimed(scratch, location, {})).close();
+    (await openClaimed(scratch, location, {}, steps)).close();
     const database = await openSqlite(scratch, { readOnly: true });
     try {
       await copySqlite(database, path);
@@ -38,7 +131,7 @@ export async function makeKvFile(path: string, location: string): Promise<void> 
  * Deno KV would add its tables to any SQLite file, ours included: such a file is refused while it is untouched.
  * @throws StoreError `unavailable`, `locked`
  */
-export async function checkKvFile(file: string, location: string): Promise<void> {
+async function checkKvFile(file: string, location: string): Promise<void> {
   try {
     const database = await openSqlite(file);
     try {
@@ -58,12 +151,29 @@ export async function checkKvFile(file: string, location: string): Promise<void>
  * Opens a database, the platform's own when no file is named, and makes sure that it is ours and of the newest schema.
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openClaimed(file: string | undefined, location: string, options: OpenOptions): Promise<Kv> {
+async function openClaimed(
+  file: string | undefined,
+  location: string,
+  options: OpenOptions,
+  steps: DenoKvStep[],
+): Promise<Kv> {
   let kv: Kv | undefined;
   try {
     kv = await openKv(file);
-    await claim(kv, location, options);
-    if (await isOutdated(kv)) await migrate({ kv, file, location, onNotice: options.onNotice });
+    const [from, to] = [await claim(kv, location, options, steps.length + 1), steps.length + 1];
+    if (from < to) {
+      // Nothing is changed under a gateway that serves from it.
+      const hold = file === undefined ? undefined : await holdStoreFile(file, location);
+      try {
+        for (const [n, step] of [...steps.entries()].slice(from - 1)) {
+          await step(kv);
+          await commit(kv.atomic().set(SCHEMA, n + 2));
+        }
+      } finally {
+        hold?.release();
+      }
+      options.onNotice?.(schemaChanged(location, from, to));
+    }
     return kv;
   } catch (error) {
     kv?.close();
@@ -71,23 +181,23 @@ export async function openClaimed(file: string | undefined, location: string, op
   }
 }
 
-/** Makes an empty database ours; refuses one that is not, or that a newer program wrote. */
-async function claim(kv: Kv, location: string, { mustExist = false }: OpenOptions): Promise<void> {
+/** Makes an empty database ours, answers its schema; refuses one that is not ours, or that a newer program wrote. */
+async function claim(
+  kv: Kv,
+  location: string,
+  { mustExist = false }: OpenOptions,
+  newest: number,
+): Promise<number> {
   const entry = await kv.get<number>(SCHEMA);
   if (entry.value === null && await holdsAtMost(kv, 0)) {
     if (mustExist) throw missingStore(location);
-    await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION).set(STORE_ID, newStoreId()));
+    await commit(kv.atomic().check(entry).set(SCHEMA, newest).set(STORE_ID, newStoreId()));
   }
   // Read again: ours, or that of a process that was quicker.
   const version = entry.value ?? (await kv.get<number>(SCHEMA)).value;
   if (version === null) {
     throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
   }
-  if (version > SCHEMA_VERSION) {
-    throw new StoreError(
-      "newer_schema",
-      `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
-        `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
-    );
-  }
+  if (version > newest) throw newerSchema(location, version, newest);
+  return version;
 }

@@ -1,10 +1,10 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
-import { commit, type DenoKvContext } from "./io.ts";
+import { commit, type DenoKvContext } from "./database.ts";
 
 export interface RegisterEntry {
-  /** `jsonBytes`; of a program before these the value itself. */
-  value: unknown;
+  /** `jsonBytes`. */
+  value: Uint8Array;
   untilMs: number;
 }
 
@@ -21,7 +21,7 @@ export const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.str
 
 /** What the entry holds, over or not. */
 export function keptValue({ value }: RegisterEntry): unknown {
-  return value instanceof Uint8Array ? JSON.parse(decoder.decode(value)) : value;
+  return JSON.parse(decoder.decode(value));
 }
 
 /** Small values that are changed one at a time. */

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
-import type { KvKey } from "../../runtime/kv.ts";
+import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
-import type { KeptClaim } from "../intent.ts";
-import type { IntentName } from "../intent.ts";
+import type { IntentName, KeptClaim } from "../intent.ts";
 import type { KeptTransactionIntent, TransactionIntentName } from "../transaction_intent.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
@@ -13,21 +12,22 @@ import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
  * and ten checks; a value has 64 KiB at most. In a file, whatever is written costs two pages (SQLite's of the key, and of
  * an index over all keys), unless it lies beside something else that is written.
  *
- * 1: without webhooks. 2: one outbox of deliveries. 3: one log with sequences, and readers of it. Intents came later: they
- * are at places of their own, where an older store has nothing.
+ * Under this key is the number of the schema.
  */
-export const SCHEMA_VERSION = 3;
 export const SCHEMA: KvKey = ["schema"];
+
+/** Leads from one schema to the next, in as many commits as it needs: one that was cut off is done again, and has to come to the same. */
+export type DenoKvStep = (kv: Kv) => Promise<void>;
+
+/** From schema 1 to 2, and so on. None that was released is ever changed. */
+export const STEPS: DenoKvStep[] = [];
+
+/** The newest schema, which this program works on. */
+export const SCHEMA_VERSION = STEPS.length + 1;
+
 /** Twelve letters and digits, written with the schema. */
 export const STORE_ID: KvKey = ["store_id"];
 export const newStoreId = () => randomBase62(12, randomBytes);
-/** `MigrationEntry`: there while what an older schema held is carried over. */
-export const MIGRATION: KvKey = ["migration"];
-export interface MigrationEntry {
-  from: number;
-  /** The last sequence of the events whose sequences have the order of their ledgers; absent: not all have one yet. */
-  inOrder?: number;
-}
 export const NETWORK: KvKey = ["network"];
 
 /** `Submission`. */

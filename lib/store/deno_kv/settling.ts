@@ -3,7 +3,7 @@ import type { DeliveryStore, Lease } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, MAX_SETTLED_WRITES, settledWrites, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
-import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
+import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./database.ts";
 import { checkOwn } from "./leases.ts";
 import { createReaderCache } from "./reader_cache.ts";
 import {

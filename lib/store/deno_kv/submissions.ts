@@ -1,7 +1,7 @@
 import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
-import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import { submissionKey, submissionTimeKey, WITHOUT_OUTCOME, withoutOutcomeOf } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;

@@ -4,7 +4,7 @@ import { intentFenced } from "../intent.ts";
 import { claimedEntry } from "./intents.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
-import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import {
   deletedKey,
   failedKey,

@@ -7,7 +7,7 @@ import type {
   TransactionIntentName,
   TransactionIntentStore,
 } from "../transaction_intent.ts";
-import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, present } from "./database.ts";
 import {
   INTENT_COUNT,
   intentCountKey,

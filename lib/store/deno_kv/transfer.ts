@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Kv, KvAtomic, KvEntry, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { IntentName, NonceOut } from "../intent.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 import type { Submission } from "../submission.ts";
 import type { TransactionIntentName } from "../transaction_intent.ts";
 import {
@@ -24,7 +24,7 @@ import { ATTEMPTS_KEPT, type FailedDelivery } from "../webhook.ts";
 import { bucketKey } from "./buckets.ts";
 import { EMPTY_LOG, putLogged, putUndecoded, writeRawParts } from "./events.ts";
 import { writeFailed } from "./failed_deliveries.ts";
-import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import { keyOf, usedOf } from "./keys.ts";
 import { readPieces, toPieces } from "./large_values.ts";
 import { jsonBytes, keptValue, type RegisterEntry, registerKey, REGISTERS } from "./registers.ts";

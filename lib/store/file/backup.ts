@@ -5,7 +5,7 @@ import { copySqlite, linkTarget } from "./copy.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 export interface Backup {
   /** The store that was copied, as `Store.location` names it. */
@@ -15,7 +15,7 @@ export interface Backup {
   bytes: number;
 }
 
-/** How long the copy waits for a moment to read; only a migration, or a program that is not ours, locks readers out. */
+/** How long the copy waits for a moment to read; only a change of its schema, or a program that is not ours, locks readers out. */
 const BUSY_TIMEOUT_MS = 10_000;
 
 /** A copy that has not changed for so long was left by a process that was killed: checking one takes minutes. */

@@ -15,45 +15,21 @@ import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
  * `EEXIST` when something stands under its name already); nothing is left behind then
  */
 export async function copySqlite(from: SqliteDatabase, to: string): Promise<number> {
-  return (await prepareCopy(from, to)).keep();
-}
-
-/** A copy that is whole, checked and on the disk, under a name (`….part`) that says that nobody counts on it yet. */
-export interface PreparedCopy {
-  /** Gives it its name; answers its size in bytes. */
-  keep(): number;
-  /** Removes it. */
-  drop(): void;
-}
-
-/** The first half of `copySqlite`. */
-export async function prepareCopy(from: SqliteDatabase, to: string): Promise<PreparedCopy> {
-  // Two that copy to the same name do not write into one file.
+  // Its name says that nobody counts on it yet; two that copy to the same name do not write into one file.
   const unfinished = `${to}.${randomBytes(6).toString("hex")}.part`;
-  const drop = () => rmSync(unfinished, { force: true });
   // SQLite fills an empty file, and would make a new one readable by everybody.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
     from.prepare("VACUUM INTO ?").run(unfinished);
     await checkCopy(unfinished);
     syncToDisk(unfinished);
-  } catch (error) {
-    drop();
-    throw error;
+    if (existsSync(to)) throw Object.assign(new Error(`${to} exists already`), { code: "EEXIST" });
+    renameSync(unfinished, to);
+    syncToDisk(dirname(to));
+    return statSync(to).size;
+  } finally {
+    rmSync(unfinished, { force: true });
   }
-  return {
-    keep() {
-      try {
-        if (existsSync(to)) throw Object.assign(new Error(`${to} exists already`), { code: "EEXIST" });
-        renameSync(unfinished, to);
-        syncToDisk(dirname(to));
-        return statSync(to).size;
-      } finally {
-        drop();
-      }
-    },
-    drop,
-  };
 }
 
 async function checkCopy(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** A full disk, in an operator's words. */
 export function diskFull(location: string, cause: unknown): StoreError {

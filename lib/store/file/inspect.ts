@@ -3,11 +3,11 @@ import { dirname, resolve } from "node:path";
 import { openKv } from "../../runtime/kv.ts";
 import { runtimeName } from "../../runtime/runtime.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
-import { holdsAtMost } from "../deno_kv/io.ts";
+import { holdsAtMost } from "../deno_kv/database.ts";
 import { SCHEMA_VERSION as KV_SCHEMA_VERSION } from "../deno_kv/schema.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 import { linkTarget } from "./copy.ts";
 import { refuseLeftoverLog } from "./leftovers.ts";
 import { holdStoreFile, lockOf } from "./store_file.ts";
@@ -17,7 +17,6 @@ export interface StoreInspection {
   location: string;
   /** `new`: nothing is there yet, and it can be made; `older`: the next start changes its schema; `unbound`: not a file. */
   state: "new" | "older" | "current" | "unbound";
-  schema: { found: number; newest: number } | undefined;
   /** Size of the file, and what is left on its disk. */
   bytes: number;
   freeBytes: number;
@@ -30,12 +29,16 @@ const BUSY_TIMEOUT_MS = 2_000;
 /**
  * Looks at the store that a setting names: whether it is there, ours, of a known schema, and can be written; a write that
  * changes nothing shows that. `openStore` would create it, and change its schema.
+ * @param newest schema of each kind of file
  * @throws {StoreError} `unavailable`, `locked`, `full`, `newer_schema`
  */
-export async function inspectStore(setting: string): Promise<StoreInspection> {
+export async function inspectStore(
+  setting: string,
+  newest = { "sqlite": SCHEMA_VERSION, "deno-kv": KV_SCHEMA_VERSION },
+): Promise<StoreInspection> {
   const [, scheme, path] = /^(sqlite|deno-kv):(.+)$/s.exec(setting) ?? [];
   if (path === undefined || (scheme === "deno-kv" && runtimeName !== "deno")) {
-    const nothing = { schema: undefined, bytes: 0, freeBytes: Infinity, isServed: false };
+    const nothing = { bytes: 0, freeBytes: Infinity, isServed: false };
     return { location: setting, state: "unbound", ...nothing };
   }
   const file = resolve(path);
@@ -46,13 +49,12 @@ export async function inspectStore(setting: string): Promise<StoreInspection> {
     checkDirectory(target, location);
     refuseLeftoverLog(file, location);
   }
-  const schema = isThere ? await schemaOf(file, location, scheme === "sqlite") : undefined;
+  const known = newest[scheme as keyof typeof newest];
   // What a start that failed has left may be a file without a schema.
-  const isMade = schema !== undefined && schema.found > 0;
+  const schema = isThere ? await schemaOf(file, location, scheme === "sqlite", known) : 0;
   return {
     location,
-    state: !isMade ? "new" : schema.found < schema.newest ? "older" : "current",
-    schema: isMade ? schema : undefined,
+    state: schema === 0 ? "new" : schema < known ? "older" : "current",
     bytes: isThere ? statSync(file).size : 0,
     freeBytes: freeBytes(dirname(target)),
     isServed: isThere && await isServed(file, location),
@@ -78,34 +80,33 @@ function checkDirectory(file: string, location: string): void {
   }
 }
 
-async function schemaOf(file: string, location: string, isSqlite: boolean): Promise<{ found: number; newest: number }> {
+/** 0 of an empty one. */
+async function schemaOf(file: string, location: string, isSqlite: boolean, newest: number): Promise<number> {
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(file);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (isSqlite) checkOwnership(database, location);
+    if (isSqlite) checkOwnership(database, location, newest);
     // The number that is there already: a commit that changes nothing, and fails where one that does would.
     const version = schemaVersion(database);
     database.prepare(`PRAGMA user_version = ${version}`).run();
-    if (isSqlite) return { found: version, newest: SCHEMA_VERSION };
+    if (isSqlite) return version;
     // Deno KV would fill it.
-    if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) {
-      return { found: 0, newest: KV_SCHEMA_VERSION };
-    }
+    if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return 0;
   } catch (error) {
     throw toStoreError(error, location);
   } finally {
     database?.close();
   }
-  return { found: await denoKvSchema(file), newest: KV_SCHEMA_VERSION };
+  return await denoKvSchema(file, newest);
 }
 
-/** 0 of an empty one. One that is not ours counts as of the newest schema: opening it as a store says so. */
-async function denoKvSchema(file: string): Promise<number> {
+/** One that is not ours counts as of the newest schema: opening it as a store says so. */
+async function denoKvSchema(file: string, newest: number): Promise<number> {
   const kv = await openKv(file);
   try {
     const { value } = await kv.get<number>(["schema"]);
-    return value ?? (await holdsAtMost(kv, 0) ? 0 : KV_SCHEMA_VERSION);
+    return value ?? (await holdsAtMost(kv, 0) ? 0 : newest);
   } finally {
     kv.close();
   }

@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /**
- * What a process that was killed left beside a store: `.part` of a backup or of a copy before a migration, `.new` of a store
- * that was to be made, each with what SQLite puts beside it.
+ * What a process that was killed left: `.part` of a backup, `.new` of a store that was to be made, each with what SQLite
+ * puts beside it.
  */
-const LEFTOVER = /^(?:\.v\d+-\d{8}T\d{6}Z\.bak)?\.[0-9a-f]{12}\.(part|new)(?:\.kv)?(?:-wal|-shm|-journal)?$/;
+const LEFTOVER = /^\.[0-9a-f]{12}\.(part|new)(?:\.kv)?(?:-wal|-shm|-journal)?$/;
 
 /**
  * Removes the leftovers of this kind.

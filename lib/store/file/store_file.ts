@@ -15,13 +15,12 @@ import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { linkTarget, syncToDisk } from "./copy.ts";
 import { diskFull } from "./errors.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
-import type { OnNotice } from "./migration_copy.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** How a store is opened. */
 export interface OpenOptions {
   /** Told what an operator should know. */
-  onNotice?: OnNotice;
+  onNotice?(message: string): void;
   /** Refuses a store that is not there, with `missing`, instead of making it. */
   mustExist?: boolean;
   /** Takes also a copy that is not whole yet, which nothing but what makes it may use. */
@@ -60,7 +59,7 @@ export async function ensureStoreFile(
   if (found?.isDirectory()) {
     throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
   }
-  // An empty one is what a program before this left when it could not make its store.
+  // An empty one is what is left where a file system without links had no room for it.
   if (mustExist && (found?.size ?? 0) === 0) throw missingStore(location);
   // Where a link leads to: there it is made, though nothing may be there yet.
   const target = await linkTarget(path);

@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { BucketState, BucketStore } from "../store.ts";
-import type { PostgresContext } from "./store.ts";
+import type { PostgresContext } from "./database.ts";
 
 /** Token buckets at rest. */
 export function postgresBuckets({ database, prefix }: PostgresContext): NounDriver<BucketStore> {

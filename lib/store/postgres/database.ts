@@ -1,6 +1,6 @@
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 import { APPLICATION_NAME, type Connection, driverOptions, type Parameter } from "./connection.ts";
 import { isConflict, isConnectionLost } from "./errors.ts";
 import { createPool } from "./pool.ts";
@@ -38,6 +38,17 @@ export interface PostgresDatabase extends Queries {
   listen(channel: string, onPayload: (payload: string) => void): void;
   close(): Promise<void>;
 }
+
+/** What each noun of this driver is given. */
+export interface PostgresContext {
+  database: PostgresDatabase;
+  location: string;
+  /** Stands before the name of every table (`tablePrefix`). */
+  prefix: string;
+}
+
+/** The database's clock, Unix milliseconds, as it is when this is come to: no gateway's own has a say. */
+export const NOW_MS = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /** Longer than any statement takes: then the connection leads nowhere, and all are made anew. */
 const ANSWER_MS = 15_000;

@@ -22,7 +22,7 @@ import {
   type Replay,
 } from "../webhook.ts";
 import { writeAttempts } from "./attempts.ts";
-import type { Queries } from "./database.ts";
+import type { PostgresContext, Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
 import { holdClaim } from "./intents.ts";
@@ -30,7 +30,6 @@ import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
 import { type KeptProgressRow, lockProgress, newestProgress, writeProgress } from "./progress.ts";
 import { postgresSettling } from "./settling.ts";
-import type { PostgresContext } from "./store.ts";
 import { raiseVersion } from "./subscriptions.ts";
 
 type FailedEventRow = EventRow & FailedRow;

@@ -1,10 +1,9 @@
 import { all, between, type Condition, equal, type Given, givenSubjects, heightsWithin } from "../sql/event_query.ts";
 import type { EventQuery } from "../store.ts";
 import type { Parameter } from "./connection.ts";
-import type { PostgresDatabase } from "./database.ts";
+import type { PostgresContext, PostgresDatabase } from "./database.ts";
 import { columnOf, EVENT_COLUMNS, type EventRow } from "./event_rows.ts";
 import type { PostgresLog } from "./log.ts";
-import type { PostgresContext } from "./store.ts";
 import type { Words } from "./words.ts";
 
 /** The sequence as the indexes of types and subjects have it (schema.ts). */

@@ -2,8 +2,7 @@ import { Buffer } from "node:buffer";
 import { type LoggedEvent, type NewEvent, publicEvent, type UndecodedEvent } from "../event.ts";
 import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../packing.ts";
 import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
-import type { Queries } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import type { PostgresContext, Queries } from "./database.ts";
 import { postgresWords, type Words } from "./words.ts";
 
 export interface EventRow extends OriginRow<Uint8Array> {

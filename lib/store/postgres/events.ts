@@ -3,7 +3,7 @@ import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
 import { unixSeconds } from "../packing.ts";
 import { idColumns, requireId } from "../sql/event_rows.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
-import { givenRows, type Queries } from "./database.ts";
+import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import {
   EVENT_COLUMNS,
@@ -18,7 +18,6 @@ import { postgresForget } from "./forgetting.ts";
 import type { PostgresLeases } from "./leases.ts";
 import { type Appending, newestRow, type PostgresLog } from "./log.ts";
 import type { PostgresNews } from "./news.ts";
-import type { PostgresContext } from "./store.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
 const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";

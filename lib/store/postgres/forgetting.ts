@@ -1,10 +1,9 @@
 import { checkForget } from "../bounds.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventStore } from "../store.ts";
-import { givenRows } from "./database.ts";
+import { givenRows, type PostgresContext } from "./database.ts";
 import type { PostgresLog } from "./log.ts";
 import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts";
-import type { PostgresContext } from "./store.ts";
 
 interface FailedRow {
   subscription: number;

@@ -1,7 +1,6 @@
 import type { StoreInspection } from "../file/inspect.ts";
 import { StoreError, WATCHER_LEASE } from "../store.ts";
-import { NOW_MS } from "./clock.ts";
-import { openDatabase, type PostgresDatabase } from "./database.ts";
+import { NOW_MS, openDatabase, type PostgresDatabase } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { readStore, SCHEMA_VERSION, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting, type PostgresSetting } from "./setting.ts";
@@ -17,7 +16,7 @@ export interface PostgresInspection extends StoreInspection {
  * can be written.
  * @throws {StoreError} `unavailable`, `full`, `newer_schema`
  */
-export async function inspectPostgres(setting: string): Promise<PostgresInspection> {
+export async function inspectPostgres(setting: string, newest = SCHEMA_VERSION): Promise<PostgresInspection> {
   const parsed = parsePostgresSetting(setting);
   const database = openDatabase(parsed);
   try {
@@ -26,13 +25,12 @@ export async function inspectPostgres(setting: string): Promise<PostgresInspecti
     const isExposed = await isOpenToOthers(database, parsed);
     if (found === undefined) {
       await checkMayCreate(database, parsed);
-      return { ...inspection, state: "new", schema: undefined, isExposed };
+      return { ...inspection, state: "new", isExposed };
     }
     await database.write(`UPDATE ${tablePrefix(parsed)}store SET schema_version = schema_version`);
     return {
       ...inspection,
-      state: found.version < SCHEMA_VERSION ? "older" : "current",
-      schema: { found: found.version, newest: SCHEMA_VERSION },
+      state: found.version < newest ? "older" : "current",
       isServed: await isServed(database, tablePrefix(parsed)),
       isExposed,
     };

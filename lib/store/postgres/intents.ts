@@ -1,10 +1,15 @@
 import type { NounDriver } from "../checked_store.ts";
-import { CLAIM_SLACK_MS, claimedForMs, intentFenced, MAX_NONCE } from "../intent.ts";
-import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
-import { NOW_MS } from "./clock.ts";
-import type { Queries } from "./database.ts";
+import {
+  CLAIM_SLACK_MS,
+  claimedForMs,
+  type Intent,
+  type IntentClaim,
+  intentFenced,
+  type IntentStore,
+  MAX_NONCE,
+} from "../intent.ts";
+import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts } from "./intent_counts.ts";
-import type { PostgresContext } from "./store.ts";
 import { postgresTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {

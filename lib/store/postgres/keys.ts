@@ -2,8 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { aheadOf } from "../key_use.ts";
 import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
 import { type KeyStore, StoreError } from "../store.ts";
-import { givenRows } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import { givenRows, type PostgresContext } from "./database.ts";
 import { deleteSubscriptions, raiseVersion, versionOf } from "./subscriptions.ts";
 
 /** API keys. Every statement that changes one raises the version in the same commit. */

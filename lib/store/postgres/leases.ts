@@ -1,8 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
-import { NOW_MS } from "./clock.ts";
-import type { Queries } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore } from "../lease.ts";
+import { StoreError } from "../store_error.ts";
+import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 
 const GIVEN = "json_to_recordset($1::text::json) AS given (name text, term bigint, holder text)";
 

@@ -1,6 +1,5 @@
 import type { LogBounds } from "../store.ts";
-import type { Queries } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import type { PostgresContext, Queries } from "./database.ts";
 
 /** What every part of the driver needs to know of the log. */
 export interface PostgresLog {

@@ -1,8 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterChange, RegisterStore } from "../register.ts";
-import type { Queries } from "./database.ts";
-import { NOW_MS } from "./clock.ts";
-import type { PostgresContext } from "./store.ts";
+import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 
 const PRUNED_AT_A_CALL = 500;
 

@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import { missingStore, type OpenOptions } from "../file/store_file.ts";
-import { StoreError } from "../store.ts";
+import { newerSchema, schemaChanged } from "../schema_version.ts";
+import { StoreError } from "../store_error.ts";
 import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
-import { transactionIntentTable } from "./transaction_intents.ts";
 
-/** Steps that lead from schema 0, where there is nothing, to 1, and so on. None is ever changed. */
-const STEPS: ((prefix: string) => string)[] = [schema1, schema2, transactionIntentTable, schema4];
+/** Leads from one schema to the next, as SQL. */
+export type PostgresStep = (prefix: string) => string;
+
+/** From schema 0, where there is nothing, to 1, and so on. None that was released is ever changed. */
+export const STEPS: PostgresStep[] = [tables];
 
 /** The newest schema, which this program works on. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -28,36 +31,33 @@ export async function migrate(
   database: PostgresDatabase,
   setting: PostgresSetting,
   { mustExist = false, onNotice }: Pick<OpenOptions, "mustExist" | "onNotice">,
+  steps = STEPS,
 ): Promise<string> {
   const { location } = setting;
+  const newest = steps.length;
   let from: number | undefined;
   const found = await readStore(database, setting);
   if (found === undefined && mustExist) throw missingStore(location);
-  if (found !== undefined && found.version > SCHEMA_VERSION) throw newerSchema(location, found.version);
-  if (found?.version === SCHEMA_VERSION) return found.id;
+  if (found !== undefined && found.version > newest) throw newerSchema(location, found.version, newest);
+  if (found?.version === newest) return found.id;
   const id = await database.transaction(async (queries) => {
     await queries.write("SELECT pg_advisory_xact_lock(hashtext($1))", [`payment-escrow-gateway/${setting.schema}`]);
     const before = await readStore(queries, setting);
-    if (before !== undefined && before.version > SCHEMA_VERSION) throw newerSchema(location, before.version);
+    if (before !== undefined && before.version > newest) throw newerSchema(location, before.version, newest);
     from = before?.version;
     const prefix = tablePrefix(setting);
     if (before === undefined) await makeSchema(queries, setting);
-    for (const step of STEPS.slice(before?.version ?? 0)) await runAll(queries, step(prefix));
+    for (const step of steps.slice(before?.version ?? 0)) await runAll(queries, step(prefix));
     const id = before?.id ?? randomBase62(12, randomBytes);
     await queries.write(
       `INSERT INTO ${prefix}store (only_row, id, schema_version) VALUES (1, $1, $2)
       ON CONFLICT (only_row) DO UPDATE SET schema_version = excluded.schema_version`,
-      [id, SCHEMA_VERSION],
+      [id, newest],
     );
     return id;
   });
   // Any command does it, beside gateways that serve.
-  if (from !== undefined && from < SCHEMA_VERSION) {
-    onNotice?.(
-      `${location} goes from schema ${from} to ${SCHEMA_VERSION}: no program of before starts on it from now on, so finish ` +
-        "the update",
-    );
-  }
+  if (from !== undefined && from < newest) onNotice?.(schemaChanged(location, from, newest));
   return id;
 }
 
@@ -115,37 +115,16 @@ function foreign({ location, schema }: PostgresSetting): StoreError {
   );
 }
 
-function newerSchema(location: string, version: number): StoreError {
-  return new StoreError(
-    "newer_schema",
-    `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
-      `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
-  );
-}
-
-/**
- * What changes all the time (`progress` in schema 1, `log_end` and `watcher`) has a new key with each change, and its newest row
- * is looked for from the end of that index: while a transaction elsewhere keeps the database from clearing up, nobody walks
- * over all that the row was before.
- */
-function schema2(prefix: string): string {
-  return `
-  ALTER TABLE ${prefix}log_end DROP COLUMN only_row;
-  ALTER TABLE ${prefix}log_end ADD COLUMN version bigint NOT NULL DEFAULT 0;
-  ALTER TABLE ${prefix}log_end ADD PRIMARY KEY (version);
-  ALTER TABLE ${prefix}watcher DROP COLUMN only_row;
-  ALTER TABLE ${prefix}watcher ADD COLUMN version bigint NOT NULL DEFAULT 0;
-  ALTER TABLE ${prefix}watcher ADD PRIMARY KEY (version);
-  ALTER TABLE ${prefix}watcher ALTER COLUMN state DROP NOT NULL;
-  INSERT INTO ${prefix}watcher (state) SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM ${prefix}watcher)`;
-}
-
 /**
  * Each range of events can be found by one index only: those of types and of subjects have a column of their own for the
  * sequence, and types by themselves are `type + 0`, as the queries say it (event_query.ts). A planner that goes by statistics
  * which are not of today would look for what is rare by an index that holds much else.
+ *
+ * What changes all the time (`progress`, `log_end`, `watcher`) has a new key with each change, and its newest row is looked for
+ * from the end of that index: while a transaction elsewhere keeps the database from clearing up, nobody walks over all that
+ * the row was before.
  */
-function schema1(prefix: string): string {
+function tables(prefix: string): string {
   return `
   CREATE TABLE ${prefix}store (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
@@ -200,6 +179,22 @@ function schema1(prefix: string): string {
     PRIMARY KEY (key_id, kind, key)
   );
   CREATE INDEX intent_by_time ON ${prefix}intent (completed_at_ms);
+  CREATE TABLE ${prefix}transaction_intent (
+    key_id text NOT NULL,
+    key text NOT NULL,
+    version text NOT NULL,
+    request text NOT NULL,
+    sequence text NOT NULL,
+    envelope bytea NOT NULL,
+    warning text,
+    is_turned_down boolean NOT NULL,
+    envelopes text NOT NULL,
+    outcome_hash text,
+    outcome_ledger bigint,
+    used_at_ms bigint NOT NULL,
+    PRIMARY KEY (key_id, key)
+  );
+  CREATE INDEX transaction_intent_by_time ON ${prefix}transaction_intent (used_at_ms);
   CREATE TABLE ${prefix}intent_count (
     key_id text NOT NULL,
     shard integer NOT NULL,
@@ -247,12 +242,8 @@ function schema1(prefix: string): string {
   CREATE INDEX event_by_merchant ON ${prefix}event (merchant, type, indexed_sequence) WHERE merchant IS NOT NULL;
   CREATE INDEX event_late ON ${prefix}event (indexed_sequence) WHERE is_late;
   CREATE TABLE ${prefix}height_start (height bigint PRIMARY KEY, sequence bigint NOT NULL);
-  CREATE TABLE ${prefix}log_end (
-    only_row integer PRIMARY KEY CHECK (only_row = 1),
-    last bigint NOT NULL,
-    height bigint NOT NULL
-  );
-  INSERT INTO ${prefix}log_end (only_row, last, height) VALUES (1, 0, -1);
+  CREATE TABLE ${prefix}log_end (version bigint PRIMARY KEY, last bigint NOT NULL, height bigint NOT NULL);
+  INSERT INTO ${prefix}log_end (version, last, height) VALUES (0, 0, -1);
   CREATE TABLE ${prefix}log_start (only_row integer PRIMARY KEY CHECK (only_row = 1), forgotten bigint NOT NULL);
   INSERT INTO ${prefix}log_start (only_row, forgotten) VALUES (1, 0);
   CREATE TABLE ${prefix}undecoded_event (
@@ -266,7 +257,8 @@ function schema1(prefix: string): string {
     PRIMARY KEY (height, place, event_index)
   );
   CREATE INDEX undecoded_event_by_time ON ${prefix}undecoded_event (closed_at);
-  CREATE TABLE ${prefix}watcher (only_row integer PRIMARY KEY CHECK (only_row = 1), state text NOT NULL);
+  CREATE TABLE ${prefix}watcher (version bigint PRIMARY KEY, state text);
+  INSERT INTO ${prefix}watcher (version) VALUES (0);
 
   CREATE TABLE ${prefix}subscription (
     number bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
@@ -306,10 +298,13 @@ function schema1(prefix: string): string {
     attempts bigint NOT NULL,
     due_at_ms bigint,
     failed_at_ms bigint NOT NULL,
+    attempted_at_ms bigint NOT NULL,
     PRIMARY KEY (subscription, sequence)
   );
   CREATE INDEX failed_delivery_by_state ON ${prefix}failed_delivery (subscription, state, sequence);
   CREATE INDEX failed_delivery_by_due ON ${prefix}failed_delivery (subscription, due_at_ms, sequence)
+    WHERE due_at_ms IS NOT NULL;
+  CREATE INDEX failed_delivery_by_attempt ON ${prefix}failed_delivery (subscription, attempted_at_ms)
     WHERE due_at_ms IS NOT NULL;
   CREATE INDEX failed_delivery_by_sequence ON ${prefix}failed_delivery (sequence);
   CREATE TABLE ${prefix}attempt (
@@ -340,12 +335,4 @@ function schema1(prefix: string): string {
     created_at_ms bigint NOT NULL
   );
   CREATE TABLE ${prefix}deleted_subscription (number bigint PRIMARY KEY)`;
-}
-
-/** When the last attempt of a failed delivery failed: by it a clock that was set back is noticed. */
-function schema4(prefix: string): string {
-  return `
-  ALTER TABLE ${prefix}failed_delivery ADD COLUMN attempted_at_ms bigint NOT NULL DEFAULT 0;
-  CREATE INDEX failed_delivery_by_attempt ON ${prefix}failed_delivery (subscription, attempted_at_ms)
-    WHERE due_at_ms IS NOT NULL`;
 }

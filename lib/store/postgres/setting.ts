@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { percentDecoded } from "../../percent_encoding.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** Where a PostgreSQL store is, and how it is reached. */
 export interface PostgresSetting {

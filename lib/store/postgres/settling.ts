@@ -3,11 +3,10 @@ import { count, FAILED_COLUMNS, failedRow } from "../sql/deliveries.ts";
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { type MadeAttempts, writeAttempts } from "./attempts.ts";
-import { givenRows, type Queries } from "./database.ts";
+import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
 import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts";
-import type { PostgresContext } from "./store.ts";
 
 type State = FailedDelivery["state"];
 

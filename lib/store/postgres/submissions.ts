@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import type { SubmissionStore } from "../submission.ts";
-import type { PostgresContext } from "./store.ts";
+import type { PostgresContext } from "./database.ts";
 
 /** Envelopes that were sent. Those noted in one turn of the event loop share one commit. */
 export function postgresSubmissions({ database, prefix }: PostgresContext): NounDriver<SubmissionStore> {

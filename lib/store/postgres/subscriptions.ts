@@ -9,10 +9,9 @@ import {
 } from "../sql/subscriptions.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Secrets, Subscription } from "../webhook.ts";
-import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
+import { givenRows, type PostgresContext, type PostgresDatabase, type Queries } from "./database.ts";
 import { holdClaim } from "./intents.ts";
 import { newestRow } from "./log.ts";
-import type { PostgresContext } from "./store.ts";
 
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
 const PURGE_STEP = 300;

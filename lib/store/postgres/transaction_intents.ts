@@ -6,31 +6,8 @@ import {
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
 import type { TransactionIntentStore } from "../transaction_intent.ts";
-import { NOW_MS } from "./clock.ts";
-import type { Queries } from "./database.ts";
+import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts } from "./intent_counts.ts";
-import type { PostgresContext } from "./store.ts";
-
-/** Intents of transactions: new in schema 3. They are counted with the others. */
-export function transactionIntentTable(prefix: string): string {
-  return `
-  CREATE TABLE ${prefix}transaction_intent (
-    key_id text NOT NULL,
-    key text NOT NULL,
-    version text NOT NULL,
-    request text NOT NULL,
-    sequence text NOT NULL,
-    envelope bytea NOT NULL,
-    warning text,
-    is_turned_down boolean NOT NULL,
-    envelopes text NOT NULL,
-    outcome_hash text,
-    outcome_ledger bigint,
-    used_at_ms bigint NOT NULL,
-    PRIMARY KEY (key_id, key)
-  );
-  CREATE INDEX transaction_intent_by_time ON ${prefix}transaction_intent (used_at_ms)`;
-}
 
 /** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
 export function postgresTransactionIntents({ database, prefix }: Pick<PostgresContext, "database" | "prefix">):

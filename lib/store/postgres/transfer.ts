@@ -28,11 +28,10 @@ import {
   type TransferRecords,
   type TransferStore,
 } from "../transfer.ts";
-import type { Queries } from "./database.ts";
+import type { PostgresContext, Queries } from "./database.ts";
 import type { EventRows } from "./event_rows.ts";
 import { newestRow, type PostgresLog } from "./log.ts";
 import { newestProgress } from "./progress.ts";
-import type { PostgresContext } from "./store.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => Promise<HiddenRecords[Kind][]> };
 type Writers = {

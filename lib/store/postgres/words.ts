@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { givenRows, type Queries } from "./database.ts";
-import type { PostgresContext } from "./store.ts";
+import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 
 /** The texts that events name by number: few, so all of them are kept in memory. */
 export interface Words {
@@ -21,7 +20,7 @@ export interface Words {
  * What is remembered stays true also after a standby was promoted that lacks what was added last: a text has the same
  * number whenever it is added, and no other text has that.
  *
- * @param table `event_type` or `contract`: nothing is ever deleted from them; of a program before this they have 1, 2, 3 …
+ * @param table `event_type` or `contract`: nothing is ever deleted from them
  */
 export function postgresWords(
   { database, prefix }: Pick<PostgresContext, "database" | "prefix">,

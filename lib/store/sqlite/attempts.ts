@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptRow, toAttempt } from "../sql/attempts.ts";
 import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-import { rowValues } from "./row_values.ts";
+import { rowValues } from "./database.ts";
 
 /** The ring of attempts of each subscription, by its number. */
 export interface SqliteAttempts {

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { BucketState, BucketStore } from "../store.ts";
-import type { SqliteContext } from "./store.ts";
+import type { SqliteContext } from "./database.ts";
 
 /** Rows looked at in one step of pruning, so that the event loop is never held for long. */
 const PRUNE_STEP = 2_000;

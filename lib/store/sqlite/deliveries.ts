@@ -17,9 +17,8 @@ import type { EventRow, EventRows } from "./event_rows.ts";
 import { intentFence } from "./intents.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
-import { rowValues } from "./row_values.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 import { sqliteSettling } from "./settling.ts";
-import type { SqliteContext } from "./store.ts";
 
 type FailedEventRow = EventRow & FailedRow;
 

@@ -1,6 +1,6 @@
 import { SQLITE, SqliteError } from "../../runtime/sqlite.ts";
 import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 
 /** What the store was doing went wrong in SQLite: the same in an operator's words. Other errors are answered as they are. */
 export function toStoreError(error: unknown, location: string): unknown {

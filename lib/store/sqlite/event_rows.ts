@@ -2,7 +2,7 @@ import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
 import { packAddress, packAmount, packHash, unixSeconds, unpackAddress, unpackAmount, unpackHash } from "../packing.ts";
 import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
-import { rowValues } from "./row_values.ts";
+import { rowValues } from "./database.ts";
 import { sqliteWords, type Words } from "./words.ts";
 
 type Packed = Uint8Array | string;

@@ -8,8 +8,7 @@ import { sqliteForget } from "./forgetting.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { unixSeconds } from "../packing.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 /** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */
 export function sqliteEvents(

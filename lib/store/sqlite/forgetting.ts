@@ -2,7 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { checkForget } from "../bounds.ts";
 import type { EventStore } from "../store.ts";
 import type { SqliteLog } from "./log.ts";
-import type { SqliteContext } from "./store.ts";
+import type { SqliteContext } from "./database.ts";
 
 /** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
 export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounDriver<EventStore>["forget"] {

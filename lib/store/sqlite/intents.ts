@@ -1,7 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
-import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
-import type { SqliteContext } from "./store.ts";
+import { claimedForMs, type Intent, type IntentClaim, intentFenced, type IntentStore, nonceAfter } from "../intent.ts";
+import type { SqliteContext } from "./database.ts";
 import { sqliteTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {

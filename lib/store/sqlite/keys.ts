@@ -2,8 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { aheadOf } from "../key_use.ts";
 import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
 import { type KeyStore, StoreError } from "../store.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 /** API keys. The schema's triggers raise the version. */
 export function sqliteKeys({ database, location }: SqliteContext): NounDriver<KeyStore> {

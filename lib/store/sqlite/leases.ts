@@ -1,6 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
-import type { SqliteContext } from "./store.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore } from "../lease.ts";
+import { StoreError } from "../store_error.ts";
+import type { SqliteContext } from "./database.ts";
 
 interface LeaseRow {
   name: string;

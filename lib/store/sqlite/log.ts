@@ -1,6 +1,6 @@
 import { createRecentMap } from "../../bounded_map.ts";
 import type { LogBounds } from "../store.ts";
-import type { SqliteContext } from "./store.ts";
+import type { SqliteContext } from "./database.ts";
 
 /** What every part of the driver needs to know of the log. Reads within a transaction see what it wrote. */
 export interface SqliteLog {

@@ -1,7 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { networkMismatch } from "../network.ts";
 import type { NetworkStore } from "../store.ts";
-import type { SqliteContext } from "./store.ts";
+import type { SqliteContext } from "./database.ts";
 
 /** The network that the store is bound to. */
 export function sqliteNetwork({ database, location }: SqliteContext): NounDriver<NetworkStore> {

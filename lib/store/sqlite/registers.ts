@@ -1,16 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
-import type { SqliteContext } from "./store.ts";
-
-/** From schema 4 to 5. */
-export const REGISTER_TABLE = `
-  CREATE TABLE register (
-    name TEXT NOT NULL PRIMARY KEY,
-    value TEXT NOT NULL, -- JSON
-    until_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX register_by_time ON register (until_ms);
-`;
+import type { SqliteContext } from "./database.ts";
 
 const PRUNED_AT_A_CALL = 500;
 

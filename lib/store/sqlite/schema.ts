@@ -1,41 +1,27 @@
+import { randomBytes } from "node:crypto";
+import { randomBase62 } from "../../random.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { FORMER_STEPS } from "./former_schemas.ts";
-import { createLog, migrateToLog } from "./log_migration.ts";
-import { REGISTER_TABLE } from "./registers.ts";
-import { addIntents } from "./schema_5.ts";
-import { StoreError } from "../store.ts";
-import { TRANSACTION_INTENT_TABLE } from "./transaction_intents.ts";
+import { newerSchema } from "../schema_version.ts";
+import { StoreError } from "../store_error.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 const APPLICATION_ID = 0x50454777;
 
-/** When the last attempt of a failed delivery failed: by it a clock that was set back is noticed. */
-const ATTEMPTED_AT = `
-  ALTER TABLE failed_delivery ADD COLUMN attempted_at_ms INTEGER NOT NULL DEFAULT 0;
-  CREATE INDEX failed_delivery_by_attempt ON failed_delivery (subscription, attempted_at_ms) WHERE due_at_ms IS NOT NULL;`;
+/** Leads from one schema to the next, within a transaction. */
+export type SqliteStep = (database: SqliteDatabase) => void;
 
-/** They lead from schema 1 to 2, and so on. */
-const STEPS: ((database: SqliteDatabase) => void)[] = [
-  ...FORMER_STEPS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
-  migrateToLog,
-  addIntents,
-  (database) => database.exec(REGISTER_TABLE),
-  (database) => database.exec(TRANSACTION_INTENT_TABLE),
-  (database) => database.exec(ATTEMPTED_AT),
-];
-
-/** The schema that is made at once where there is nothing yet; the later steps follow. */
-const FIRST_MADE = 4;
+/** From schema 0, where there is nothing, to 1, and so on. None that was released is ever changed. */
+export const STEPS: SqliteStep[] = [makeTables];
 
 /** The newest schema, which this program works on. */
-export const SCHEMA_VERSION = STEPS.length + 1;
+export const SCHEMA_VERSION = STEPS.length;
 
 /**
  * Refuses a file that is not ours, or that a newer program wrote, before anything in it is changed.
  * @throws StoreError `unavailable`, `newer_schema`
  */
-export function checkOwnership(database: SqliteDatabase, location: string): void {
-  // One snapshot: another process may be migrating.
+export function checkOwnership(database: SqliteDatabase, location: string, newest = SCHEMA_VERSION): void {
+  // One snapshot: another process may be making it.
   database.exec("BEGIN");
   const applicationId = readPragma(database, "application_id");
   const version = readPragma(database, "user_version");
@@ -44,13 +30,7 @@ export function checkOwnership(database: SqliteDatabase, location: string): void
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && version === 0 && isEmpty)) {
     throw new StoreError("unavailable", `${location} is the database of another program: name another file`);
   }
-  if (version > SCHEMA_VERSION) {
-    throw new StoreError(
-      "newer_schema",
-      `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
-        `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
-    );
-  }
+  if (version > newest) throw newerSchema(location, version, newest);
 }
 
 /** Whether this is a file of ours, of any schema. */
@@ -64,26 +44,299 @@ export function schemaVersion(database: SqliteDatabase): number {
 }
 
 /** Brings the file to the newest schema in one transaction, so that it never has half of one; others may do the same. */
-export function migrate(database: SqliteDatabase, beforeCommit = () => {}): void {
-  if (schemaVersion(database) === SCHEMA_VERSION) return;
+export function migrate(database: SqliteDatabase, steps = STEPS): void {
+  if (schemaVersion(database) === steps.length) return;
   database.transaction(() => {
-    const version = schemaVersion(database);
-    if (version === 0) createLog(database);
-    for (const step of STEPS.slice((version || FIRST_MADE) - 1)) step(database);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-    beforeCommit();
+    for (const step of steps.slice(schemaVersion(database))) step(database);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
   });
-}
-
-/** Whether anything but counters is in a file of ours. */
-export function holdsData(database: SqliteDatabase): boolean {
-  const tables = database.prepare(
-    `SELECT name FROM sqlite_schema
-    WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%_version' AND name NOT IN ('store', 'log')`,
-  ).all();
-  return tables.some(({ name }) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() !== undefined);
 }
 
 function readPragma(database: SqliteDatabase, name: "application_id" | "user_version"): number {
   return database.prepare(`PRAGMA ${name}`).get()?.[name] as number;
 }
+
+function makeTables(database: SqliteDatabase): void {
+  database.exec(KEY_TABLES + INTENT_TABLES + LOG_TABLES + SUBSCRIPTION_TABLES);
+  database.prepare("INSERT INTO store VALUES (?)").run(randomBase62(12, randomBytes));
+}
+
+/** The store itself, API keys, buckets, and small values. */
+const KEY_TABLES = `
+  CREATE TABLE store (id TEXT NOT NULL) STRICT;
+  CREATE TABLE network (passphrase TEXT NOT NULL) STRICT;
+
+  CREATE TABLE api_key (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    scopes TEXT NOT NULL, -- comma-separated
+    rate INTEGER,
+    disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    last_used_at TEXT
+  ) STRICT, WITHOUT ROWID;
+
+  -- Triggers, so that a change made by hand is seen by a running gateway too.
+  CREATE TABLE keys_version (version INTEGER NOT NULL) STRICT;
+  INSERT INTO keys_version VALUES (0);
+  CREATE TRIGGER api_key_inserted AFTER INSERT ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
+  CREATE TRIGGER api_key_deleted AFTER DELETE ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
+  CREATE TRIGGER api_key_updated AFTER UPDATE OF id, name, hash, scopes, rate, disabled, created_at, expires_at ON api_key
+    BEGIN UPDATE keys_version SET version = version + 1; END;
+
+  CREATE TABLE bucket (
+    key_id TEXT NOT NULL PRIMARY KEY,
+    tokens REAL NOT NULL,
+    updated_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE secrets_check (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), text TEXT NOT NULL) STRICT;
+
+  CREATE TABLE register (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL, -- JSON
+    until_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX register_by_time ON register (until_ms);
+`;
+
+/** Submissions, intents (those of transactions are counted with the others), and nonces that are out. */
+const INTENT_TABLES = `
+  CREATE TABLE submission (
+    hash TEXT NOT NULL PRIMARY KEY,
+    valid_until INTEGER NOT NULL,
+    submitted_at_ms INTEGER NOT NULL,
+    source TEXT,
+    operation TEXT,
+    outcome TEXT -- JSON; null: not known yet
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX submission_by_time ON submission (submitted_at_ms);
+  CREATE INDEX submission_unsettled ON submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;
+  CREATE INDEX submission_unsettled_of ON submission (source, hash) WHERE outcome IS NULL AND source IS NOT NULL;
+
+  CREATE TABLE intent (
+    key_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    id TEXT NOT NULL,
+    term INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    claimed_by TEXT, -- a handle on this file; null: nobody
+    claimed_until_ms INTEGER NOT NULL,
+    claim_duration_ms INTEGER NOT NULL,
+    completed_at_ms INTEGER NOT NULL, -- or last claimed
+    result TEXT,
+    UNIQUE (key_id, kind, key)
+  ) STRICT;
+  CREATE INDEX intent_by_time ON intent (completed_at_ms);
+
+  -- How many there are of each API key, and (key_id '') in all.
+  CREATE TABLE intent_count (key_id TEXT NOT NULL PRIMARY KEY, intents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER intent_inserted AFTER INSERT ON intent BEGIN
+    INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
+  END;
+  CREATE TRIGGER intent_deleted AFTER DELETE ON intent BEGIN
+    UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
+    DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
+  END;
+
+  CREATE TABLE nonce_out (
+    device_hash TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    nonce TEXT NOT NULL, -- decimal: 64 bits without a sign
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (device_hash, agent)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX nonce_out_by_time ON nonce_out (until_ms);
+
+  CREATE TABLE transaction_intent (
+    key_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version TEXT NOT NULL, -- another with each write
+    request TEXT NOT NULL,
+    sequence TEXT NOT NULL, -- decimal: 64 bits
+    envelope BLOB NOT NULL,
+    warning TEXT,
+    is_turned_down INTEGER NOT NULL,
+    envelopes TEXT NOT NULL, -- JSON
+    outcome_hash TEXT,
+    outcome_ledger INTEGER,
+    used_at_ms INTEGER NOT NULL,
+    UNIQUE (key_id, key)
+  ) STRICT;
+  CREATE INDEX transaction_intent_by_time ON transaction_intent (used_at_ms);
+  CREATE TRIGGER transaction_intent_inserted AFTER INSERT ON transaction_intent BEGIN
+    INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
+  END;
+  CREATE TRIGGER transaction_intent_deleted AFTER DELETE ON transaction_intent BEGIN
+    UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
+    DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
+  END;
+`;
+
+/**
+ * Every filter of the log is a range of one index, whatever the depth: equal columns first, then the sequence, which as the
+ * rowid ends every index. A query without types merges the ranges of all types, which spares indexes without `type`.
+ */
+const LOG_TABLES = `
+  -- Few and long: events name them by number.
+  CREATE TABLE event_type (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE contract (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+
+  -- Hashes are 32 bytes, addresses the 35 that their base32 stands for; anything else is text (packing.ts).
+  CREATE TABLE event (
+    sequence INTEGER PRIMARY KEY,
+    type INTEGER NOT NULL,
+    contract INTEGER NOT NULL,
+    height INTEGER NOT NULL, -- with the next two the event's id
+    place INTEGER NOT NULL,
+    event_index INTEGER NOT NULL,
+    closed_at INTEGER NOT NULL, -- Unix seconds
+    known_at INTEGER NOT NULL, -- Unix seconds
+    is_late INTEGER NOT NULL, -- an event of a greater height was known before
+    tx_hash ANY NOT NULL,
+    device_hash ANY,
+    agent ANY,
+    merchant ANY,
+    amount TEXT
+  ) STRICT;
+
+  -- Of each height that was the highest so far: the sequence that reached it.
+  CREATE TABLE height_start (height INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT;
+
+  CREATE TABLE log (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
+  INSERT INTO log VALUES (1, 0);
+
+  CREATE TABLE undecoded_event (
+    height INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    event_index INTEGER NOT NULL,
+    contract INTEGER NOT NULL,
+    closed_at INTEGER NOT NULL,
+    tx_hash ANY NOT NULL,
+    raw TEXT NOT NULL, -- JSON
+    UNIQUE (height, place, event_index)
+  ) STRICT;
+
+  CREATE TABLE watcher (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), state TEXT NOT NULL) STRICT; -- JSON
+
+  CREATE TABLE lease (
+    name TEXT NOT NULL PRIMARY KEY,
+    term INTEGER NOT NULL,
+    holder TEXT, -- null: given back
+    until_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE UNIQUE INDEX event_by_id ON event (height, place, event_index);
+  CREATE INDEX event_by_type ON event (type);
+  CREATE INDEX event_by_tx_hash ON event (tx_hash);
+  CREATE INDEX event_by_device_hash ON event (device_hash, type) WHERE device_hash IS NOT NULL;
+  CREATE INDEX event_by_agent ON event (agent, type) WHERE agent IS NOT NULL;
+  CREATE INDEX event_by_merchant ON event (merchant, type) WHERE merchant IS NOT NULL;
+  CREATE INDEX event_late ON event (sequence) WHERE is_late = 1;
+  CREATE INDEX undecoded_event_by_time ON undecoded_event (closed_at);
+`;
+
+/** Subscriptions and what is kept of each. */
+const SUBSCRIPTION_TABLES = `
+  -- The number stands for the id in what is kept of deliveries and attempts; it is never given out again.
+  CREATE TABLE subscription (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    key_id TEXT NOT NULL,
+    url TEXT NOT NULL,
+    types TEXT, -- comma-separated; null: all
+    device_hash TEXT,
+    merchant TEXT,
+    ordered INTEGER NOT NULL CHECK (ordered IN (0, 1)),
+    secret TEXT NOT NULL,
+    previous_secret TEXT,
+    previous_secret_until_ms INTEGER,
+    older_secret TEXT,
+    older_secret_until_ms INTEGER,
+    created_at TEXT NOT NULL,
+    start_height INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX subscription_by_key ON subscription (key_id, id);
+
+  -- One small row a subscription: all that a delivery at the first attempt changes beside its attempt.
+  CREATE TABLE progress (
+    subscription INTEGER PRIMARY KEY,
+    cursor INTEGER NOT NULL,
+    failing_since_ms INTEGER,
+    retrying INTEGER NOT NULL DEFAULT 0,
+    rejected INTEGER NOT NULL DEFAULT 0, -- kept or not
+    dead INTEGER NOT NULL DEFAULT 0, -- kept or not
+    rejected_kept INTEGER NOT NULL DEFAULT 0,
+    dead_kept INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0 -- ordinal of the newest
+  ) STRICT;
+
+  CREATE TABLE failed_delivery (
+    subscription INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at_ms INTEGER,
+    failed_at_ms INTEGER NOT NULL,
+    attempted_at_ms INTEGER NOT NULL, -- when the last attempt failed: by it a clock that was set back is noticed
+    PRIMARY KEY (subscription, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX failed_delivery_by_state ON failed_delivery (subscription, state, sequence);
+  CREATE INDEX failed_delivery_by_due ON failed_delivery (subscription, due_at_ms, sequence) WHERE due_at_ms IS NOT NULL;
+  CREATE INDEX failed_delivery_by_attempt ON failed_delivery (subscription, attempted_at_ms) WHERE due_at_ms IS NOT NULL;
+  CREATE INDEX failed_delivery_by_sequence ON failed_delivery (sequence);
+
+  -- A ring for each subscription: the newest attempt takes the place of the oldest, and nothing is deleted.
+  CREATE TABLE attempt (
+    place INTEGER PRIMARY KEY, -- number of the subscription × 1 000 + ordinal modulo 1 000
+    ordinal INTEGER NOT NULL,
+    replay_id TEXT,
+    event_id TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    duration_ms REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    status_code INTEGER,
+    error TEXT,
+    response_body TEXT,
+    next_attempt_at_ms INTEGER
+  ) STRICT;
+
+  CREATE TABLE replay (
+    id TEXT NOT NULL PRIMARY KEY,
+    subscription INTEGER NOT NULL UNIQUE,
+    from_height INTEGER NOT NULL,
+    to_height INTEGER NOT NULL,
+    cursor INTEGER NOT NULL,
+    end_sequence INTEGER,
+    deliveries INTEGER NOT NULL,
+    at_least INTEGER NOT NULL CHECK (at_least IN (0, 1)),
+    created_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Subscriptions that are gone, whose failed deliveries and attempts may not be.
+  CREATE TABLE deleted_subscription (number INTEGER NOT NULL PRIMARY KEY) STRICT;
+
+  CREATE TABLE subscriptions_version (version INTEGER NOT NULL) STRICT;
+  INSERT INTO subscriptions_version VALUES (0);
+
+  CREATE TRIGGER subscription_inserted AFTER INSERT ON subscription BEGIN
+    UPDATE subscriptions_version SET version = version + 1;
+  END;
+  CREATE TRIGGER subscription_updated AFTER UPDATE ON subscription BEGIN
+    UPDATE subscriptions_version SET version = version + 1;
+  END;
+  CREATE TRIGGER replay_inserted AFTER INSERT ON replay BEGIN
+    UPDATE subscriptions_version SET version = version + 1;
+  END;
+  CREATE TRIGGER subscription_deleted AFTER DELETE ON subscription BEGIN
+    UPDATE subscriptions_version SET version = version + 1;
+    DELETE FROM progress WHERE subscription = OLD.number;
+    DELETE FROM replay WHERE subscription = OLD.number;
+    INSERT INTO deleted_subscription VALUES (OLD.number);
+  END;
+`;

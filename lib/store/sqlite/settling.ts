@@ -2,8 +2,7 @@ import { count, FAILED_COLUMNS, failedRow, type ProgressRow } from "../sql/deliv
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import type { SqliteAttempts } from "./attempts.ts";
 import type { SqliteLog } from "./log.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 type State = FailedDelivery["state"];
 

@@ -1,8 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import type { SubmissionStore } from "../submission.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 /** Envelopes that were sent. */
 export function sqliteSubmissions({ database, commitTogether }: SqliteContext): NounDriver<SubmissionStore> {

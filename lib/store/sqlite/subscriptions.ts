@@ -10,8 +10,7 @@ import { StoreError, type SubscriptionStore } from "../store.ts";
 import { ATTEMPTS_KEPT, type Secrets } from "../webhook.ts";
 import { intentFence } from "./intents.ts";
 import type { SqliteLog } from "./log.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 
 export const INSERT_SUBSCRIPTION = `
   INSERT INTO subscription (${SUBSCRIPTION_COLUMNS})

@@ -7,35 +7,7 @@ import {
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
 import type { TransactionIntentStore } from "../transaction_intent.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
-
-/** Intents of transactions: new in schema 7. They are counted with the others. */
-export const TRANSACTION_INTENT_TABLE = `
-  CREATE TABLE transaction_intent (
-    key_id TEXT NOT NULL,
-    key TEXT NOT NULL,
-    version TEXT NOT NULL, -- another with each write
-    request TEXT NOT NULL,
-    sequence TEXT NOT NULL, -- decimal: 64 bits
-    envelope BLOB NOT NULL,
-    warning TEXT,
-    is_turned_down INTEGER NOT NULL,
-    envelopes TEXT NOT NULL, -- JSON
-    outcome_hash TEXT,
-    outcome_ledger INTEGER,
-    used_at_ms INTEGER NOT NULL,
-    UNIQUE (key_id, key)
-  ) STRICT;
-  CREATE INDEX transaction_intent_by_time ON transaction_intent (used_at_ms);
-  CREATE TRIGGER transaction_intent_inserted AFTER INSERT ON transaction_intent BEGIN
-    INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
-  END;
-  CREATE TRIGGER transaction_intent_deleted AFTER DELETE ON transaction_intent BEGIN
-    UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
-    DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
-  END;
-`;
+import { rowValues, type SqliteContext } from "./database.ts";
 
 /** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
 export function sqliteTransactionIntents(

@@ -31,8 +31,7 @@ import {
 import { sqliteAttempts } from "./attempts.ts";
 import type { EventRows } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
-import { rowValues } from "./row_values.ts";
-import type { SqliteContext } from "./store.ts";
+import { rowValues, type SqliteContext } from "./database.ts";
 import { INSERT_SUBSCRIPTION } from "./subscriptions.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => HiddenRecords[Kind][] };

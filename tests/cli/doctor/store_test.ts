@@ -8,7 +8,6 @@ import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { openStore } from "../../../lib/store/open.ts";
 import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
-import { makeFormerFile } from "../../store/former_store.ts";
 import { sampleKey } from "../../store/samples.ts";
 import { doctorOfFile, type DoctorStage, says } from "./stage.ts";
 
@@ -71,15 +70,6 @@ describe("doctor: the store", () => {
     other.exec("BEGIN EXCLUSIVE");
     says(await doctor.finding("store", { store: setting }), "fail", /is locked by another process/, /lsof/);
     other.close();
-  });
-
-  test("a store of an older schema is left as it is, and what will happen is said", async () => {
-    const path = doctor.newPath();
-    await makeFormerFile(path, 1);
-    const database = await openSqlite(path);
-    says(await doctor.finding("store", { store: `sqlite:${path}` }), "warn", /has schema 1/, /keeps a copy/);
-    assert.equal(database.prepare("PRAGMA user_version").get()?.user_version, 1);
-    database.close();
   });
 });
 

@@ -8,6 +8,7 @@ import { serveHttp } from "../../../lib/runtime/serve.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
+import { askNewest } from "../../../lib/stellar/fresh_read.ts";
 import { createHead, type Head } from "../../../lib/stellar/head.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
 import { memoryOfEscrow } from "../transactions/memory_journal.ts";
@@ -96,7 +97,7 @@ beforeEach(async () => {
       else while (monotonicMs() < endsAtMs && !signal?.aborted) await sleep(1);
     },
   };
-  head = createHead({ clock });
+  head = createHead({ clock, ask: (node) => askNewest(rpc, { node }) });
   rpc = createRpcClient({
     urls: [a.url, b.url],
     fetch,

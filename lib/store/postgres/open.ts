@@ -1,7 +1,7 @@
 import type { StoreDriver } from "../checked_store.ts";
 import type { OpenOptions } from "../file/store_file.ts";
 import { postgresBuckets } from "./buckets.ts";
-import { openDatabase, type PostgresDatabase } from "./database.ts";
+import { openDatabase, type PostgresContext, type PostgresDatabase } from "./database.ts";
 import { postgresDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { postgresEventRows } from "./event_rows.ts";
@@ -13,19 +13,11 @@ import { postgresLog } from "./log.ts";
 import { postgresNetwork } from "./network.ts";
 import { postgresNews } from "./news.ts";
 import { postgresRegisters } from "./registers.ts";
-import { migrate, tablePrefix } from "./schema.ts";
+import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
 import { postgresSubscriptions } from "./subscriptions.ts";
 import { postgresTransfer } from "./transfer.ts";
-
-/** What each noun of this driver is given. */
-export interface PostgresContext {
-  database: PostgresDatabase;
-  location: string;
-  /** Stands before the name of every table (`tablePrefix`). */
-  prefix: string;
-}
 
 /**
  * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.
@@ -35,11 +27,15 @@ export interface PostgresContext {
  * @param setting `postgres://…` (`parsePostgresSetting`)
  * @throws StoreError `setting`, `unavailable`, `full`, `newer_schema`, `missing`
  */
-export async function openPostgresDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
+export async function openPostgresDriver(
+  setting: string,
+  options: OpenOptions,
+  steps = STEPS,
+): Promise<StoreDriver> {
   const parsed = parsePostgresSetting(setting);
   const database = openDatabase(parsed);
   try {
-    const id = await migrate(database, parsed, options);
+    const id = await migrate(database, parsed, options, steps);
     return createPostgresDriver(database, parsed.location, tablePrefix(parsed), id);
   } catch (error) {
     await database.close();

@@ -4,7 +4,6 @@ import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { StoreDriver } from "../checked_store.ts";
-import { migrateWithCopy } from "../file/migration_copy.ts";
 import {
   createEmpty,
   ensureStoreFile,
@@ -15,7 +14,7 @@ import {
 } from "../file/store_file.ts";
 import { sqliteBuckets } from "./buckets.ts";
 import { sqliteDeliveries } from "./deliveries.ts";
-import { type CommitTogether, createCommitTogether } from "./commit_together.ts";
+import { createCommitTogether, type SqliteContext } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
@@ -25,23 +24,11 @@ import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
 import { sqliteNetwork } from "./network.ts";
 import { sqliteRegisters } from "./registers.ts";
-import { checkOwnership, holdsData, migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
+import { schemaChanged } from "../schema_version.ts";
+import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
 import { sqliteTransfer } from "./transfer.ts";
-
-/** What each noun of this driver is given. */
-export interface SqliteContext {
-  database: SqliteDatabase;
-  location: string;
-  /** Tells this handle from every other on the same file. */
-  handle: string;
-  /** The store's clock, Unix milliseconds. */
-  now(): number;
-  /** Whether this handle holds the store for serving. */
-  isHeld(): boolean;
-  commitTogether: CommitTogether;
-}
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
 const BUSY_TIMEOUT_MS = 1_000;
@@ -54,33 +41,33 @@ const PRAGMAS = `
   PRAGMA cache_size = -16000;`;
 
 /**
- * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema; `onNotice`
- * is told where the file is kept as it was. Several processes may have it open; one of them may serve (`holdForServing`).
+ * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema, which
+ * `onNotice` is told. Several processes may have it open; one of them may serve (`holdForServing`).
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openSqliteDriver(path: string, options: OpenOptions = {}): Promise<StoreDriver> {
+export async function openSqliteDriver(path: string, options: OpenOptions = {}, steps = STEPS): Promise<StoreDriver> {
   const file = resolve(path);
   const location = `sqlite:${file}`;
-  await ensureStoreFile(file, location, options, (unfinished) => makeSqliteFile(unfinished, location));
-  const database = await openMigrated(file, location, options);
+  await ensureStoreFile(file, location, options, (unfinished) => makeSqliteFile(unfinished, location, steps));
+  const database = await openMigrated(file, location, options, steps);
   return createSqliteDriver(database, location, options, () => holdStoreFile(file, location));
 }
 
 /** Opens a store that lives in this process and ends with it. */
 export async function openMemoryDriver(options: Pick<OpenOptions, "now" | "isShared"> = {}): Promise<StoreDriver> {
-  const database = await openMigrated(":memory:", "memory:", {});
+  const database = await openMigrated(":memory:", "memory:", {}, STEPS);
   const hold = options.isShared ? undefined : () => Promise.resolve({ release() {} });
   return createSqliteDriver(database, "memory:", options, hold);
 }
 
 /** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
-async function makeSqliteFile(path: string, location: string): Promise<void> {
+async function makeSqliteFile(path: string, location: string, steps: SqliteStep[]): Promise<void> {
   createEmpty(path, location);
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(path);
-    migrate(database);
+    migrate(database, steps);
   } catch (error) {
     throw toStoreError(error, location);
   } finally {
@@ -88,13 +75,18 @@ async function makeSqliteFile(path: string, location: string): Promise<void> {
   }
 }
 
-async function openMigrated(file: string, location: string, options: OpenOptions): Promise<SqliteDatabase> {
+async function openMigrated(
+  file: string,
+  location: string,
+  options: OpenOptions,
+  steps: SqliteStep[],
+): Promise<SqliteDatabase> {
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(file);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    checkOwnership(database, location);
-    await bringUpToDate(database, file, location, options);
+    checkOwnership(database, location, steps.length);
+    await bringUpToDate(database, file, location, options, steps);
     return database;
   } catch (error) {
     database?.close();
@@ -107,13 +99,20 @@ async function bringUpToDate(
   file: string,
   location: string,
   { onNotice, mustExist = false }: OpenOptions,
+  steps: SqliteStep[],
 ): Promise<void> {
-  const [from, to] = [schemaVersion(database), SCHEMA_VERSION];
+  const [from, to] = [schemaVersion(database), steps.length];
   if (from === 0 && mustExist) throw missingStore(location);
   database.exec(PRAGMAS);
-  if (from === to || !holdsData(database)) return migrate(database);
-  const parts = { database, file, location, from, to, versionOf: schemaVersion, onNotice };
-  await migrateWithCopy(parts, (keepCopy) => migrate(database, keepCopy));
+  if (from === 0 || from === to) return migrate(database, steps);
+  // Nothing is changed under a gateway that serves from it.
+  const hold = await holdStoreFile(file, location);
+  try {
+    migrate(database, steps);
+  } finally {
+    hold.release();
+  }
+  onNotice?.(schemaChanged(location, from, to));
 }
 
 /** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off; without it they share. */

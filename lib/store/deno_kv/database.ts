@@ -1,6 +1,6 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
 import { sleep } from "../../clock.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../store_error.ts";
 import { isLocked } from "./errors.ts";
 
 /** Deno KV gives up at once when another process is writing to the file; those writes take milliseconds. */

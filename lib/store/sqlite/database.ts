@@ -1,5 +1,18 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { SqliteDatabase } from "../../runtime/sqlite.ts";
+import type { SqliteDatabase, SqliteValue } from "../../runtime/sqlite.ts";
+
+/** What each noun of this driver is given. */
+export interface SqliteContext {
+  database: SqliteDatabase;
+  location: string;
+  /** Tells this handle from every other on the same file. */
+  handle: string;
+  /** The store's clock, Unix milliseconds. */
+  now(): number;
+  /** Whether this handle holds the store for serving. */
+  isHeld(): boolean;
+  commitTogether: CommitTogether;
+}
 
 /** Does this in the commit that ends this turn of the event loop; must not throw but for a fault of the database. */
 export type CommitTogether = <T>(work: () => T) => Promise<T>;
@@ -22,4 +35,9 @@ export function createCommitTogether(database: SqliteDatabase): CommitTogether {
     commit ??= commitWaiting();
     return (await commit)[place] as T;
   };
+}
+
+/** What is bound for the columns of a row, in their order. */
+export function rowValues(row: object): SqliteValue[] {
+  return Object.values(row).map((value) => typeof value === "boolean" ? Number(value) : value);
 }
