@@ -1,19 +1,8 @@
-import type { Clock } from "../clock.ts";
-import type { Head } from "../stellar/head.ts";
-import { LIMITS } from "../stellar/observe.ts";
-import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { HistoryGap, WatcherState } from "../store/store.ts";
-import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
-import type { Place } from "./page.ts";
-import type { Reading, ReadPage } from "./reading.ts";
-
-/** A page that was read again, or for the first time. */
-export interface Backfilled {
-  state: WatcherState;
-  events: RawEvent[];
-  kind: "rescan" | "gap" | "nothing";
-}
+import { gapsToFill, withFilled, withoutReach } from "./coverage.ts";
+import type { Page, Place } from "./page.ts";
+import { readOfNetwork } from "./reading.ts";
+import { type Backfilled, createRescans, type RescanParts } from "./rescan.ts";
 
 /** Reads what the scan has not: events that appeared late, and gaps, among them what new contracts have had before. */
 export interface Backfill {
@@ -25,32 +14,9 @@ export interface Backfill {
   again(): void;
 }
 
-export interface BackfillParts {
-  rpc: Pick<NodesRpcClient, "nodes">;
-  head: Pick<Head, "sequence" | "closeTime">;
-  clock: Pick<Clock, "monotonicMs">;
-  read: (request: ReadPage) => Promise<Reading>;
-  /** For how many days events are kept: older ones may have been forgotten, and are not found again. 0: for ever. */
-  keptDays: number;
-}
-
-/** What a node shows late it shows within this time. */
-const RESCAN_MS = 120_000;
-/** After a node that failed, or lagged. */
-const RETRY_MS = 10_000;
 const FILL_EVERY_MS = 600_000;
 /** Where a node did not answer, or was behind. */
 const UNANSWERED_MS = 60_000;
-const DAY_SECONDS = 86_400;
-
-type PageRead = Extract<Reading, { kind: "page" }>;
-
-/** Whether a page is of the network as it is: not odd, and not of a node that shows the one before a reset. */
-export function isOfNetwork({ verdict, answer }: PageRead, head: Pick<Head, "sequence" | "closeTime">): boolean {
-  if (verdict === "odd") return false;
-  const { latestLedger, latestLedgerCloseTime: closeTime = head.closeTime } = answer;
-  return head.sequence - latestLedger <= LIMITS.ledgers && head.closeTime - closeTime <= RESCAN_MS / 1_000;
-}
 
 /** One way through all gaps: each is tried at every node. */
 interface Round {
@@ -70,74 +36,11 @@ interface Round {
 const newRound = (): Round => ({ done: new Set(), node: 0, oldest: Infinity, told: 0, silent: new Set() });
 const keyOf = ({ contractIds, toLedger }: HistoryGap) => `${toLedger} ${contractIds.join()}`;
 
-export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDays }: BackfillParts): Backfill {
-  /** When ledgers were scanned by this process: order after a restart comes from close times alone. */
-  const scannedAtMs = new Map<number, number>();
-  let rescan: { settledLedger: number; place: Place } | undefined;
-  let rescanAtMs = -Infinity;
-  let epoch = 0;
+export function createBackfill(parts: RescanParts): Backfill {
+  const { rpc, clock: { monotonicMs } } = parts;
+  const rescans = createRescans(parts);
   let fillAtMs = -Infinity;
   let round = newRound();
-
-  function isDue({ ledger, closeTime }: WatcherState["rescans"][number]): boolean {
-    const atMs = scannedAtMs.get(ledger);
-    if (atMs !== undefined) return monotonicMs() - atMs >= RESCAN_MS;
-    return head.closeTime - closeTime >= RESCAN_MS / 1_000;
-  }
-
-  /** A page, or undefined when the node fails, lags or shows another network. */
-  async function tryRead(
-    request: ReadPage,
-    toLedger: number,
-  ): Promise<Exclude<Reading, { kind: "behind" }> | undefined> {
-    const reading = await read(request).catch(() => undefined);
-    if (reading === undefined || reading.kind === "behind") return undefined;
-    if (reading.kind === "pruned") return reading.oldestLedger > head.sequence ? undefined : reading;
-    return isOfNetwork(reading, head) && reading.answer.latestLedger >= toLedger ? reading : undefined;
-  }
-
-  /** What one node has left out, or pruned, another may have. Undefined: one that may have it did not answer. */
-  async function readBeside(lastNode: number, request: ReadPage, toLedger: number) {
-    const nodes = rpc.nodes().length;
-    let pruned: Awaited<ReturnType<typeof tryRead>>;
-    for (let next = 1; next <= nodes; next++) {
-      const reading = await tryRead({ ...request, node: (lastNode + next) % nodes }, toLedger);
-      if (reading === undefined || reading.kind === "page") return reading;
-      if (pruned?.kind !== "pruned" || reading.oldestLedger < pruned.oldestLedger) pruned = reading;
-    }
-    return pruned;
-  }
-
-  async function rescanPage(
-    state: WatcherState,
-    lastNode: number,
-    signal: AbortSignal,
-  ): Promise<Backfilled | undefined> {
-    const { settledLedger, rescans } = state;
-    const toLedger = Math.min(rescans.findLast(isDue)?.ledger ?? 0, state.scannedLedger);
-    if (toLedger <= settledLedger || monotonicMs() < rescanAtMs) return undefined;
-    const isGoingOn = rescan?.settledLedger === settledLedger;
-    const place = isGoingOn ? rescan!.place : { startLedger: settledLedger + 1 };
-    const reading = await readBeside(lastNode, { place, contractIds: watchedContracts(state), signal }, toLedger);
-    if (reading === undefined) {
-      rescanAtMs = monotonicMs() + RETRY_MS;
-      return undefined;
-    }
-    const page = reading.kind === "page" ? reading.page : undefined;
-    const upTo = page?.scannedLedger ?? (reading as { oldestLedger: number }).oldestLedger - 1;
-    const settled = Math.max(settledLedger, Math.min(toLedger, upTo));
-    rescan = page && settled < toLedger ? { settledLedger: settled, place: { cursor: page.cursor } } : undefined;
-    const left = rescans.filter(({ ledger }) => ledger > settled);
-    for (const { ledger } of rescans) if (ledger <= settled) scannedAtMs.delete(ledger);
-    const gaps = gapsToFill(state);
-    const isGap = ({ ledger }: RawEvent) => gaps.some((gap) => ledger >= gap.fromLedger && ledger <= gap.toLedger);
-    const events = page?.events.filter((event) => event.ledger <= toLedger && isKept(event) && !isGap(event)) ?? [];
-    return { kind: "rescan", state: { ...state, settledLedger: settled, rescans: left }, events };
-  }
-
-  function isKept({ ledgerClosedAt }: RawEvent): boolean {
-    return keptDays === 0 || Date.parse(ledgerClosedAt) / 1_000 >= head.closeTime - keptDays * DAY_SECONDS;
-  }
 
   /** The next gap of this round; undefined ends the round. */
   function nextGap(state: WatcherState): HistoryGap | undefined {
@@ -173,7 +76,9 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
     while (true) {
       const { node, silent } = round;
       const { from, place } = round.place ?? { from: gap.fromLedger, place: { startLedger: gap.fromLedger } };
-      const reading = silent.has(node) ? undefined : await tryRead({ place, contractIds, node, signal }, toLedger);
+      const reading = silent.has(node)
+        ? undefined
+        : await readOfNetwork(parts, { place, contractIds, node, signal }, toLedger);
       if (reading?.kind === "page") return pageOfGap(state, gap, { from, place, page: reading.page });
       if (reading === undefined) silent.add(node);
       else if (reading.oldestLedger > from && reading.oldestLedger <= toLedger) {
@@ -191,7 +96,7 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
   function pageOfGap(
     state: WatcherState,
     gap: HistoryGap,
-    { from, place, page }: { from: number; place: Place; page: PageRead["page"] },
+    { from, place, page }: { from: number; place: Place; page: Page },
   ): Backfilled {
     const { contractIds, toLedger } = gap;
     const { events, scannedLedger, cursor } = page;
@@ -208,19 +113,9 @@ export function createBackfill({ rpc, head, clock: { monotonicMs }, read, keptDa
 
   return {
     async step(state, lastNode, signal) {
-      return await rescanPage(state, lastNode, signal) ?? await fillPage(state, signal);
+      return await rescans.page(state, lastNode, signal) ?? await fillPage(state, signal);
     },
-    scanned({ epoch: now, rescans }) {
-      if (now !== epoch) scannedAtMs.clear();
-      epoch = now;
-      const last = rescans.at(-1);
-      if (last !== undefined && !scannedAtMs.has(last.ledger)) scannedAtMs.set(last.ledger, monotonicMs());
-      if (scannedAtMs.size > 2 * rescans.length + 2) {
-        for (const ledger of scannedAtMs.keys()) {
-          if (!rescans.some((mark) => mark.ledger === ledger)) scannedAtMs.delete(ledger);
-        }
-      }
-    },
+    scanned: rescans.scanned,
     again() {
       fillAtMs = -Infinity;
       round = newRound();

@@ -31,21 +31,20 @@ export function createLeadership({ store, head, clock: { monotonicMs }, log, epo
   epoch: number | undefined;
   pollMs: number;
 }): Leadership {
-  let epoch = startEpoch;
-  let storedLedger = 0;
+  const stored = { epoch: startEpoch, ledger: 0 };
   let lastSequence = 0;
-  let stalledSinceMs: number | undefined;
-  let reached = { ledger: 0, atMs: monotonicMs() };
+  /** Since when polls fail, and which ledger was reached when. */
+  const progress = { failingSinceMs: Infinity, ledger: 0, atMs: monotonicMs() };
   let leftUntilMs = -Infinity;
 
   function takeHead(state: WatcherState | undefined): void {
     if (state === undefined) return;
     const ledger = { sequence: state.latestLedger, closeTime: state.latestLedgerCloseTime };
-    if (epoch !== undefined && epoch !== state.epoch) head.restart(ledger);
+    if (stored.epoch !== undefined && stored.epoch !== state.epoch) head.restart(ledger);
     // A head that stands still says nothing of what there is beyond.
-    else if (state.latestLedger > storedLedger) head.observe(ledger);
-    storedLedger = ledger.sequence;
-    epoch = state.epoch;
+    else if (state.latestLedger > stored.ledger) head.observe(ledger);
+    stored.ledger = ledger.sequence;
+    stored.epoch = state.epoch;
   }
 
   return {
@@ -65,12 +64,11 @@ export function createLeadership({ store, head, clock: { monotonicMs }, log, epo
     async polled(isWell) {
       const nowMs = monotonicMs();
       const ledger = log.state?.scannedLedger ?? 0;
-      if (ledger !== reached.ledger) reached = { ledger, atMs: nowMs };
-      stalledSinceMs = isWell ? undefined : stalledSinceMs ?? nowMs;
-      const isStalled = nowMs - (stalledSinceMs ?? nowMs) >= STALLED_MS || nowMs - reached.atMs >= STILL_MS;
+      if (ledger !== progress.ledger) Object.assign(progress, { ledger, atMs: nowMs });
+      progress.failingSinceMs = isWell ? Infinity : Math.min(progress.failingSinceMs, nowMs);
+      const isStalled = nowMs - progress.failingSinceMs >= STALLED_MS || nowMs - progress.atMs >= STILL_MS;
       if (!store.isShared || !isStalled) return;
-      stalledSinceMs = undefined;
-      reached.atMs = nowMs;
+      Object.assign(progress, { failingSinceMs: Infinity, atMs: nowMs });
       leftUntilMs = monotonicMs() + Math.max(LEFT_MS, 2 * pollMs);
       await log.close();
     },

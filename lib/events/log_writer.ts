@@ -59,6 +59,17 @@ const UNDECODED_EVENTS = 100;
 const UNDECODED_PAGES = 10;
 const MOST_TOLD = 2_000;
 
+/** Tells of events that were kept raw, each once: the newest ledgers are read twice. */
+function createUndecodedTeller(onNotice: (notice: Notice) => void): (events: (NewEvent | UndecodedEvent)[]) => void {
+  const told = new Set<string>();
+  return (events) => {
+    const notice = noticeOfUndecoded(events.filter(({ id }) => !told.has(id)));
+    if (notice !== undefined) onNotice(notice);
+    if (told.size > MOST_TOLD) told.clear();
+    for (const { id, type } of events) if (type === null) told.add(id);
+  };
+}
+
 export function createLogWriter(parts: LogWriterParts): LogWriter {
   const { store, head, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
   const leaseMs = Math.max(SHORTEST_LEASE_MS, 3 * parts.pollMs);
@@ -69,8 +80,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
   const decoder = parts.decoder ?? `of ${parts.holder}`;
   /** Nothing that is held raw is left to be tried by this decoder. */
   let isDecoded = false;
-  /** Undecoded events that were told: the newest ledgers are read twice. */
-  let told = new Set<string>();
+  const tellUndecoded = createUndecodedTeller(onNotice);
 
   async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
     const [before, after] = [state, withHead(next)];
@@ -83,10 +93,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
     state = after;
     if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
-    const notice = noticeOfUndecoded(events.filter(({ id }) => !told.has(id)));
-    if (notice !== undefined) onNotice(notice);
-    if (told.size > MOST_TOLD) told = new Set();
-    for (const { id, type } of events) if (type === null) told.add(id);
+    tellUndecoded(events);
     tellCommit(logged);
     await yieldToOthers();
   }

@@ -1,6 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import type { EventsAnswer } from "../stellar/rpc/schemas.ts";
-import type { Verdict } from "../stellar/observe.ts";
+import type { Head } from "../stellar/head.ts";
+import { LIMITS, type Verdict } from "../stellar/observe.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import { checkPage, ledgerOfPlace, type Page, type Place } from "./page.ts";
@@ -115,4 +116,28 @@ export async function oldestHeld(
   if (said.length === 0 && failed?.reason instanceof GatewayError) throw failed.reason;
   const oldest = said.length === 0 ? undefined : Math.max(1, Math.min(...said));
   return { oldest, isWhole: said.length === answers.length };
+}
+
+/** A node that is so far behind may show the network of before a reset. */
+const MOST_BEHIND_SECONDS = 120;
+
+type PageRead = Extract<Reading, { kind: "page" }>;
+
+/** Whether a page is of the network as it is: not odd, and not of a node that shows the one before a reset. */
+export function isOfNetwork({ verdict, answer }: PageRead, head: Pick<Head, "sequence" | "closeTime">): boolean {
+  if (verdict === "odd") return false;
+  const { latestLedger, latestLedgerCloseTime: closeTime = head.closeTime } = answer;
+  return head.sequence - latestLedger <= LIMITS.ledgers && head.closeTime - closeTime <= MOST_BEHIND_SECONDS;
+}
+
+/** A page, or what the node has pruned; undefined when it fails, shows another network, or nothing of this ledger yet. */
+export async function readOfNetwork(
+  { read, head }: { read: (request: ReadPage) => Promise<Reading>; head: Pick<Head, "sequence" | "closeTime"> },
+  request: ReadPage,
+  toLedger: number,
+): Promise<Exclude<Reading, { kind: "behind" }> | undefined> {
+  const reading = await read(request).catch(() => undefined);
+  if (reading === undefined || reading.kind === "behind") return undefined;
+  if (reading.kind === "pruned") return reading.oldestLedger > head.sequence ? undefined : reading;
+  return isOfNetwork(reading, head) && reading.answer.latestLedger >= toLedger ? reading : undefined;
 }

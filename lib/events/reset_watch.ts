@@ -43,23 +43,19 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   let isDue = true;
   /** The node to compare with: the one that was odd, the next one after one that lags, else whichever is well. */
   let askedNode: number | undefined;
-  let polledAtMs = monotonicMs();
-  let checkedAtMs = -Infinity;
-  /** When the last comparison began that ruled a reset out. */
-  let ruledOutAtMs = -Infinity;
+  /** `ruledOutMs`: when the last comparison began that ruled a reset out. */
+  const at = { polledMs: monotonicMs(), checkedMs: -Infinity, ruledOutMs: -Infinity };
   let checking: ReturnType<ResetWatch["check"]> | undefined;
-  let before = head.sequence;
   let sameUpTo: number | undefined;
 
   head.onOdd((node) => {
     askedNode = node;
-    if (monotonicMs() - checkedAtMs < ODD_EVERY_MS) return;
+    if (monotonicMs() - at.checkedMs < ODD_EVERY_MS) return;
     isDue = true;
     onDue();
   });
-  head.onChange((sequence) => {
+  head.onChange((sequence, before) => {
     if (sequence < before) isDue = true;
-    before = sequence;
   });
 
   function known(state: WatcherState, signal: AbortSignal): KnownLedgers {
@@ -83,10 +79,10 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   }
 
   async function compare(state: WatcherState, signal: AbortSignal): ReturnType<ResetWatch["check"]> {
-    const atMs = checkedAtMs = monotonicMs();
+    const atMs = at.checkedMs = monotonicMs();
     const finding = await resets.compare(known(state, signal), signal, askedNode);
     if (finding.kind === "same" || finding.kind === "nothing") {
-      ruledOutAtMs = atMs;
+      at.ruledOutMs = atMs;
       sameUpTo = finding.kind === "same" ? finding.checkpoint?.ledger : undefined;
       head.ruledOutReset(atMs, finding.node);
       isDue = false;
@@ -105,11 +101,11 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   return {
     async check(state, signal) {
       const nowMs = monotonicMs();
-      if (nowMs - polledAtMs > PAUSE_MS || nowMs - checkedAtMs > EVERY_MS) isDue = true;
-      polledAtMs = nowMs;
+      if (nowMs - at.polledMs > PAUSE_MS || nowMs - at.checkedMs > EVERY_MS) isDue = true;
+      at.polledMs = nowMs;
       if (!isDue) return {};
       if (state === undefined) {
-        checkedAtMs = nowMs;
+        at.checkedMs = nowMs;
         head.ruledOutReset(nowMs);
         return {};
       }
@@ -134,6 +130,6 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
       isDue = true;
     },
 
-    isRuledOutSince: (atMs) => ruledOutAtMs > atMs,
+    isRuledOutSince: (atMs) => at.ruledOutMs > atMs,
   };
 }

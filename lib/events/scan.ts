@@ -5,10 +5,9 @@ import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { WatcherState } from "../store/store.ts";
 import { afterPruning, withScanned } from "./coverage.ts";
-import { isOfNetwork } from "./gaps.ts";
 import type { Place } from "./page.ts";
 import type { Step } from "./polling.ts";
-import { readAnywhere, type Reading, type ReadPage } from "./reading.ts";
+import { isOfNetwork, readAnywhere, type Reading, type ReadPage } from "./reading.ts";
 import type { ResetWatch } from "./reset_watch.ts";
 
 export interface ScanParts {

@@ -73,6 +73,12 @@ export interface StreamParts {
   onClose(): void;
 }
 
+/**
+ * `catching_up`: reads what is held for the first time. `live`: is handed what is new. `behind`: reads by itself again, as it
+ * was slow. `over`: nothing more comes.
+ */
+type Phase = "catching_up" | "live" | "behind" | "over";
+
 /** What is read at once of history. */
 const PAGE_EVENTS = 100;
 /** Events that wait for a reader at most; one with more to come reads them from the log when it asks again. */
@@ -86,15 +92,18 @@ export function createStream(parts: StreamParts): FedStream {
   const { reader, subjects, join, onClose } = parts;
   let place = parts.place;
   let waiting: StreamFrame[] = parts.first;
-  let isLive = false;
-  let hasCaughtUp = false;
-  let isOver = false;
-  let isAsked = false;
-  let taken = 0;
+  let phase: Phase = "catching_up";
+  const taking = { isAsked: false, taken: 0 };
   let wake = () => {};
 
   const filter: EventFilter = { ...subjects, fromHeight: place.floor || undefined };
   const placeAt = (event: LoggedEvent) => ({ ...place, sequence: event.sequence, mark: markOf(event) });
+
+  const isOver = () => phase === "over";
+
+  function leave(): void {
+    if (phase === "live") phase = "behind";
+  }
 
   function say(frame: StreamFrame): void {
     waiting.push(frame);
@@ -114,9 +123,10 @@ export function createStream(parts: StreamParts): FedStream {
     if (mayMiss && place.sequence < (await parts.bounds()).forgotten) return [...frames, ...await readOn()];
     place = read.place;
     frames.push(...read.events.map(frameOf));
-    isLive = read.isAtEnd && join(stream);
-    if (!isLive || hasCaughtUp) return frames;
-    hasCaughtUp = true;
+    if (!read.isAtEnd || !join(stream)) return frames;
+    const isFirst = phase === "catching_up";
+    phase = "live";
+    if (!isFirst) return frames;
     const latestLedger = parts.latestLedger();
     return [...frames, ...parts.gaps().flatMap(told), { kind: "caught_up", cursor: encodeCursor(place), latestLedger }];
   }
@@ -134,13 +144,13 @@ export function createStream(parts: StreamParts): FedStream {
   async function untilSomething(): Promise<StreamFrame[] | undefined> {
     while (true) {
       if (waiting.length > 0) return waiting.splice(0);
-      if (isOver) return undefined;
-      if (isLive) await new Promise<void>((resolve) => wake = resolve);
+      if (phase === "over") return undefined;
+      if (phase === "live") await new Promise<void>((resolve) => wake = resolve);
       else {
         const frames = await readOn();
         await parts.vet(stream);
         // What was being read at the end is not sent, nor what would come after it: the last word alone.
-        if (isOver) waiting = waiting.filter(({ kind }) => kind === "revoked");
+        if (isOver()) waiting = waiting.filter(({ kind }) => kind === "revoked");
         else if (frames.length > 0) return [...frames, ...waiting.splice(0)];
       }
     }
@@ -151,25 +161,25 @@ export function createStream(parts: StreamParts): FedStream {
       return place.sequence;
     },
     get isAsked() {
-      return isAsked;
+      return taking.isAsked;
     },
     get taken() {
-      return taken;
+      return taking.taken;
     },
     async next() {
-      isAsked = true;
+      taking.isAsked = true;
       try {
         return await untilSomething();
       } finally {
-        isAsked = false;
-        taken++;
+        taking.isAsked = false;
+        taking.taken++;
       }
     },
     hand(events, upTo) {
       for (const event of events) {
         if (event.sequence <= place.sequence || !matches(filter, event)) continue;
         if (waiting.length >= MOST_WAITING) {
-          isLive = false;
+          leave();
           return false;
         }
         place = placeAt(event);
@@ -181,20 +191,19 @@ export function createStream(parts: StreamParts): FedStream {
       return true;
     },
     fallBehind() {
-      isLive = false;
+      leave();
       wake();
     },
     tellGap(gap) {
       // Before it has caught up it is told then.
-      if (hasCaughtUp) { for (const frame of told(gap)) say(frame); }
+      if (phase !== "catching_up") { for (const frame of told(gap)) say(frame); }
     },
     tellLedger(latestLedger) {
-      if (isLive && waiting.length === 0) say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });
+      if (phase === "live" && waiting.length === 0) say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });
     },
     end(how) {
-      if (isOver) return;
-      isOver = true;
-      isLive = false;
+      if (isOver()) return;
+      phase = "over";
       if (how !== "drained") waiting = [];
       if (typeof how === "object") waiting = [{ kind: "revoked", reason: how.revoked }];
       onClose();

@@ -2,12 +2,13 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import type { Head } from "../stellar/head.ts";
-import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { CursorParts } from "./cursor.ts";
 import type { History } from "./history.ts";
 import { createLogReader, type Start, type Subjects } from "./log_reader.ts";
-import { isPartOf } from "./notices.ts";
-import { createStream, type EventStream, type FedStream, MOST_WAITING, type StreamFrame } from "./stream.ts";
+import { createStream, type EventStream, type FedStream, type StreamFrame } from "./stream.ts";
+import { createStreamFeed } from "./stream_feed.ts";
+import { createStreamWatch, type WatchedStream } from "./stream_watch.ts";
 
 export interface StreamRequest extends Omit<Start, "order"> {
   subjects: Subjects;
@@ -47,24 +48,7 @@ export interface StreamsParts {
 export const STREAM_LIMITS = { perKey: 20, inAll: 1_000 } as const;
 /** How often streams are looked at: what became of their keys, and whether they are read. */
 const LOOK_MS = 300;
-/** Streams that were not looked at for so long stood still with this process. */
-const STANDSTILL_MS = 1_000;
-const LEDGER_MS = 5_000;
-/** A reader that has not taken what it was sent for so long is ended; it comes back with `Last-Event-ID`. */
-const UNREAD_MS = 30_000;
 const OPEN_AGAIN_SECONDS = 5;
-
-/** What is known of a stream beside itself. */
-interface Entry {
-  keyId: string;
-  refusal: StreamRequest["refusal"];
-  vetting: Promise<void> | undefined;
-  /** When its key was asked for last, monotonic. */
-  vettedAtMs: number;
-  /** How much its reader had taken when it was looked at last, and since when it has taken no more, monotonic. */
-  taken: number;
-  takenAtMs: number;
-}
 
 /**
  * Feeds all live streams: what is new of the log is read once, and handed to those that have read what was before. Who is
@@ -73,29 +57,18 @@ interface Entry {
 export function createEventStreams({ store, history, head, clock, onProblem }: StreamsParts): EventStreams {
   const { events: log } = store;
   const reader = createLogReader(store);
-  const streams = new Map<FedStream, Entry>();
-  /** Those that are handed what is new after `tail`. */
-  const live = new Set<FedStream>();
+  const streams = new Map<FedStream, WatchedStream>();
   /** Keys of streams that are about to be open. */
   const opening: string[] = [];
-  let tail = 0;
-  let gaps: readonly HistoryGap[] = [];
-  let storedLedger = 0;
-  let hasNews = false;
-  let isFailing = false;
-  let readAtMs = -Infinity;
-  let toldLedgerAtMs = -Infinity;
-  let lookedAtMs = -Infinity;
   let isDraining = false;
-
-  const latestLedger = () => head.sequence || storedLedger;
-
-  // --- opening -------------------------------------------------------------------------------------------------------
+  const feed = createStreamFeed({ store, clock, streams, onProblem, onNews: () => loop.wake() });
+  const latestLedger = () => head.sequence || feed.storedLedger;
+  const watch = createStreamWatch({ streams, latestLedger, clock });
 
   async function begin(request: StreamRequest): Promise<{ place: CursorParts; first: StreamFrame[] }> {
     const { fromLedger, cursor, lastEventId } = request;
     const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
-    learn(state);
+    feed.learn(state);
     const first: StreamFrame[] = [];
     // What was forgotten since is told by the stream itself.
     const place = lastEventId === undefined
@@ -132,128 +105,14 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     }
   }
 
-  /** Whoever has read all that is held hears what is new; not one that has to read what the others were handed meanwhile. */
-  function join(stream: FedStream): boolean {
-    if (!streams.has(stream)) return false;
-    if (live.size === 0) {
-      tail = stream.sequence;
-      // While nobody was live nobody read what is beyond it.
-      hasNews = true;
-      loop.wake();
-    }
-    if (stream.sequence < tail) return false;
-    live.add(stream);
-    return true;
-  }
-
-  // --- feeding -------------------------------------------------------------------------------------------------------
-
-  async function readNews(): Promise<void> {
-    const [state, { last }] = await Promise.all([log.watcherState(), log.bounds()]);
-    learn(state);
-    while (live.size > 0 && tail < last) {
-      const from = tail;
-      const events = await log.read({ filter: {}, after: from, upTo: last, order: "asc", limit: MOST_WAITING });
-      // Sequences have no holes: what is missing was forgotten already, and each stream says so where it reads on.
-      if (events.length !== Math.min(last - from, MOST_WAITING)) return leaveAll();
-      const upTo = events.length === MOST_WAITING ? events.at(-1)!.sequence : last;
-      for (const stream of live) {
-        // One that joined while this was read may have been further back than where it began.
-        const isFed = stream.sequence >= from && stream.hand(events, upTo);
-        if (isFed) continue;
-        live.delete(stream);
-        stream.fallBehind();
-      }
-      tail = upTo;
-    }
-  }
-
-  function leaveAll(): void {
-    for (const stream of live) stream.fallBehind();
-    live.clear();
-  }
-
-  function learn(state: WatcherState | undefined): void {
-    if (state === undefined) return;
-    const known = gaps;
-    gaps = state.gaps;
-    storedLedger = state.latestLedger;
-    for (const gap of gaps) {
-      if (known.some((one) => isPartOf(gap, one))) continue;
-      for (const stream of streams.keys()) stream.tellGap(gap);
-    }
-  }
-
-  async function tryReadNews(nowMs: number): Promise<void> {
-    // Where several gateways share a store and none of this one's loops looks, as in isolates, nothing else would wake it.
-    if (!hasNews && !(store.isShared && nowMs - readAtMs >= LEDGER_MS)) return;
-    hasNews = false;
-    readAtMs = nowMs;
-    try {
-      await readNews();
-      isFailing = false;
-    } catch (cause) {
-      if (!isFailing) onProblem("what is new of the log cannot be read for live streams; trying on", cause);
-      isFailing = hasNews = true;
-    }
-  }
-
-  // --- looking after -------------------------------------------------------------------------------------------------
-
-  /**
-   * Ends a stream whose key no longer stands. While that cannot be told, as when the store fails, it goes on. What was asked
-   * for long ago is asked for again: a late answer is an old one.
-   */
-  function vet(stream: FedStream, entry: Entry): void {
-    const nowMs = clock.monotonicMs();
-    if (entry.vetting !== undefined && nowMs - entry.vettedAtMs < STANDSTILL_MS) return;
-    entry.vettedAtMs = nowMs;
-    const judge = (refusal: string | undefined) => refusal !== undefined && stream.end({ revoked: refusal });
-    const refusal = entry.refusal();
-    if (!(refusal instanceof Promise)) return void judge(refusal);
-    const vetting: Promise<void> = refusal.then(judge, () => {}).then(() => {
-      if (entry.vetting === vetting) entry.vetting = undefined;
-    });
-    entry.vetting = vetting;
-  }
-
-  /** While this gateway stood still any key may have been disabled: nothing is told of what happened since before that is known. */
-  async function vetAfterStandstill(nowMs: number): Promise<void> {
-    if (nowMs - lookedAtMs >= STANDSTILL_MS) {
-      for (const [stream, entry] of streams) vet(stream, entry);
-      await Promise.all(Array.from(streams.values(), ({ vetting }) => vetting));
-    }
-    lookedAtMs = nowMs;
-  }
-
-  /** Who reads on by itself may do so before the others are looked at, or have been opened while the store was slow. */
-  async function vetReader(stream: FedStream): Promise<void> {
-    const entry = streams.get(stream);
-    if (entry === undefined) return;
-    if (clock.monotonicMs() - entry.vettedAtMs >= STANDSTILL_MS) vet(stream, entry);
-    await entry.vetting;
-  }
-
-  function lookAfter(nowMs: number): void {
-    const isTime = nowMs - toldLedgerAtMs >= LEDGER_MS;
-    if (isTime) toldLedgerAtMs = nowMs;
-    for (const [stream, entry] of streams) {
-      vet(stream, entry);
-      if (stream.isAsked || stream.taken !== entry.taken) entry.takenAtMs = nowMs;
-      else if (nowMs - entry.takenAtMs >= UNREAD_MS) stream.end("cut");
-      entry.taken = stream.taken;
-      if (isTime) stream.tellLedger(latestLedger());
-    }
-  }
-
   const loop = createLoop({
     wait: clock.wait,
     onProblem: (cause) => onProblem("live streams cannot be fed; trying on", cause),
     async step() {
       if (streams.size === 0) return Infinity;
-      await vetAfterStandstill(clock.monotonicMs());
-      await tryReadNews(clock.monotonicMs());
-      lookAfter(clock.monotonicMs());
+      await watch.afterStandstill();
+      await feed.read();
+      watch.look();
       return LOOK_MS;
     },
   });
@@ -278,17 +137,17 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
           place,
           subjects,
           first,
-          join,
-          vet: vetReader,
+          join: feed.join,
+          vet: watch.beforeReading,
           latestLedger,
-          gaps: () => gaps,
+          gaps: () => feed.gaps,
           onClose() {
             streams.delete(stream);
-            live.delete(stream);
+            feed.leave(stream);
           },
         });
         const takenAtMs = clock.monotonicMs();
-        streams.set(stream, { keyId, refusal, vetting: undefined, vettedAtMs: -Infinity, taken: 0, takenAtMs });
+        streams.set(stream, { keyId, refusal, asking: undefined, askedAtMs: -Infinity, taken: 0, takenAtMs });
         loop.start();
         loop.wake();
         return stream;
@@ -298,7 +157,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     },
     wake() {
       if (streams.size === 0) return;
-      hasNews = true;
+      feed.hasNews();
       loop.wake();
     },
     drain,

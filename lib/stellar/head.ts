@@ -35,8 +35,8 @@ export interface Head {
   certainTime(): Promise<number>;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
-  /** Called when the head has risen or fallen. Answers how to stop. */
-  onChange(listener: (sequence: number) => void): () => void;
+  /** Called when the head has risen or fallen, with its sequence and the one before. Answers how to stop. */
+  onChange(listener: (sequence: number, before: number) => void): () => void;
   /** Called after an odd answer of this node. */
   onOdd(listener: (node: number | undefined) => void): void;
 }
@@ -62,7 +62,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
   const { monotonicMs } = clock;
   const time = createNetworkTime(clock);
   const listeners = {
-    change: new Set<(sequence: number) => void>(),
+    change: new Set<(sequence: number, before: number) => void>(),
     odd: new Set<(node: number | undefined) => void>(),
   };
   let state: HeadState = stored?.sequence ? begun(stored, monotonicMs()) : {};
@@ -80,7 +80,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     state = next;
     if (sequence() === before) return;
     minimum = Math.min(minimum, sequence());
-    for (const listener of listeners.change) listener(sequence());
+    for (const listener of listeners.change) listener(sequence(), before);
   }
 
   function take(answer: Answer & { node?: number }): Verdict {
@@ -149,10 +149,8 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
       if (sequence() >= wanted) return;
       const ends = new AbortController();
       const { promise, resolve } = Promise.withResolvers<void>();
-      let last = sequence();
-      const listener = (now: number) => {
-        if (now >= wanted || now < last) resolve();
-        last = now;
+      const listener = (now: number, before: number) => {
+        if (now >= wanted || now < before) resolve();
       };
       listeners.change.add(listener);
       waiting += 1;

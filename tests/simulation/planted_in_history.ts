@@ -1,6 +1,6 @@
 import * as kinds from "./kinds.ts";
 
-const STREAMS = "lib/events/streams.ts";
+const STREAMS = "lib/events/stream_watch.ts";
 
 /** Bugs of what is believed of the network and kept of its events: the head, the log, live streams, what is forgotten. */
 export const IN_HISTORY = [
@@ -20,8 +20,8 @@ export const IN_HISTORY = [
   },
   {
     name: "nothing is scanned a second time",
-    file: "lib/events/gaps.ts",
-    from: "if (toLedger <= settledLedger || monotonicMs() < rescanAtMs) return undefined;",
+    file: "lib/events/rescan.ts",
+    from: "if (toLedger <= settledLedger || monotonicMs() < retryAtMs) return undefined;",
     to: "if (toLedger < Infinity) return undefined;",
     seed: 153,
     kind: kinds.withheld,
@@ -42,7 +42,7 @@ export const IN_HISTORY = [
   },
   {
     name: "the second scan comes at once",
-    file: "lib/events/gaps.ts",
+    file: "lib/events/rescan.ts",
     from: "monotonicMs() - atMs >= RESCAN_MS",
     to: "monotonicMs() - atMs >= 0",
     seed: 2643,
