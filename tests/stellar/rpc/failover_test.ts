@@ -97,7 +97,7 @@ beforeEach(async () => {
       else while (monotonicMs() < endsAtMs && !signal?.aborted) await sleep(1);
     },
   };
-  head = createHead({ clock, ask: (node) => askNewest(rpc, { node }) });
+  head = createHead({ clock: { ...sandbox.clock, wait: passSecond }, ask: (node) => askNewest(rpc, { node }) });
   rpc = createRpcClient({
     urls: [a.url, b.url],
     fetch,
@@ -111,6 +111,14 @@ afterEach(async () => {
   await a.stop();
   await b.stop();
 });
+
+/** A wait that lets a second of the sandbox's time pass, however long it is for. */
+function passSecond(_ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => (sandbox.pass(1), resolve()), 1);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
+  });
+}
 
 /** Lets time pass: a ledger closes every five seconds, and a call every second gives the probes their occasion. */
 async function pass(seconds: number): Promise<void> {
@@ -177,15 +185,10 @@ describe("two RPC nodes of one network", () => {
 
   test("an envelope whose send was lost at one node is asked for at the other, and applied once", async () => {
     sandbox.network.closeLedger();
-    const wait = (_ms: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(() => (sandbox.pass(1), resolve()), 1);
-        signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
-      });
     const escrow = createEscrow({
       rpc,
       head,
-      clock: { ...sandbox.clock, wait },
+      clock: { ...sandbox.clock, wait: passSecond },
       contracts: sandbox.contracts,
       networkPassphrase: sandbox.network.passphrase,
       submitTimeoutMs: 60_000,
