@@ -1,4 +1,4 @@
-import { type CopyProgress, type CopyResult, copyStore } from "../lib/store/copy/copy_store.ts";
+import { type CopyProgress, copyStore, type Tally } from "../lib/store/copy/copy_store.ts";
 import { openStore } from "../lib/store/open.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type Command, type CommandIo, parseFlags, readAction, refuseExtra, UsageError } from "./command.ts";
@@ -10,18 +10,18 @@ import { tablePrinter } from "./terminal/table.ts";
 
 const ACTIONS = ["copy"] as const;
 
-const FLAGS = [jsonRow("from, to, resumed, kinds with records and hash of each")] as const;
+const FLAGS = [jsonRow("from, to, kinds with records and hash of each")] as const;
 
 const help = helpText({
   usage: ["store copy FROM TO [--json]"],
   about:
     "Copies all that a store holds into a new one, of the same kind or another: keys, the log with its sequence, " +
-    "webhooks with their cursors and secrets, what is owed to them and what was attempted, idempotency keys, nonces, " +
+    "webhooks with their cursors and secrets, what is owed to them and what was attempted (numbered anew), idempotency keys, nonces, " +
     "submissions. The copy has the store's own id, so that clients' cursors stay good, and signing secrets stay as they " +
     "are kept. Then the two are compared by count and hash; only a copy that is alike can be served from.\n\n" +
     "Stop every gateway on FROM first: it is refused while one serves, and nothing may change in it meanwhile, keys and " +
-    "what is sent included. Killed at any moment, the copy goes on when the same command is run again. What TO holds is " +
-    "never overwritten. Serve from one of the two only: both would hand out the same nonces, and deliver everything " +
+    "what is sent included. A copy that was killed is never served from: remove what is left of it and copy again. What " +
+    "TO holds is never overwritten. Serve from one of the two only: both would hand out the same nonces, and deliver everything " +
     "twice.",
   lists: {
     "FROM and TO": [
@@ -38,7 +38,7 @@ const help = helpText({
   ],
 });
 
-/** One that was killed is gone on with at once. */
+/** The hold of one that was killed keeps none that comes after it off. */
 const HOLDER = "gateway store copy";
 
 export const command: Command = { help, actions: ACTIONS, run };
@@ -92,9 +92,9 @@ async function copyInto(source: Store, setting: string, io: CommandIo, isJson: b
     const release = isHeldHere ? await holdAlone(target, { why: "" }) : undefined;
     try {
       if (source.isShared) io.stderr(`No gateway may use ${source.location} until this has ended\n`);
-      const result = await copyStore({ source, target, onProgress: progressPrinter(io) });
-      if (isJson) io.stdout(asJson(source, target, result));
-      else printResult(source, target, setting, result, io);
+      const tallies = await copyStore({ source, target, onProgress: progressPrinter(io) });
+      if (isJson) io.stdout(asJson(source, target, tallies));
+      else printResult(source, target, setting, tallies, io);
     } finally {
       await release?.();
     }
@@ -118,22 +118,26 @@ function progressPrinter(io: CommandIo): (progress: CopyProgress) => void {
   };
 }
 
-function asJson({ location: from }: Store, { location: to }: Store, { isResumed, tallies }: CopyResult): string {
-  return JSON.stringify({ from, to, resumed: isResumed, kinds: tallies }) + "\n";
+function asJson({ location: from }: Store, { location: to }: Store, kinds: Record<string, Tally>): string {
+  return JSON.stringify({ from, to, kinds }) + "\n";
 }
 
-function printResult(source: Store, target: Store, setting: string, result: CopyResult, io: CommandIo): void {
-  const print = tablePrinter<[kind: string, tally: { records: number; hash: string }]>(io, [
+function printResult(
+  source: Store,
+  target: Store,
+  setting: string,
+  tallies: Record<string, Tally>,
+  io: CommandIo,
+): void {
+  const print = tablePrinter<[kind: string, tally: Tally]>(io, [
     { heading: "KIND", width: 16, text: ([kind]) => kind },
     { heading: "RECORDS", width: 10, text: ([, { records }]) => String(records) },
     { heading: "HASH", width: 64, least: 12, text: ([, { hash }]) => hash },
   ]);
-  print(Object.entries(result.tallies));
+  print(Object.entries(tallies));
   io.stdout(
-    `${source.location} is copied to ${target.location}${
-      result.isResumed ? ", in more than one run" : ""
-    }, and the two ` +
-      `are alike\nFrom now on serve from the copy alone: ${serveCommand(setting)}\n`,
+    `${source.location} is copied to ${target.location}, and the two are alike\n` +
+      `From now on serve from the copy alone: ${serveCommand(setting)}\n`,
   );
 }
 

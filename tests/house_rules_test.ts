@@ -147,12 +147,8 @@ test("which rooms a room may import from goes one way, too", () => {
   assert.deepEqual(circlesOf(new Map(Object.entries(MAY_IMPORT))), []);
 });
 
-/** Where files still import one another, though only for a type. */
-const STILL_CIRCLES = ["lib/store/store.ts", "lib/store/transfer.ts"];
-
 test("no files import one another in a circle, not even types", () => {
-  const circles = circlesOf(new Map(ALL.map(({ path, imports }) => [path, imports])))
-    .filter((circle) => circle.some((path) => !STILL_CIRCLES.some((known) => path.startsWith(known))));
+  const circles = circlesOf(new Map(ALL.map(({ path, imports }) => [path, imports])));
   assert.deepEqual(circles, []);
 });
 

@@ -17,7 +17,6 @@ export type Nouns = Pick<
   | "events"
   | "subscriptions"
   | "deliveries"
-  | "transfer"
 >;
 
 /** One check a method: throws a RangeError when the call passes a bound that the interface states. */
@@ -32,7 +31,7 @@ type Bounds = {
 
 /** The bounds of every method, and so the list of all methods there are. */
 export const BOUNDS: Bounds = {
-  network: { bind: unbounded, bound: unbounded },
+  network: { bind: unbounded, bound: unbounded, adopt: unbounded },
   keys: {
     insert: unbounded,
     get: unbounded,
@@ -48,6 +47,7 @@ export const BOUNDS: Bounds = {
     recordOutcome: unbounded,
     get: unbounded,
     withoutOutcome: ({ limit }) => checkLimit(limit, 500),
+    list: ({ limit }) => checkLimit(limit, 500),
     prune: unbounded,
   },
   intents: {
@@ -56,8 +56,11 @@ export const BOUNDS: Bounds = {
     complete: (_, { result }) => checkResult(result),
     release: unbounded,
     transaction: ({ key }) => checkIntentKey(key),
+    transactions: ({ limit }) => checkLimit(limit, 500),
     setTransaction: checkTransactionIntent,
     nextNonce: unbounded,
+    list: ({ limit }) => checkLimit(limit, 500),
+    nonces: ({ limit }) => checkLimit(limit, 500),
     prune: unbounded,
   },
   leases: {
@@ -65,7 +68,7 @@ export const BOUNDS: Bounds = {
     renew: (leases) => checkBatch(leases, 10),
     release: (leases) => checkBatch(leases, 10),
   },
-  registers: { read: checkName, change: checkName, prune: unbounded },
+  registers: { read: checkName, change: checkName, list: ({ limit }) => checkLimit(limit, 500), prune: unbounded },
   events: {
     watcherState: unbounded,
     append: ({ events }) => checkBatch(events, 100),
@@ -102,10 +105,6 @@ export const BOUNDS: Bounds = {
     recordAttempt: unbounded,
     attempts: (_, { limit }) => checkLimit(limit, 200),
     pruneAttempts: unbounded,
-  },
-  transfer: {
-    read: ({ limit }) => checkLimit(limit, 500),
-    write: ({ records }) => checkBatch(records, 500),
   },
 };
 

@@ -105,7 +105,6 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     events: noun("events"),
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),
-    transfer: noun("transfer"),
   };
 }
 

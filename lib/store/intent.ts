@@ -75,11 +75,23 @@ export interface IntentStore extends TransactionIntentStore {
    * No two calls get the same one while both may be used. Durable when it resolves.
    */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
+  /** Every intent, in an order of the store's own, at most `limit` (≤ 500) after the one with the name `after`. */
+  list(page: { after?: IntentName; limit: number }): Promise<ListedIntent[]>;
+  /** The newest nonce of every agent and device, as `list`. */
+  nonces(page: { after?: Omit<ListedNonce, keyof NonceOut>; limit: number }): Promise<ListedNonce[]>;
   /**
    * Forgets intents last claimed, completed or written before this time, and nonces that are out no more, at most 500 in all
    * at a call; answers how many went.
    */
   prune(usedBeforeMs: number): Promise<number>;
+}
+
+/** An intent without its claim. */
+export type ListedIntent = IntentName & Pick<Intent, "id" | "request" | "result">;
+
+export interface ListedNonce extends NonceOut {
+  deviceHash: string;
+  agent: string;
 }
 
 /** The greatest nonce that the contract's u64 holds. */

@@ -3,7 +3,7 @@ import { checkedStore, type StoreDriver } from "./checked_store.ts";
 import type { OpenOptions } from "./file/store_file.ts";
 import { openMemoryDriver, openSqliteDriver } from "./sqlite/open.ts";
 import { type Store, StoreError } from "./store.ts";
-import { COPY_REGISTER, type CopyMark } from "./transfer.ts";
+import { COPY_REGISTER, type CopyMark, halfCopy } from "./copy/mark.ts";
 
 /**
  * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database),
@@ -26,12 +26,7 @@ export async function openStore(setting: string, options: OpenOptions = {}): Pro
 /** A copy that is not whole would serve old cursors, and miss keys. */
 async function refuseUnfinished({ registers, location }: Store): Promise<void> {
   const mark = await registers.read<CopyMark>(COPY_REGISTER);
-  if (mark === undefined) return;
-  throw new StoreError(
-    "unavailable",
-    `${location} is a copy of ${mark.from.location} that is not whole: gateway store copy goes on with it when it is ` +
-      "run again with the same two stores",
-  );
+  if (mark !== undefined) throw halfCopy(location, mark);
 }
 
 async function openDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {

@@ -8,6 +8,13 @@ export interface RegisterChange<T, A> {
   answer: A;
 }
 
+export interface KeptRegister {
+  name: string;
+  value: unknown;
+  /** Until when it is kept, by the store's clock. */
+  untilMs: number;
+}
+
 /**
  * Small values, each by its name, that several gateways read and change in turn: what must not rest on the memory of one
  * of them. What a change does is a pure function of whoever calls, so it is the same on every driver.
@@ -22,6 +29,8 @@ export interface RegisterStore {
    * nothing is written.
    */
   change<T, A>(name: string, change: (value: T | undefined, nowMs: number) => RegisterChange<T, A>): Promise<A>;
+  /** Every value, over or not, ascending by name, at most `limit` (≤ 500) after the name `after`. */
+  list(page: { after?: string; limit: number }): Promise<KeptRegister[]>;
   /**
    * Forgets values whose time is over by the store's clock and was over before this time (Unix ms), at most 500 at a call;
    * answers how many went.

@@ -4,7 +4,6 @@ import type { Lease, LeaseStore } from "./lease.ts";
 import type { RegisterStore } from "./register.ts";
 import type { StoreErrorKind } from "./store_error.ts";
 import type { SubmissionStore } from "./submission.ts";
-import type { TransferStore } from "./transfer.ts";
 import type { WatcherState } from "./watcher_state.ts";
 import type {
   Attempt,
@@ -65,7 +64,6 @@ export interface Store {
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
-  readonly transfer: TransferStore;
 }
 
 /** Who counts what is asked of a store. */
@@ -83,6 +81,8 @@ export interface NetworkStore {
   bind(passphrase: string): Promise<void>;
   /** The passphrase the store is bound to, undefined while it is not bound. */
   bound(): Promise<string | undefined>;
+  /** Ends a copy: from the next opening on the store has the id (`Store.id`) of the one that it was copied from. */
+  adopt(id: string): Promise<void>;
 }
 
 export const SCOPES = ["read", "write", "webhooks"] as const;
@@ -153,6 +153,8 @@ export interface WatcherStep {
   /** At most 100. One whose id is held already, decoded or not, is left as it is. */
   events: (NewEvent | UndecodedEvent)[];
   state: WatcherState;
+  /** Has a log that is empty begin behind this sequence, as if the events up to it had been forgotten; for copies. */
+  after?: number;
 }
 
 /** Where the log begins and ends. */

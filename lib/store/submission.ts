@@ -41,6 +41,8 @@ export interface SubmissionStore {
    * (≤ 500) after the hash `after`. The cost depends on `limit`, not on how many have an outcome.
    */
   withoutOutcome(page: { source?: string; after?: string; limit: number }): Promise<Submission[]>;
+  /** Every submission, ascending by hash, at most `limit` (≤ 500) after the hash `after`. */
+  list(page: { after?: string; limit: number }): Promise<Submission[]>;
   /** Forgets submissions noted before this time, with or without an outcome, at most 500 at a call; answers how many went. */
   prune(submittedBeforeMs: number): Promise<number>;
 }

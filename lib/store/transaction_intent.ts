@@ -41,6 +41,8 @@ export interface KeptTransactionIntent extends TransactionIntent {
   usedAtMs: number;
 }
 
+export type ListedTransactionIntent = TransactionIntentName & KeptTransactionIntent;
+
 export const MAX_INTENT_ENVELOPES = 16;
 /** More than the network takes: 132 096 in protocol 27. */
 export const MAX_ENVELOPE_BYTES = 150_000;
@@ -49,6 +51,8 @@ export const MAX_ENVELOPE_BYTES = 150_000;
 export interface TransactionIntentStore {
   /** The intent of this name, undefined when there is none. */
   transaction(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
+  /** Every intent, in an order of the store's own, at most `limit` (≤ 500) after the one with the name `after`. */
+  transactions(page: { after?: TransactionIntentName; limit: number }): Promise<ListedTransactionIntent[]>;
   /**
    * Writes an intent if it is still as it was seen. Answers `changed`, and writes nothing, when it is not, and `full` when a
    * new one would be one more than `mostOfKey` of its API key or `mostInAll`. Kept seven days from the later of the store's

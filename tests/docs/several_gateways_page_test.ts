@@ -120,7 +120,11 @@ test("the page's connections, streams and times are those of the program", () =>
   assert.ok(page.includes(`(8 + 1) × ${poolSize + 1} = ${9 * (poolSize + 1)}`));
   assert.equal(constantOf("lib/store/postgres/pool.ts", "IDLE_MS"), 300_000, "five minutes");
   assert.ok(page.includes(`${STREAM_LIMITS.perKey} of a key and ${STREAM_LIMITS.inAll} in all`));
-  assert.equal(constantOf("lib/events/stream_watch.ts", "LEDGER_MS"), 5_000, "a stream says something every five seconds");
+  assert.equal(
+    constantOf("lib/events/stream_watch.ts", "LEDGER_MS"),
+    5_000,
+    "a stream says something every five seconds",
+  );
   assert.ok(page.includes(`\`SERVICE_API_SUBMIT_TIMEOUT_MS\` (${duration(submitMs)})`));
 });
 

@@ -66,7 +66,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, transfer } = store();
+    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, intents, registers } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -88,7 +88,6 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
         100,
         () => subscriptions.resealSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
       ],
-      [500, () => transfer.write({ run: "r", kind: "keys", records: many(501, sampleKey("a")) })],
     ];
     for (const [most, call] of beyond) {
       await assert.rejects(call(), (error: unknown) => {
@@ -117,7 +116,11 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
       [500, (limit) => submissions.withoutOutcome({ limit })],
-      [500, (limit) => transfer.read({ kind: "intents", after: [], limit })],
+      [500, (limit) => submissions.list({ limit })],
+      [500, (limit) => intents.list({ limit })],
+      [500, (limit) => intents.transactions({ limit })],
+      [500, (limit) => intents.nonces({ limit })],
+      [500, (limit) => registers.list({ limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {

@@ -37,7 +37,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
       for (const value of [list, text]) {
         await store().registers.change("large", () => ({ value, keepMs: MINUTE_MS, answer: undefined }));
         assert.deepEqual(await store().registers.read("large"), value);
-        const [kept] = await store().transfer.read({ kind: "registers", after: [], limit: 9 });
+        const [kept] = await store().registers.list({ limit: 9 });
         assert.deepEqual(kept!.value, value);
       }
     }

@@ -7,6 +7,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { attemptContract } from "./contract_attempts.ts";
 import { bucketContract } from "./contract_buckets.ts";
 import { callContract } from "./contract_calls.ts";
+import { copyContract } from "./contract_copies.ts";
 import { deliveryContract } from "./contract_deliveries.ts";
 import { nextContract } from "./contract_next.ts";
 import { eventContract } from "./contract_events.ts";
@@ -24,7 +25,6 @@ import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
 import { subscriptionContract } from "./contract_subscriptions.ts";
-import { transferContract } from "./contract_transfer.ts";
 import { undecodedContract } from "./contract_undecoded.ts";
 import { START_MS } from "./webhook_samples.ts";
 
@@ -65,6 +65,7 @@ const PARTS = [
   eventContract,
   filterContract,
   undecodedContract,
+  copyContract,
   forgettingContract,
   subscriptionContract,
   deliveryContract,
@@ -72,7 +73,6 @@ const PARTS = [
   settlementContract,
   attemptContract,
   replayContract,
-  transferContract,
   fileContract,
   killContract,
 ];

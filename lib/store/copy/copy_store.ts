@@ -1,16 +1,10 @@
-import { randomBytes } from "node:crypto";
-import { randomBase62 } from "../../random.ts";
-import { type Store, StoreError } from "../store.ts";
-import {
-  COPY_REGISTER,
-  type CopyMark,
-  TRANSFER_KINDS,
-  type TransferKey,
-  type TransferKind,
-  type TransferStep,
-} from "../transfer.ts";
-import { pagesOf } from "./pages.ts";
-import { canonicalJson, createTally, type Tally } from "./tally.ts";
+import { Buffer } from "node:buffer";
+import { createHash, randomUUID } from "node:crypto";
+import { storableText } from "../packing.ts";
+import { type Lease, type Store, StoreError, WATCHER_LEASE } from "../store.ts";
+import { partitionLease, PARTITIONS } from "../webhook.ts";
+import { type CopyKind, type Kind, KINDS, type Target } from "./kinds.ts";
+import { again, COPY_REGISTER, type CopyMark, halfCopy } from "./mark.ts";
 
 export interface CopyParts {
   /** Nothing may change in it meanwhile: what does is found at the end, and the copy is refused then. */
@@ -23,97 +17,78 @@ export interface CopyParts {
 /** Told after every page, and at the end of each kind. */
 export interface CopyProgress {
   step: "copy" | "compare";
-  kind: TransferKind;
-  /** Of this kind in this run. */
+  kind: CopyKind;
   records: number;
   isKindDone: boolean;
 }
 
-export interface CopyResult {
-  /** Whether it went on with one that was begun before. */
-  isResumed: boolean;
-  /** What both stores hold. */
-  tallies: Record<TransferKind, Tally>;
+/** How many records of a kind there are, and what they hash to: alike on two stores that hold the same. */
+export interface Tally {
+  records: number;
+  /** The sum of the SHA-256 of every record's canonical JSON, modulo 2^256, as 64 hex digits: in no order. */
+  hash: string;
 }
 
-/** Longer than any copy waits to be gone on with; the mark never ends by itself. */
-const MARK_MS = 100 * 365 * 86_400_000;
+const NAMES = Object.keys(KINDS) as CopyKind[];
+const kindOf = (name: CopyKind) => KINDS[name] as Kind<unknown>;
+
+/** The mark, and the leases of a store that nobody else uses, end only with the copy. */
+const FOR_GOOD_MS = 100 * 365 * 86_400_000;
 
 /**
- * Copies all that a store holds into an empty one, of any driver: with the store's id and the log's sequences, so that
- * clients' cursors stay good. Claims of intents and leases do not go with it. Then both are compared, record by record,
- * by count and hash; only after that `openStore` takes the copy. Killed at any moment it goes on when it is called again.
+ * Copies all that a store holds into an empty one, of any driver, page by page, by what everybody calls: with the store's
+ * id and the log's sequences, so that clients' cursors stay good. Claims of intents and leases do not go with it; attempts
+ * are numbered anew, and what is only counted (deliveries that failed and are not kept) is counted anew. Then both are
+ * compared, record by record, by count and hash; answers those. Only after that `openStore` takes the copy.
  *
- * @throws StoreError `exists` when the target holds anything but a begun copy of this very source; `unavailable` when the
- * source has changed since the copy was begun, or the two are not alike at the end; `fenced` when another copy took over
+ * @throws StoreError `exists` when the target holds anything; `unavailable` when it is half a copy, or the two are not
+ * alike at the end
  */
-export async function copyStore({ source, target, onProgress = () => {} }: CopyParts): Promise<CopyResult> {
-  const run = randomBase62(22, randomBytes);
-  const { mark, isResumed } = await begin(source, target, run);
-  const todo = TRANSFER_KINDS.slice(TRANSFER_KINDS.indexOf(mark.kind));
-  for (const kind of todo) await copyKind(kind, kind === mark.kind ? mark.after : []);
-  const tallies = await compare(source, target, onProgress);
-  await finish(target, run);
-  return { isResumed, tallies };
-
-  async function copyKind(kind: TransferKind, after: TransferKey): Promise<void> {
-    let copied = 0;
-    for await (const page of pagesOf(source, kind, after)) {
-      // Just what is hashed, so that every store can keep it.
-      const records = JSON.parse(canonicalJson(page));
-      await target.transfer.write({ run, kind, records } as TransferStep);
-      copied += page.length;
-      onProgress({ step: "copy", kind, records: copied, isKindDone: false });
-    }
-    onProgress({ step: "copy", kind, records: copied, isKindDone: true });
-  }
-}
-
-/** Begins the copy, or takes it over from whoever was at it before. */
-async function begin(source: Store, target: Store, run: string): Promise<{ mark: CopyMark; isResumed: boolean }> {
+export async function copyStore(
+  { source, target, onProgress = () => {} }: CopyParts,
+): Promise<Record<CopyKind, Tally>> {
   if (source.location === target.location) {
     throw new StoreError("exists", `${source.location} cannot be copied into itself: name another store`);
   }
-  if (await target.registers.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
-  const from = { id: source.id, location: source.location };
-  const first: CopyMark = { run, from, state: await stateOf(source), kind: TRANSFER_KINDS[0]!, after: [] };
-  return await target.registers.change(COPY_REGISTER, (begun: CopyMark | undefined) => {
-    if (begun !== undefined && begun.from.id !== source.id) {
-      throw new StoreError(
-        "exists",
-        `${target.location} is half a copy of ${begun.from.location}: go on with that one, or name another store`,
-      );
+  const nowMs = await begin(source, target);
+  const leases = await acquireAll(target);
+  const state = await source.events.watcherState();
+  const filled: Target = { store: target, leases, watcher: leases.get(WATCHER_LEASE)!, state, nowMs };
+  for (const name of NAMES) {
+    let records = 0;
+    for await (const page of kindOf(name).pages(source)) {
+      await kindOf(name).write(filled, storable(page));
+      records += page.length;
+      onProgress({ step: "copy", kind: name, records, isKindDone: false });
     }
-    if (begun !== undefined && begun.state !== first.state) {
-      throw new StoreError(
-        "unavailable",
-        `${source.location} has changed since its copy was begun: ${again(target)}`,
-      );
-    }
-    const mark = { ...(begun ?? first), run };
-    return { value: mark, keepMs: MARK_MS, answer: { mark, isResumed: begun !== undefined } };
-  });
+    onProgress({ step: "copy", kind: name, records, isKindDone: true });
+  }
+  const tallies = await compare(source, target, onProgress);
+  for (const lease of leases.values()) await target.leases.release([lease]);
+  await target.network.adopt(source.id);
+  // Over by every clock: who serves from it may have another one.
+  await target.registers.change(COPY_REGISTER, (mark, nowMs) => ({ value: mark, keepMs: -nowMs, answer: undefined }));
+  return tallies;
 }
 
-/** What is to be done when the two have come apart. */
-function again(target: Store): string {
-  return `stop all that uses the two stores, remove ${target.location} (the file with its -wal and -shm, or the schema in ` +
-    "PostgreSQL), and copy again";
+/** Marks the target, if it is empty; answers its time. */
+async function begin(source: Store, target: Store): Promise<number> {
+  if (await target.registers.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
+  const mark: CopyMark = { from: { id: source.id, location: source.location } };
+  return await target.registers.change(COPY_REGISTER, (before: CopyMark | undefined, nowMs) => {
+    if (before !== undefined) throw halfCopy(target.location, before);
+    return { value: mark, keepMs: FOR_GOOD_MS, answer: nowMs };
+  });
 }
 
 async function refuseUnlessEmpty(source: Store, target: Store): Promise<void> {
   if (target.id === source.id) {
     throw new StoreError("exists", `${target.location} is a whole copy of ${source.location} already`);
   }
-  const [head] = await target.transfer.read({ kind: "store", after: [], limit: 1 });
-  const [log] = await target.transfer.read({ kind: "log", after: [], limit: 1 });
-  const holds = [
-    ...(head!.network === null && head!.watcher === null && head!.secretsCheck === null ? [] : ["store"]),
-    ...(log!.forgotten === 0 ? [] : ["log"]),
-  ];
-  for (const kind of TRANSFER_KINDS.filter((one) => one !== "store" && one !== "log")) {
-    for await (const _ of pagesOf(target, kind)) {
-      holds.push(kind);
+  const holds: CopyKind[] = [];
+  for (const name of NAMES) {
+    for await (const _ of kindOf(name).pages(target)) {
+      holds.push(name);
       break;
     }
   }
@@ -124,11 +99,16 @@ async function refuseUnlessEmpty(source: Store, target: Store): Promise<void> {
   );
 }
 
-/** A gateway that serves moves the watcher on within seconds. */
-async function stateOf({ transfer }: Store): Promise<string> {
-  const tally = createTally();
-  tally.add(await transfer.read({ kind: "store", after: [], limit: 1 }));
-  return tally.result().hash;
+async function acquireAll({ leases, location }: Store): Promise<Map<string, Lease>> {
+  const holder = randomUUID();
+  const names = [WATCHER_LEASE, ...Array.from({ length: PARTITIONS }, (_, n) => partitionLease(n))];
+  const found = new Map<string, Lease>();
+  for (const name of names) {
+    const lease = await leases.acquire({ name, holder, durationMs: FOR_GOOD_MS });
+    if (lease === undefined) throw new StoreError("locked", `a gateway uses ${location}: ${again(location)}`);
+    found.set(name, lease);
+  }
+  return found;
 }
 
 /** What both hold. */
@@ -136,10 +116,10 @@ async function compare(
   source: Store,
   target: Store,
   onProgress: (progress: CopyProgress) => void,
-): Promise<Record<TransferKind, Tally>> {
-  const tallies = {} as Record<TransferKind, Tally>;
+): Promise<Record<CopyKind, Tally>> {
+  const tallies = {} as Record<CopyKind, Tally>;
   const differences: string[] = [];
-  for (const kind of TRANSFER_KINDS) {
+  for (const kind of NAMES) {
     const told = (records: number, isKindDone: boolean) => onProgress({ step: "compare", kind, records, isKindDone });
     const [there, here] = await Promise.all([
       tallyOf(source, kind, (records) => told(records, false)),
@@ -153,25 +133,40 @@ async function compare(
   throw new StoreError(
     "unavailable",
     `${source.location} and its copy differ in ${differences.join(", ")}: something has changed meanwhile: ${
-      again(target)
+      again(target.location)
     }`,
   );
 }
 
-async function tallyOf(store: Store, kind: TransferKind, onPage = (_records: number) => {}): Promise<Tally> {
-  const tally = createTally();
-  for await (const page of pagesOf(store, kind)) {
-    tally.add(page);
-    onPage(tally.result().records);
+async function tallyOf(store: Store, name: CopyKind, onPage = (_records: number) => {}): Promise<Tally> {
+  const { pages, compared = (record) => record } = kindOf(name);
+  let records = 0;
+  let sum = 0n;
+  for await (const page of pages(store)) {
+    records += page.length;
+    for (const record of page) {
+      const digest = createHash("sha256").update(canonicalJson(compared(record))).digest("hex");
+      sum = BigInt.asUintN(256, sum + BigInt(`0x${digest}`));
+    }
+    onPage(records);
   }
-  return tally.result();
+  return { records, hash: sum.toString(16).padStart(64, "0") };
 }
 
-/** From here on it is a store like any other. */
-async function finish(target: Store, run: string): Promise<void> {
-  const isOwn = await target.registers.change(COPY_REGISTER, (mark: CopyMark | undefined, nowMs) => {
-    // Over by every clock: who serves from it may have another one.
-    return mark?.run === run ? { value: mark, keepMs: -nowMs, answer: true } : { keepMs: 0, answer: false };
+/** JSON with the keys of objects in order, and texts as every store can keep them. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(storable(value), (_, part) => {
+    if (part instanceof Uint8Array) return Buffer.from(part).toString("base64");
+    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([one], [other]) => one < other ? -1 : 1));
   });
-  if (!isOwn) throw new StoreError("fenced", `${target.location}: another copy into this store has taken over`);
+}
+
+/** The same with texts as every store can keep them. */
+function storable<T>(value: T): T;
+function storable(value: unknown): unknown {
+  if (typeof value === "string") return storableText(value);
+  if (Array.isArray(value)) return value.map((one) => storable(one));
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, storable(part)]));
 }

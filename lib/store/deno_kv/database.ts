@@ -1,4 +1,4 @@
-import type { Kv, KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvEntry, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
 import { sleep } from "../../clock.ts";
 import { StoreError } from "../store_error.ts";
 import { isLocked } from "./errors.ts";
@@ -89,6 +89,17 @@ export async function collect<T>(entries: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
   for await (const entry of entries) items.push(entry);
   return items;
+}
+
+/** The entries under this prefix, at most `limit`, after the one whose key goes on like that (`[]`: from the first on). */
+export async function pageAfter<T>(kv: Kv, prefix: KvKey, after: KvKey, limit: number): Promise<KvEntry<T>[]> {
+  const range = after.length === 0 ? { prefix } : { prefix, start: afterKey([...prefix, ...after]) };
+  return await collect(kv.list<T>(range, { limit, batchSize: Math.min(limit, 500) }));
+}
+
+/** The first place after this key. */
+export function afterKey(key: KvKey): KvKey {
+  return [...key, new Uint8Array()];
 }
 
 /** The smallest string that sorts after this one: makes an inclusive bound exclusive and the other way round. */

@@ -1,15 +1,16 @@
-import type { Kv, KvAtomic, KvKey } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic } from "../../runtime/kv.ts";
 import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { unixSeconds } from "../packing.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { denoKvEventQueries } from "./event_query.ts";
 import { denoKvForget } from "./forgetting.ts";
-import { collect, commit, type DenoKvContext, getAll, present } from "./database.ts";
+import { afterKey, collect, commit, type DenoKvContext, getAll, present } from "./database.ts";
 import { readPieces, toPieces } from "./large_values.ts";
 import { checkOwn } from "./leases.ts";
 import {
   eventKey,
+  FORGOTTEN,
   idKey,
   indexKeys,
   lateKey,
@@ -24,7 +25,7 @@ import {
   WATCHER,
 } from "./schema.ts";
 
-export const EMPTY_LOG: LogEntry = { last: 0, highest: -1 };
+const EMPTY_LOG: LogEntry = { last: 0, highest: -1 };
 
 /** What may be written in one commit of nothing else. */
 const CHARACTERS_PER_COMMIT = 300_000;
@@ -56,9 +57,15 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     ...denoKvEventQueries(context),
     forget: denoKvForget(context),
     watcherState: () => readPieces<WatcherState>(kv, WATCHER),
-    append: ({ lease, events, state }) =>
+    append: ({ lease, events, state, after }) =>
       retry(async () => {
-        const { atomic, log } = await startCommit(lease);
+        const begun = await startCommit(lease);
+        const { atomic } = begun;
+        let { log } = begun;
+        if (after !== undefined && log.last === 0) {
+          log = { ...log, last: after };
+          atomic.set(FORGOTTEN, after).set(LOG, log);
+        }
         const once = firstOfEach(events);
         const stored = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
         const fresh = once.filter((_, index) => stored[index]!.value === null);
@@ -120,7 +127,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
  * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
  * nobody finds them until it makes them visible.
  */
-export async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<void> {
+async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<void> {
   let atomic = kv.atomic();
   let [writes, characters] = [0, 0];
   for (const { key, value } of events.flatMap(({ id, raw }) => toPieces(rawKey(id), raw))) {
@@ -137,7 +144,7 @@ export async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<v
 }
 
 /** Gives events the next sequences: at most eight writes each, one for each type and one for the log. */
-export function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): LoggedEvent[] {
+function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): LoggedEvent[] {
   let { last, highest } = log;
   const logged = events.map((event) => {
     last += 1;
@@ -155,14 +162,9 @@ export function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): 
   return logged;
 }
 
-export function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
+function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
   const { raw: _, ...shown } = present(event);
   atomic.set(undecodedKey(event.id), shown).set(idKey(event.id), 0);
-}
-
-/** The first place after this key. */
-function afterKey(key: KvKey): KvKey {
-  return [...key, new Uint8Array()];
 }
 
 /** Of events with the same id the first. */

@@ -10,7 +10,7 @@ import {
   nonceAfter,
   type NonceOut,
 } from "../intent.ts";
-import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./database.ts";
+import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, pageAfter } from "./database.ts";
 import {
   INTENT_COUNT,
   intentCountKey,
@@ -161,6 +161,21 @@ export function denoKvIntents(context: DenoKvContext): NounDriver<IntentStore> {
         atomic.set(nonceTimeKey(out.untilMs, deviceHash, agent), [deviceHash, agent]);
         return await commit(atomic) ? { done: nonce } : undefined;
       }),
+    async list({ after, limit }) {
+      const behind = after === undefined ? [] : [after.keyId, after.kind, after.key];
+      const found = await pageAfter<IntentEntry>(kv, ["intent"], behind, limit);
+      return found.map(({ key: [, keyId, kind, key], value: { id, request, result } }) => ({
+        ...{ keyId, kind, key } as IntentName,
+        ...(result === null ? { id, request } : { id, request, result: decoder.decode(result) }),
+      }));
+    },
+    async nonces({ after, limit }) {
+      const behind = after === undefined ? [] : [after.deviceHash, after.agent];
+      const found = await pageAfter<NonceOut>(kv, ["nonce_out"], behind, limit);
+      return found.map(({ key: [, deviceHash, agent], value }) => {
+        return { deviceHash: deviceHash as string, agent: agent as string, ...value };
+      });
+    },
     async prune(usedBeforeMs) {
       let gone = await pruneIntents(usedBeforeMs);
       if (gone < PRUNED_AT_A_CALL) gone += await pruneTransactions(usedBeforeMs, PRUNED_AT_A_CALL - gone);

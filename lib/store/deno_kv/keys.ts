@@ -16,7 +16,7 @@ const VERSION = ["keys_version"];
 /** Written with every note of uses: a check of it means that nobody else noted any in between. */
 const USES = ["keys_used"];
 export const keyOf = (id: string) => ["key", id];
-export const usedOf = (id: string) => ["key_used", id];
+const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
 export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<KeyStore> {

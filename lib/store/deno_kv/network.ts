@@ -2,7 +2,7 @@ import { networkMismatch } from "../network.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { NetworkStore } from "../store.ts";
 import { commit, type DenoKvContext } from "./database.ts";
-import { NETWORK } from "./schema.ts";
+import { NETWORK, STORE_ID } from "./schema.ts";
 
 /** Which network the store is of. */
 export function denoKvNetwork({ kv, location }: DenoKvContext): NounDriver<NetworkStore> {
@@ -12,6 +12,7 @@ export function denoKvNetwork({ kv, location }: DenoKvContext): NounDriver<Netwo
       const bound = (await kv.get<string>(NETWORK)).value!;
       if (bound !== passphrase) throw networkMismatch(location, bound, passphrase);
     },
+    adopt: async (id) => void await commit(kv.atomic().set(STORE_ID, id)),
     bound: async () => (await kv.get<string>(NETWORK)).value ?? undefined,
   };
 }

@@ -26,7 +26,6 @@ import { denoKvRegisters } from "./registers.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
-import { denoKvTransfer } from "./transfer.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
 import { copySqlite } from "../file/copy.ts";
 import { diskFull } from "../file/errors.ts";
@@ -99,7 +98,6 @@ function createDriver(
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),
-    transfer: denoKvTransfer(context),
   };
 }
 

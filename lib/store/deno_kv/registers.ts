@@ -1,15 +1,15 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
-import { commit, type DenoKvContext } from "./database.ts";
+import { commit, type DenoKvContext, pageAfter } from "./database.ts";
 
-export interface RegisterEntry {
+interface RegisterEntry {
   /** `jsonBytes`. */
   value: Uint8Array;
   untilMs: number;
 }
 
-export const REGISTERS = ["register"];
-export const registerKey = (name: string) => [...REGISTERS, name];
+const REGISTERS = ["register"];
+const registerKey = (name: string) => [...REGISTERS, name];
 
 const PRUNED_AT_A_CALL = 500;
 
@@ -17,12 +17,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** JSON in UTF-8, so that it takes the bytes it has: Deno KV keeps two or three for one of some texts and numbers. */
-export const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** What the entry holds, over or not. */
-export function keptValue({ value }: RegisterEntry): unknown {
-  return JSON.parse(decoder.decode(value));
-}
+const fromBytes = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
 /** Small values that are changed one at a time. */
 export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<RegisterStore> {
@@ -39,6 +36,9 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
         const atomic = kv.atomic().check(entry).set(entry.key, { value: jsonBytes(value), untilMs: nowMs + keepMs });
         return await commit(atomic) ? { done: answer } : undefined;
       }),
+    list: async ({ after, limit }) =>
+      (await pageAfter<RegisterEntry>(kv, REGISTERS, after === undefined ? [] : [after], limit))
+        .map(({ key, value: { value, untilMs } }) => ({ name: key[1] as string, value: fromBytes(value), untilMs })),
     async prune(overBeforeMs) {
       let pruned = 0;
       for await (const entry of kv.list<RegisterEntry>({ prefix: REGISTERS }, { batchSize: 500 })) {
@@ -52,5 +52,5 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
 }
 
 function valueOf<T>(entry: RegisterEntry | null, nowMs: number): T | undefined {
-  return entry === null || entry.untilMs <= nowMs ? undefined : keptValue(entry) as T;
+  return entry === null || entry.untilMs <= nowMs ? undefined : fromBytes(entry.value) as T;
 }

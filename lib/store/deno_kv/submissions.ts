@@ -1,7 +1,7 @@
 import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
-import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll, next, pageAfter, present } from "./database.ts";
 import { submissionKey, submissionTimeKey, WITHOUT_OUTCOME, withoutOutcomeOf } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
@@ -46,6 +46,9 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         // One that ended just now is not missing from a page that would then look like the last: read anew.
         return found.length === listed.length ? { done: found } : undefined;
       }),
+    list: async ({ after, limit }) =>
+      (await pageAfter<Submission>(kv, ["submission"], after === undefined ? [] : [after], limit))
+        .map(({ value }) => value),
     async prune(submittedBeforeMs) {
       const range = { prefix: ["submission_by_time"], end: ["submission_by_time", submittedBeforeMs] };
       const old = await collect(kv.list(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
@@ -64,8 +67,8 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
   };
 }
 
-/** Those of programs before intents say no account: they are listed nowhere. */
-export function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
+/** One that says no account is listed nowhere. */
+function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
   if (source === undefined) return atomic;
   return atomic.set([...WITHOUT_OUTCOME, hash], true).set([...withoutOutcomeOf(source), hash], true);
 }

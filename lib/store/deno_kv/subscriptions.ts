@@ -124,7 +124,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
 }
 
 /** A reader that has heard nothing yet of what comes after this sequence. */
-export function newReader(cursor: number): ReaderEntry {
+function newReader(cursor: number): ReaderEntry {
   return {
     progress: { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null },
     replay: null,

@@ -7,7 +7,7 @@ import type {
   TransactionIntentName,
   TransactionIntentStore,
 } from "../transaction_intent.ts";
-import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, present } from "./database.ts";
+import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, pageAfter, present } from "./database.ts";
 import {
   INTENT_COUNT,
   intentCountKey,
@@ -25,7 +25,7 @@ const MORE_PIECES = [1, 2];
 const MINUS_ONE = 2n ** 64n - 1n;
 
 /** An intent with its entry, to be checked; undefined when there is none. All of it is as of one moment. */
-export async function readTransactionIntent(
+async function readTransactionIntent(
   kv: Kv,
   name: TransactionIntentName,
 ): Promise<{ entry: KvEntryMaybe<TransactionIntentEntry>; kept: KeptTransactionIntent | undefined }> {
@@ -41,7 +41,7 @@ export async function readTransactionIntent(
 }
 
 /** Writes an intent, and its place by time. */
-export function putTransactionIntent(
+function putTransactionIntent(
   atomic: KvAtomic,
   name: TransactionIntentName,
   { envelope, ...intent }: KeptTransactionIntent,
@@ -70,6 +70,16 @@ export function denoKvTransactionIntents(
 
   return {
     transaction: async (name) => (await readTransactionIntent(kv, name)).kept,
+    async transactions({ after, limit }) {
+      const behind = after === undefined ? [] : [after.keyId, after.key];
+      const found = await pageAfter<TransactionIntentEntry>(kv, ["transaction_intent"], behind, limit);
+      const read = await Promise.all(found.map(async ({ key: [, keyId, key] }) => {
+        const name = { keyId, key } as TransactionIntentName;
+        const { kept } = await readTransactionIntent(kv, name);
+        return kept === undefined ? [] : [{ ...name, ...kept }];
+      }));
+      return read.flat();
+    },
     async setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
       const name = { keyId, key };
       const entry = await kv.get<TransactionIntentEntry>(transactionIntentKey(name));

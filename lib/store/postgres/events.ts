@@ -45,12 +45,13 @@ export function postgresEvents(
     choose: (queries: Queries, numbered: object[]) => Promise<{ n: number }[]>,
     accept: (n: number, found: Set<number>) => boolean,
     end: (queries: Queries) => Promise<unknown>,
+    after?: number,
   ): Promise<LoggedEvent[]> {
     const placed = placedOnce(events);
     const logged = await database.transaction(async (inside) => {
       const [, appending, found] = await Promise.all([
         leases.fence(inside, [lease]),
-        log.append(inside),
+        log.append(inside, after),
         choose(inside, placed.map(({ id }, n) => ({ n, ...id }))),
       ]);
       const known = new Set(found.map(({ n }) => n));
@@ -82,7 +83,7 @@ export function postgresEvents(
       const [row] = await database.read<{ state: string | null }>(`SELECT state FROM ${newestRow(prefix, "watcher")}`);
       return row!.state === null ? undefined : JSON.parse(row!.state) as WatcherState;
     },
-    append: ({ lease, events, state }) =>
+    append: ({ lease, events, state, after }) =>
       append(
         lease,
         events,
@@ -94,6 +95,7 @@ export function postgresEvents(
             WHERE version = (SELECT max(version) FROM ${prefix}watcher)`,
             [JSON.stringify(state)],
           ),
+        after,
       ),
     bounds: () => log.bounds(),
     read: async (query) => await rows.toEvents(await queries.select(query)),

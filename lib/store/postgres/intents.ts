@@ -6,8 +6,11 @@ import {
   type IntentClaim,
   intentFenced,
   type IntentStore,
+  type ListedIntent,
+  type ListedNonce,
   MAX_NONCE,
 } from "../intent.ts";
+import { toListed } from "../sql/intents.ts";
 import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts } from "./intent_counts.ts";
 import { postgresTransactionIntents } from "./transaction_intents.ts";
@@ -124,6 +127,22 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
         [deviceHash, agent, used, validForMs],
       );
       return row!.nonce;
+    },
+    async list({ after: { keyId, kind, key } = { keyId: "", kind: "", key: "" }, limit }) {
+      const found = await database.read<Omit<ListedIntent, "result"> & { result: string | null }>(
+        `SELECT key_id AS "keyId", kind, key, id, request, result FROM ${prefix}intent
+        WHERE (key_id, kind, key) > ($1, $2, $3) ORDER BY key_id, kind, key LIMIT $4`,
+        [keyId, kind, key, limit],
+      );
+      return found.map(toListed);
+    },
+    async nonces({ after: { deviceHash, agent } = { deviceHash: "", agent: "" }, limit }) {
+      const found = await database.read<ListedNonce>(
+        `SELECT device_hash AS "deviceHash", agent, nonce::text AS nonce, until_ms AS "untilMs" FROM ${prefix}nonce_out
+        WHERE (device_hash, agent) > ($1, $2) ORDER BY device_hash, agent LIMIT $3`,
+        [deviceHash, agent, limit],
+      );
+      return [...found];
     },
     prune: (usedBeforeMs) =>
       database.transaction(async (queries) => {

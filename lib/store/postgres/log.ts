@@ -11,8 +11,9 @@ export interface PostgresLog {
   /**
    * Begins to append: to be called within the transaction that does, once, after the fence. From here on others wait
    * until it has ended, so that sequences become visible in their order.
+   * @param after `WatcherStep.after`
    */
-  append(queries: Queries): Promise<Appending>;
+  append(queries: Queries, after?: number): Promise<Appending>;
 }
 
 export interface Appending {
@@ -53,7 +54,16 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
       const first = await reached(height);
       return first === undefined ? last : Math.min(last, Math.max(first - 1, forgotten));
     },
-    async append(queries) {
+    async append(queries, after) {
+      if (after !== undefined) {
+        queries.write(
+          `UPDATE ${prefix}log_start SET forgotten = $1 WHERE (SELECT max(last) FROM ${prefix}log_end) = 0`,
+          [
+            after,
+          ],
+        );
+        queries.write(`UPDATE ${prefix}log_end SET last = $1 WHERE last = 0`, [after]);
+      }
       const [row] = await queries.read<{ version: number; last: number; height: number }>(
         `SELECT version, last, height FROM ${newestRow(prefix, "log_end", "FOR UPDATE")}`,
       );

@@ -12,6 +12,7 @@ export function postgresNetwork({ database, location, prefix }: PostgresContext)
 
   return {
     bound,
+    adopt: async (id) => void await database.write(`UPDATE ${prefix}store SET id = $1`, [id]),
     async bind(passphrase) {
       await database.write(
         `INSERT INTO ${prefix}network (only_row, passphrase) VALUES (1, $1) ON CONFLICT (only_row) DO NOTHING`,

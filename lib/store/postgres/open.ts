@@ -17,7 +17,6 @@ import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
 import { postgresSubscriptions } from "./subscriptions.ts";
-import { postgresTransfer } from "./transfer.ts";
 
 /**
  * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.
@@ -74,6 +73,5 @@ export function createPostgresDriver(
     events: postgresEvents(context, log, rows, leases, news),
     subscriptions: postgresSubscriptions(context),
     deliveries: postgresDeliveries(context, log, rows, leases),
-    transfer: postgresTransfer(context, log, rows),
   };
 }

@@ -49,6 +49,14 @@ export function postgresRegisters({ database, prefix }: PostgresContext): NounDr
         }
         return answer;
       }),
+    async list({ after = "", limit }) {
+      const rows = await database.read<{ name: string; value: string; untilMs: number }>(
+        `SELECT name, value, until_ms AS "untilMs" FROM ${prefix}register
+        WHERE name > $1 ORDER BY name LIMIT $2`,
+        [after, limit],
+      );
+      return rows.map((row) => ({ ...row, value: JSON.parse(row.value) }));
+    },
     async prune(overBeforeMs) {
       const { count } = await database.write(
         // The condition twice: one that was changed meanwhile is looked at anew, and the inner SELECT is not.

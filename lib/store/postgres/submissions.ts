@@ -53,6 +53,13 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
       );
       return rows.map(toSubmission);
     },
+    async list({ after = "", limit }) {
+      const rows = await database.read<SubmissionRow>(
+        `SELECT ${SUBMISSION_COLUMNS} FROM ${prefix}submission WHERE hash > $1 ORDER BY hash LIMIT $2`,
+        [after, limit],
+      );
+      return rows.map(toSubmission);
+    },
     async prune(submittedBeforeMs) {
       const { count } = await database.write(
         `DELETE FROM ${prefix}submission WHERE hash = ANY (ARRAY(SELECT hash FROM ${prefix}submission

@@ -5,7 +5,7 @@ import {
   type TransactionIntentRow,
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
-import type { TransactionIntentStore } from "../transaction_intent.ts";
+import type { TransactionIntentName, TransactionIntentStore } from "../transaction_intent.ts";
 import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts } from "./intent_counts.ts";
 
@@ -36,6 +36,14 @@ export function postgresTransactionIntents({ database, prefix }: Pick<PostgresCo
         [keyId, key],
       );
       return row && toTransactionIntent(row);
+    },
+    async transactions({ after: { keyId, key } = { keyId: "", key: "" }, limit }) {
+      const found = await database.read<TransactionIntentRow & TransactionIntentName>(
+        `SELECT key_id AS "keyId", key, ${TRANSACTION_INTENT_COLUMNS} FROM ${table}
+        WHERE (key_id, key) > ($1, $2) ORDER BY key_id, key LIMIT $3`,
+        [keyId, key, limit],
+      );
+      return found.map((row) => ({ keyId: row.keyId, key: row.key, ...toTransactionIntent(row) }));
     },
     async setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
       const columns = Object.values(transactionIntentRow(intent, intent.envelope));

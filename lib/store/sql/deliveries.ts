@@ -1,5 +1,4 @@
-import type { DeliveryCounters } from "../transfer.ts";
-import type { FailedDelivery, Progress, Reader, Replay } from "../webhook.ts";
+import type { FailedDelivery, Reader, Replay } from "../webhook.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
 /** How far one subscription has come. */
@@ -45,19 +44,6 @@ export const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence,
 /** Of the table `replay`, as a `ReaderRow` has them. */
 export const READERS_REPLAY = REPLAY_COLUMNS.split(", ").map((column) => `replay.${column} AS replay_${column}`)
   .join(", ");
-
-export function progressRow(progress: Omit<Progress, "nextDueAtMs">, counters: DeliveryCounters): ProgressRow {
-  return {
-    cursor: progress.cursor,
-    failing_since_ms: progress.failingSinceMs,
-    retrying: progress.retrying,
-    rejected: progress.rejected,
-    dead: progress.dead,
-    rejected_kept: counters.rejectedKept,
-    dead_kept: counters.deadKept,
-    attempts: counters.attempts,
-  };
-}
 
 /** Without its subscription. */
 export function replayRow(replay: Replay) {

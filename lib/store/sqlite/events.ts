@@ -34,9 +34,14 @@ export function sqliteEvents(
   const writeState = database.prepare("INSERT OR REPLACE INTO watcher (only_row, state) VALUES (1, ?)");
 
   /** Does this under a lease, in one commit, handing it what gives an event its place in the log; answers those events. */
-  function append(lease: Lease, work: (appendOne: (event: NewEvent, id: IdColumns) => void) => void): LoggedEvent[] {
+  function append(
+    lease: Lease,
+    after: number | undefined,
+    work: (appendOne: (event: NewEvent, id: IdColumns) => void) => void,
+  ): LoggedEvent[] {
     const added = database.transaction(() => {
       leases.fence([lease]);
+      if (after !== undefined && log.bounds().last === 0) log.forget(after);
       const next = log.append();
       const appended: EventRow[] = [];
       work((event, id) => {
@@ -53,8 +58,8 @@ export function sqliteEvents(
       const row = readState.get();
       return row && JSON.parse(row.state) as WatcherState;
     },
-    append: ({ lease, events, state }) =>
-      append(lease, (appendOne) => {
+    append: ({ lease, events, state, after }) =>
+      append(lease, after, (appendOne) => {
         for (const event of events) {
           const id = requireId(event.id);
           const columns = rowValues(id);
@@ -78,7 +83,7 @@ export function sqliteEvents(
       return listUndecoded.all(...from, limit).map(rows.toUndecoded);
     },
     appendDecoded: ({ lease, events }) =>
-      append(lease, (appendOne) => {
+      append(lease, undefined, (appendOne) => {
         for (const event of events) {
           const id = requireId(event.id);
           if (removeUndecoded.run(...rowValues(id)).changes > 0) appendOne(event, id);

@@ -1,5 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, type Intent, type IntentClaim, intentFenced, type IntentStore, nonceAfter } from "../intent.ts";
+import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
+import type { Intent, IntentClaim, IntentStore, ListedIntent, ListedNonce } from "../intent.ts";
+import { toListed } from "../sql/intents.ts";
 import type { SqliteContext } from "./database.ts";
 import { sqliteTransactionIntents } from "./transaction_intents.ts";
 
@@ -59,6 +61,12 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
   const prune = database.prepare(`
     DELETE FROM intent WHERE rowid IN
       (SELECT rowid FROM intent WHERE completed_at_ms < ? ORDER BY completed_at_ms LIMIT ?)`);
+  const list = database.prepare<Omit<ListedIntent, "result"> & { result: string | null }>(`
+    SELECT key_id AS keyId, kind, key, id, request, result FROM intent
+    WHERE (key_id, kind, key) > (?, ?, ?) ORDER BY key_id, kind, key LIMIT ?`);
+  const listNonces = database.prepare<ListedNonce>(`
+    SELECT device_hash AS deviceHash, agent, nonce, until_ms AS untilMs FROM nonce_out
+    WHERE (device_hash, agent) > (?, ?) ORDER BY device_hash, agent LIMIT ?`);
   const pruneNonces = database.prepare(`
     DELETE FROM nonce_out WHERE (device_hash, agent) IN
       (SELECT device_hash, agent FROM nonce_out WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)`);
@@ -116,6 +124,8 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         handOut.run(deviceHash, agent, nonce, now() + validForMs);
         return nonce;
       }),
+    list: ({ after, limit }) => list.all(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit).map(toListed),
+    nonces: ({ after, limit }) => listNonces.all(after?.deviceHash ?? "", after?.agent ?? "", limit),
     prune: (usedBeforeMs) =>
       database.transaction(() => {
         let gone = prune.run(usedBeforeMs, PRUNED_AT_A_CALL).changes;

@@ -7,10 +7,12 @@ import type { SqliteContext } from "./database.ts";
 export function sqliteNetwork({ database, location }: SqliteContext): NounDriver<NetworkStore> {
   const read = database.prepare<{ passphrase: string }>("SELECT passphrase FROM network");
   const write = database.prepare("INSERT INTO network VALUES (?)");
+  const adopt = database.prepare("UPDATE store SET id = ?");
   const bound = () => read.get()?.passphrase;
 
   return {
     bound,
+    adopt: (id) => void adopt.run(id),
     bind(passphrase) {
       const found = database.transaction(() => {
         const before = bound();

@@ -28,7 +28,6 @@ import { schemaChanged } from "../schema_version.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
-import { sqliteTransfer } from "./transfer.ts";
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
 const BUSY_TIMEOUT_MS = 1_000;
@@ -157,6 +156,5 @@ export function createSqliteDriver(
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqliteSubscriptions(context, log),
     deliveries: sqliteDeliveries(context, log, rows, leases),
-    transfer: sqliteTransfer(context, log, rows),
   };
 }

@@ -8,6 +8,9 @@ const PRUNED_AT_A_CALL = 500;
 export function sqliteRegisters({ database, now }: SqliteContext): NounDriver<RegisterStore> {
   const read = database.prepare<{ value: string }>("SELECT value FROM register WHERE name = ? AND until_ms > ?");
   const write = database.prepare("INSERT OR REPLACE INTO register (name, value, until_ms) VALUES (?, ?, ?)");
+  const list = database.prepare<{ name: string; value: string; untilMs: number }>(
+    "SELECT name, value, until_ms AS untilMs FROM register WHERE name > ? ORDER BY name LIMIT ?",
+  );
   const prune = database.prepare(
     "DELETE FROM register WHERE name IN (SELECT name FROM register WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)",
   );
@@ -26,6 +29,7 @@ export function sqliteRegisters({ database, now }: SqliteContext): NounDriver<Re
         if (value !== undefined) write.run(name, JSON.stringify(value), nowMs + keepMs);
         return answer;
       }),
+    list: ({ after = "", limit }) => list.all(after, limit).map((row) => ({ ...row, value: JSON.parse(row.value) })),
     prune: (overBeforeMs) => Number(prune.run(Math.min(now(), overBeforeMs), PRUNED_AT_A_CALL).changes),
   };
 }

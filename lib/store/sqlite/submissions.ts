@@ -17,6 +17,7 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
   const withoutOutcomeOf = database.prepare<SubmissionRow>(`
     SELECT * FROM submission WHERE outcome IS NULL AND source IS NOT NULL AND source = ? AND hash > ?
     ORDER BY hash LIMIT ?`);
+  const list = database.prepare<SubmissionRow>("SELECT * FROM submission WHERE hash > ? ORDER BY hash LIMIT ?");
   const prune = database.prepare(`
     DELETE FROM submission WHERE hash IN
       (SELECT hash FROM submission WHERE submitted_at_ms < ? ORDER BY submitted_at_ms LIMIT 500)`);
@@ -32,6 +33,7 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
       (source === undefined ? withoutOutcome.all(after, limit) : withoutOutcomeOf.all(source, after, limit)).map(
         toSubmission,
       ),
+    list: ({ after = "", limit }) => list.all(after, limit).map(toSubmission),
     prune: (submittedBeforeMs) => prune.run(submittedBeforeMs).changes,
   };
 }

@@ -12,7 +12,7 @@ import { intentFence } from "./intents.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues, type SqliteContext } from "./database.ts";
 
-export const INSERT_SUBSCRIPTION = `
+const INSERT_SUBSCRIPTION = `
   INSERT INTO subscription (${SUBSCRIPTION_COLUMNS})
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING number`;
 

@@ -6,7 +6,7 @@ import {
   type TransactionIntentRow,
   transactionIntentRow,
 } from "../sql/transaction_intents.ts";
-import type { TransactionIntentStore } from "../transaction_intent.ts";
+import type { TransactionIntentName, TransactionIntentStore } from "../transaction_intent.ts";
 import { rowValues, type SqliteContext } from "./database.ts";
 
 /** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
@@ -20,6 +20,9 @@ export function sqliteTransactionIntents(
       const row = statements.select.get(keyId, key);
       return row && toTransactionIntent(row);
     },
+    transactions: ({ after, limit }) =>
+      statements.list.all(after?.keyId ?? "", after?.key ?? "", limit)
+        .map((row) => ({ keyId: row.keyId, key: row.key, ...toTransactionIntent(row) })),
     setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
       const values = rowValues({ version, ...transactionIntentRow(intent, intent.envelope) });
       return commitTogether(() => {
@@ -42,6 +45,9 @@ function prepared(database: SqliteDatabase) {
     select: database.prepare<TransactionIntentRow>(
       `SELECT ${TRANSACTION_INTENT_COLUMNS} FROM transaction_intent WHERE key_id = ? AND key = ?`,
     ),
+    list: database.prepare<TransactionIntentRow & TransactionIntentName>(`
+      SELECT key_id AS keyId, key, ${TRANSACTION_INTENT_COLUMNS} FROM transaction_intent
+      WHERE (key_id, key) > (?, ?) ORDER BY key_id, key LIMIT ?`),
     insert: database.prepare(
       `INSERT INTO transaction_intent (key_id, key, ${TRANSACTION_INTENT_COLUMNS})
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

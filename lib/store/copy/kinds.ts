@@ -1,0 +1,291 @@
+import type { ListedIntent, ListedNonce } from "../intent.ts";
+import type { KeptRegister } from "../register.ts";
+import type { LoggedEvent, UndecodedEvent } from "../event.ts";
+import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
+import type { Submission } from "../submission.ts";
+import type { ListedTransactionIntent } from "../transaction_intent.ts";
+import {
+  type Attempt,
+  type FailedDelivery,
+  MAX_SETTLED_WRITES,
+  partitionLease,
+  partitionOf,
+  type Progress,
+  type Reader,
+  type Settlement,
+  type Subscription,
+  WRITES,
+} from "../webhook.ts";
+import { COPY_REGISTER } from "./mark.ts";
+
+/** The store that is filled. */
+export interface Target {
+  store: Store;
+  /** Of the watcher and of all partitions. */
+  leases: Map<string, Lease>;
+  watcher: Lease;
+  /** The source's; undefined: it has none, and no events. */
+  state: WatcherState | undefined;
+  /** The store's clock, when the copy was begun. */
+  nowMs: number;
+}
+
+type Pages<T> = AsyncGenerator<T[], void, undefined>;
+
+/** One kind of what a store holds. */
+export interface Kind<T> {
+  /** Pages none of which is empty, of which memory holds one at a time. */
+  pages(store: Store): Pages<T>;
+  write(target: Target, records: T[]): Promise<unknown>;
+  /** What has to be alike of a record; default: all of it. */
+  compared?(record: T): unknown;
+}
+
+/** Records read at a time. */
+const PAGE = 500;
+const DELIVERIES_PAGE = 200;
+/** Events that an append takes. */
+const STEP = 100;
+const NO_BOUND = Number.MAX_SAFE_INTEGER;
+
+/** What goes with what a subscription has: a record of that, and whose it is. */
+type Of<T> = T & { subscriptionId: string };
+
+interface Records {
+  log: { forgotten: number };
+  keys: KeyRecord;
+  buckets: BucketState;
+  submissions: Submission;
+  intents: ListedIntent;
+  transactionIntents: ListedTransactionIntent;
+  nonces: ListedNonce;
+  registers: KeptRegister;
+  subscriptions: Subscription;
+  events: LoggedEvent;
+  undecoded: UndecodedEvent;
+  failedDeliveries: Of<FailedDelivery>;
+  attempts: Of<Attempt>;
+  progress: Reader;
+  store: { network?: string; secretsCheck?: string; watcher?: WatcherState };
+}
+export type CopyKind = keyof Records;
+
+/**
+ * How each is read and written, by what everybody calls, in the order in which they are written: the log begins where it
+ * did before anything is in it, and a subscription is there, its cursor at the beginning, before its events are.
+ */
+export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
+  log: {
+    async *pages({ events }) {
+      const { forgotten } = await events.bounds();
+      if (forgotten > 0) yield [{ forgotten }];
+    },
+    write: (target, [start]) => append(target, [], start!.forgotten),
+  },
+  keys: {
+    pages: ({ keys }) => paged(({ id }) => id, (after) => keys.list({ after, limit: PAGE })),
+    write: ({ store }, keys) => each(keys, (key) => store.keys.insert(key)),
+  },
+  buckets: {
+    async *pages({ buckets }) {
+      yield* chunks(await buckets.load(), PAGE);
+    },
+    write: ({ store }, buckets) => store.buckets.save(buckets),
+  },
+  submissions: {
+    pages: ({ submissions }) => paged(({ hash }) => hash, (after) => submissions.list({ after, limit: PAGE })),
+    write: ({ store: { submissions } }, noted) =>
+      together(noted, async ({ outcome, ...submission }) => {
+        await submissions.record(submission);
+        if (outcome !== undefined) await submissions.recordOutcome(submission.hash, outcome);
+      }),
+  },
+  intents: {
+    pages: ({ intents }) => paged((intent: ListedIntent) => intent, (after) => intents.list({ after, limit: PAGE })),
+    write: ({ store: { intents } }, listed) =>
+      together(listed, async ({ id, request, result, ...name }) => {
+        // Over at once: nobody is at it.
+        const bounds = { seen: undefined, durationMs: 0, mostOfKey: NO_BOUND, mostInAll: NO_BOUND };
+        const claim = await intents.claim({ name, id, request, ...bounds });
+        if (typeof claim === "string") throw new Error(`the copy of an intent is ${claim}`);
+        if (result !== undefined) await intents.complete(claim, { request, result });
+      }),
+  },
+  transactionIntents: {
+    pages: ({ intents }) =>
+      paged((intent: ListedTransactionIntent) => intent, (after) => intents.transactions({ after, limit: STEP })),
+    write: ({ store: { intents } }, listed) =>
+      together(listed, ({ keyId, key, version, usedAtMs, ...intent }) => {
+        const bounds = { seen: undefined, mostOfKey: NO_BOUND, mostInAll: NO_BOUND };
+        return intents.setTransaction({ name: { keyId, key }, version, intent, atMs: usedAtMs, ...bounds });
+      }),
+    compared: ({ usedAtMs: _, ...intent }) => intent,
+  },
+  nonces: {
+    pages: ({ intents }) => paged((nonce: ListedNonce) => nonce, (after) => intents.nonces({ after, limit: PAGE })),
+    write: ({ store: { intents }, nowMs }, nonces) =>
+      together(nonces, ({ deviceHash, agent, nonce, untilMs }) => {
+        const used = String(BigInt(nonce) - 1n);
+        return intents.nextNonce({ deviceHash, agent, used, validForMs: untilMs - nowMs });
+      }),
+    compared: ({ untilMs: _, ...nonce }) => nonce,
+  },
+  registers: {
+    async *pages({ registers }) {
+      const all = paged(({ name }: KeptRegister) => name, (after) => registers.list({ after, limit: PAGE }));
+      for await (const page of all) {
+        const copied = page.filter(({ name }) => name !== COPY_REGISTER);
+        if (copied.length > 0) yield copied;
+      }
+    },
+    write: ({ store: { registers } }, kept) =>
+      each(
+        kept,
+        ({ name, value, untilMs }) =>
+          registers.change(name, (_, nowMs) => ({ value, keepMs: untilMs - nowMs, answer: undefined })),
+      ),
+  },
+  subscriptions: {
+    pages: ({ subscriptions }) => paged(({ id }) => id, (after) => subscriptions.list({ after, limit: PAGE })),
+    write: ({ store }, subscriptions) => each(subscriptions, (one) => store.subscriptions.insert(one, NO_BOUND)),
+  },
+  events: {
+    pages: ({ events }) =>
+      paged(({ sequence }) => sequence, (after) => events.read({ filter: {}, after, order: "asc", limit: PAGE })),
+    write: (target, events) => append(target, events.map(({ sequence: _, ...event }) => event)),
+  },
+  undecoded: {
+    pages: ({ events }) => paged(({ id }) => id, (after) => events.undecoded({ after, limit: STEP })),
+    write: append,
+  },
+  failedDeliveries: {
+    pages: ofEach(async function* ({ deliveries }, subscriptionId) {
+      const query = { subscriptionId, limit: DELIVERIES_PAGE };
+      const last = ({ delivery }: { delivery: FailedDelivery }) => delivery.sequence;
+      yield* paged(last, (after) => deliveries.retrying({ ...query, after }));
+      yield* paged(last, (before) => deliveries.ended({ ...query, before }));
+    }, ({ delivery }) => delivery),
+    write: (target, failed) => settle(target, failed, (failed) => ({ failed, attempts: [] }), WRITES.failed),
+  },
+  attempts: {
+    // Newest first, as they are read; written oldest first, and numbered from 1 there.
+    pages: ofEach(async function* ({ deliveries }, subscriptionId) {
+      const oldestOf = ({ ordinal }: Attempt) => ordinal;
+      const read = (before?: number) => deliveries.attempts(subscriptionId, { before, limit: DELIVERIES_PAGE });
+      const kept = await Array.fromAsync(paged(oldestOf, read));
+      yield* chunks(kept.flat().toReversed(), PAGE);
+    }, (attempt) => attempt),
+    write: (target, attempts) =>
+      settle(target, attempts, (some) => ({ attempts: some.map(({ ordinal: _, ...one }) => one) }), WRITES.attempt),
+    compared: ({ ordinal: _, ...attempt }) => attempt,
+  },
+  progress: {
+    async *pages(store) {
+      const { forgotten } = await store.events.bounds();
+      for await (const page of readers(store)) {
+        // Of what is forgotten there is nothing to come.
+        const from = ({ cursor }: Progress) => Math.max(cursor, forgotten);
+        yield page.map((reader) => ({ ...reader, progress: { ...reader.progress, cursor: from(reader.progress) } }));
+      }
+    },
+    write: (target, readers) =>
+      each(readers, async ({ subscription, progress: { cursor, failingSinceMs }, replay }) => {
+        const settlement = { subscriptionId: subscription.id, cursor, failingSinceMs, attempts: [] };
+        await target.store.deliveries.settle({ leases: [leaseOf(target, subscription.id)], settlements: [settlement] });
+        if (replay !== null) await target.store.deliveries.insertReplay(replay);
+      }),
+    // What was only counted is counted anew.
+    compared: ({ subscription: { id }, progress: { cursor, failingSinceMs, retrying, nextDueAtMs }, replay }) => ({
+      ...{ id, cursor, failingSinceMs, retrying, nextDueAtMs, replay },
+    }),
+  },
+  store: {
+    async *pages({ network, subscriptions, events }) {
+      const head = {
+        network: await network.bound(),
+        secretsCheck: await subscriptions.secretsCheck(),
+        watcher: await events.watcherState(),
+      };
+      if (Object.values(head).some((value) => value !== undefined)) yield [head];
+    },
+    async write(target, [head]) {
+      const { network, subscriptions } = target.store;
+      if (head!.network !== undefined) await network.bind(head!.network);
+      if (head!.secretsCheck !== undefined) {
+        await subscriptions.resealSecrets({ secrets: [], check: head!.secretsCheck });
+      }
+      if (head!.watcher !== undefined) await append(target, []);
+    },
+  },
+};
+
+/** Reads page after page until one is empty. */
+async function* paged<T, Key>(keyOf: (record: T) => Key, read: (after?: Key) => Promise<T[]>): Pages<T> {
+  let after: Key | undefined;
+  while (true) {
+    const page = await read(after);
+    if (page.length === 0) return;
+    yield page;
+    after = keyOf(page.at(-1)!);
+  }
+}
+
+function readers({ deliveries }: Store): Pages<Reader> {
+  return paged(({ subscription }) => subscription.id, (after) => deliveries.readers({ after, limit: PAGE }));
+}
+
+/** What every subscription has, one after the other. */
+function ofEach<Read, T extends object>(
+  read: (store: Store, subscriptionId: string) => Pages<Read>,
+  recordOf: (read: Read) => T,
+): (store: Store) => Pages<Of<T>> {
+  return async function* pages(store) {
+    for await (const page of readers(store)) {
+      for (const { subscription: { id } } of page) {
+        for await (const some of read(store, id)) yield some.map((one) => ({ ...recordOf(one), subscriptionId: id }));
+      }
+    }
+  };
+}
+
+async function* chunks<T>(records: T[], size: number): Pages<T> {
+  for (let at = 0; at < records.length; at += size) yield records.slice(at, at + size);
+}
+
+async function each<T>(records: T[], write: (record: T) => Promise<unknown>): Promise<void> {
+  for (const record of records) await write(record);
+}
+
+/** Where a store has writes of one moment share a commit. */
+async function together<T>(records: T[], write: (record: T) => Promise<unknown>): Promise<void> {
+  for await (const some of chunks(records, STEP)) await Promise.all(some.map(write));
+}
+
+async function append(
+  { store, watcher: lease, state }: Target,
+  events: Parameters<Store["events"]["append"]>[0]["events"],
+  after?: number,
+): Promise<void> {
+  for (let at = 0; at === 0 || at < events.length; at += STEP) {
+    await store.events.append({ lease, events: events.slice(at, at + STEP), state: state!, after });
+  }
+}
+
+/** A page is of one subscription. */
+async function settle<T>(
+  target: Target,
+  records: Of<T>[],
+  part: (records: T[]) => Omit<Settlement, "subscriptionId">,
+  writesEach: number,
+): Promise<void> {
+  const subscriptionId = records[0]!.subscriptionId;
+  const own = records.map(({ subscriptionId: _, ...record }) => record as T);
+  for await (const some of chunks(own, Math.floor(MAX_SETTLED_WRITES / writesEach))) {
+    const settlements = [{ subscriptionId, ...part(some) }];
+    await target.store.deliveries.settle({ leases: [leaseOf(target, subscriptionId)], settlements });
+  }
+}
+
+function leaseOf({ leases }: Target, subscriptionId: string): Lease {
+  return leases.get(partitionLease(partitionOf(subscriptionId)))!;
+}
