@@ -20,10 +20,13 @@ const EVENTS = 60_000;
 /**
  * So much of everything that a planner would not go through it, and statistics that say so; of rows that change all the time
  * so much of what they were before, as while somebody holds a transaction open. Statistics are of 300 rows for each of their
- * target: here of all rows, and not of another sample each time.
+ * target: here of all rows, and not of another sample each time, as the server's own vacuum takes in the background.
  */
 const FILL = `
   SET search_path = gateway;
+  DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'gateway' LOOP
+    EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', name);
+  END LOOP; END $$;
   INSERT INTO event_type SELECT n, 'type ' || n FROM generate_series(1, 9) n;
   INSERT INTO contract VALUES (1, 'C');
   INSERT INTO event (sequence, indexed_sequence, type, contract, height, place, event_index, closed_at, known_at, is_late,
