@@ -316,6 +316,20 @@ test("an odd answer calls for a comparison", () => {
   assert.equal(called, 1);
 });
 
+test("an odd answer becomes the head by a comparison with its own node, not with another one", () => {
+  const { head, clock } = stage();
+  head.onOdd(() => {});
+  const say = (second: number) => head.observe({ node: 1, sequence: 40 + second, closeTime: T + 1 + second });
+  assert.equal(say(0), "odd");
+  head.ruledOutReset(clock.monotonicMs(), 0);
+  clock.pass(3_000);
+  assert.equal(say(3), "odd");
+  head.ruledOutReset(clock.monotonicMs(), 1);
+  clock.pass(3_000);
+  assert.equal(say(6), "newer");
+  assert.equal(head.sequence, 46);
+});
+
 // --- the network's time ------------------------------------------------------------------------------------------------
 
 test("the network's time is our own clock's where the two agree within a minute", async () => {
@@ -344,6 +358,23 @@ test("a network that closes no ledger for 8 s rests: the later of the two (H18)"
   const slow = stage({ wallOff: -86_400 });
   slow.say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
   assert.equal(await slow.head.certainTime(), T + Math.floor(slow.clock.monotonicMs() / 1_000));
+});
+
+test("time that passes while nobody asks does not tell that the network rests", async () => {
+  const { head, say, clock } = stage({ wallOff: 86_400 });
+  head.observe({ node: 0, sequence: 5_000, closeTime: T });
+  // The process stood still.
+  clock.pass(60_000);
+  say({ sequence: 5_012, closeTime: T + 60 });
+  assert.equal(await head.certainTime(), T + 60);
+});
+
+test("a node that lagged a moment ago does not tell that the network rests", async () => {
+  const { head, say, clock } = stage({ wallOff: 86_400 });
+  const [newest, older] = [{ sequence: 5_000, closeTime: T }, { sequence: 4_999, closeTime: T - 5 }];
+  say(newest, ...Array.from({ length: 5 }, () => older), ...Array.from({ length: 30 }, () => newest));
+  await head.certainTime();
+  assert.ok(clock.monotonicMs() >= 10_000, `it rests after ${clock.monotonicMs()} ms`);
 });
 
 test("our own clock decides nothing once a ledger has closed", async () => {

@@ -1,0 +1,47 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstState } from "../../lib/events/coverage.ts";
+import { createReverts } from "../../lib/events/reverts.ts";
+import type { Answer } from "../../lib/stellar/observe.ts";
+
+const { signal } = new AbortController();
+const state = { ...firstState(["C"], 1), scannedLedger: 100, settledLedger: 90 };
+
+function stage() {
+  const reverts: number[] = [];
+  const heads: Answer[] = [];
+  const apply = createReverts({
+    clock: { networkReverts: () => reverts },
+    head: { restart: (ledger) => void heads.push(ledger) },
+    rpc: { getLatestLedger: () => Promise.resolve({ id: "", protocolVersion: 28, sequence: 61, closeTime: 7 }) },
+  });
+  return { reverts, heads, apply };
+}
+
+test("what closes after the lowest ledger that the network was taken back to is told in a new epoch", async () => {
+  const { reverts, heads, apply } = stage();
+  assert.equal(await apply(state, signal), undefined);
+  reverts.push(80, 60, 70);
+  const next = (await apply(state, signal))!;
+  assert.deepEqual([next.epoch, next.scannedLedger, next.settledLedger, next.latestLedger], [1, 60, 60, 61]);
+  assert.deepEqual(next.formerEpochs, [{ epoch: 0, fromLedger: 1, toLedger: 100 }]);
+  assert.deepEqual(heads, [{ sequence: 61, closeTime: 7 }]);
+  assert.equal(await apply(next, signal), undefined);
+});
+
+test("it is told again until it is committed", async () => {
+  const { reverts, apply } = stage();
+  reverts.push(60);
+  await apply(state, signal);
+  assert.equal((await apply(state, signal))!.epoch, 1);
+});
+
+test("no epoch begins where nothing above that ledger was read", async () => {
+  const { reverts, heads, apply } = stage();
+  reverts.push(100);
+  assert.equal(await apply(state, signal), undefined);
+  assert.equal(heads.length, 1);
+  assert.equal(await apply(state, signal), undefined);
+  assert.equal(heads.length, 1);
+});
