@@ -122,6 +122,9 @@ export interface FailedDelivery {
   attemptedAtMs: number;
 }
 
+/** What a delivery that failed is kept as. */
+export const FAILED_STATES = ["rejected", "dead", "retrying"] as const satisfies FailedDelivery["state"][];
+
 /** No delivery is due further ahead than this, in milliseconds. */
 export const LONGEST_DELAY_MS: number = 95_040_000;
 /** A clock that is set back by less makes no retry late by more than that. */
