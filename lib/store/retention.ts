@@ -4,7 +4,7 @@ import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
 import { unixSeconds } from "./packing.ts";
 import type { Store } from "./store.ts";
-import { filterOf, type Reader } from "./webhook.ts";
+import { FAILED_STATES, filterOf, type Reader } from "./webhook.ts";
 
 export interface RetentionParts {
   store: Pick<
@@ -114,9 +114,10 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const { cursor, retrying, rejected, dead } = progress;
     if (retrying + rejected + dead === 0) return new Set();
     const subscriptionId = subscription.id;
-    const retried = await store.deliveries.retrying({ subscriptionId, after: cursor, limit });
-    const ended = await store.deliveries.ended({ subscriptionId, before: upTo + 1, limit });
-    return new Set([...retried, ...ended].map(({ delivery }) => delivery.sequence));
+    const lists = FAILED_STATES.map((state) =>
+      store.deliveries.failed({ subscriptionId, state, beyond: state === "retrying" ? cursor : upTo + 1, limit })
+    );
+    return new Set((await Promise.all(lists)).flat().map(({ delivery }) => delivery.sequence));
   }
 
   async function forgetFor(

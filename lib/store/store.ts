@@ -8,6 +8,7 @@ import type { WatcherState } from "./watcher_state.ts";
 import type {
   Attempt,
   DueDelivery,
+  FailedDelivery,
   NewAttempt,
   NextDeliveries,
   Reader,
@@ -267,6 +268,13 @@ export interface NextQuery {
   isProbing?: boolean;
 }
 
+export interface FailedQuery {
+  subscriptionId: string;
+  state: FailedDelivery["state"];
+  beyond?: number;
+  limit: number;
+}
+
 export interface DeliveryStore {
   /** Subscriptions with their progress, ascending by id, at most `limit` (≤ 500) after the id `after`. */
   readers(page: { after?: string; limit: number }): Promise<Reader[]>;
@@ -280,15 +288,11 @@ export interface DeliveryStore {
    * An ordered subscription with a delivery that retries is answered that one alone, the first of several, when it is due.
    */
   next(subscription: Subscription, query: NextQuery): Promise<NextDeliveries | undefined>;
-  /** Deliveries of a subscription that retry, with their events, ascending by sequence, at most `limit` (≤ 200), `after` one if given. */
-  retrying(query: { subscriptionId: string; after?: number; limit: number }): Promise<DueDelivery[]>;
   /**
-   * Failed deliveries that were rejected or are dead, or only those in this `state`, newest event first, at most `limit`
-   * (≤ 200), before a sequence.
+   * Failed deliveries of a subscription that are kept in this state, with their events, at most `limit` (≤ 200): those that
+   * retry oldest event first, others newest first, beyond the sequence `beyond` where one is given.
    */
-  ended(
-    query: { subscriptionId: string; state?: "rejected" | "dead"; before?: number; limit: number },
-  ): Promise<DueDelivery[]>;
+  failed(query: FailedQuery): Promise<DueDelivery[]>;
   /**
    * Writes what became of deliveries, at most `MAX_SETTLED_WRITES` in all. Each subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
    * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.

@@ -153,6 +153,8 @@ export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
 export function longestDelayMs(schedule: readonly number[]): number {
   return Math.ceil(Math.max(MAX_RETRY_AFTER_SECONDS, ...schedule) * (1 + JITTER) * 1_000);
 }
+/** What a delivery that failed is kept as. */
+export const FAILED_STATES = ["rejected", "dead", "retrying"] as const satisfies FailedDelivery["state"][];
 
 /** No delivery is due further ahead than this, in milliseconds. */
 export const LONGEST_DELAY_MS: number = longestDelayMs(SCHEDULE);

@@ -39,7 +39,8 @@ export async function backlogOf(
   const waits = { filter: filterOf(subscription), after: cursor, upTo: last };
   const [first] = cursor < last ? await events.read({ ...waits, order: "asc", limit: 1 }) : [];
   const waiting = first === undefined ? 0 : await events.count({ ...waits, limit: MAX_COUNTED });
-  const [again] = retrying > 0 ? await deliveries.retrying({ subscriptionId: subscription.id, limit: 1 }) : [];
+  const oldest = { subscriptionId: subscription.id, state: "retrying" as const, limit: 1 };
+  const [again] = retrying > 0 ? await deliveries.failed(oldest) : [];
   const failedAt = again === undefined ? Infinity : Math.floor(again.delivery.failedAtMs / 1_000);
   const oldestSince = Math.min(first?.knownAt ?? Infinity, failedAt);
   return {

@@ -1,8 +1,7 @@
 import type { Store } from "../store/store.ts";
 import type { Attempt, DueDelivery, FailedDelivery } from "../store/webhook.ts";
 
-/** What a delivery that failed is kept as. */
-export const FAILED_STATES = ["rejected", "dead", "retrying"] as const satisfies FailedDelivery["state"][];
+export { FAILED_STATES } from "../store/webhook.ts";
 
 /** A failed delivery with its event, and what was last tried. */
 export interface FailedWithAttempt extends DueDelivery {
@@ -22,9 +21,7 @@ export async function failedDeliveries(
   subscriptionId: string,
   { state, beyond, limit }: { state: FailedDelivery["state"]; beyond?: number; limit: number },
 ): Promise<FailedWithAttempt[]> {
-  const found = state === "retrying"
-    ? await deliveries.retrying({ subscriptionId, after: beyond, limit })
-    : await deliveries.ended({ subscriptionId, state, before: beyond, limit });
+  const found = await deliveries.failed({ subscriptionId, state, beyond, limit });
   const newest = await newestAttempts({ deliveries }, subscriptionId, new Set(found.map(({ event }) => event.id)));
   return found.map((one) => ({ ...one, lastAttempt: newest.get(one.event.id) }));
 }

@@ -12,6 +12,7 @@ import { forTier } from "../tier.ts";
 import { insert, subscriptionOf } from "../webhooks/parts.ts";
 import { afterPowerLoss, type FileOperation, readOperations } from "./lost_writes.ts";
 import { seededRandom } from "./seeded_random.ts";
+import { endedOf } from "../store/webhook_samples.ts";
 
 /** At how many moments the power goes: `FAULT_POWER_LOSSES=20000` takes minutes. */
 const LOSSES = Number(process.env.FAULT_POWER_LOSSES ?? forTier({ test: 30, all: 60 }));
@@ -64,7 +65,7 @@ async function troubleWith(path: string, owed: { last: number; cursor: number })
     if (cursor > last) return `the cursor ${cursor} is past the end of the log ${last}`;
     const events = await store.events.read({ filter: {}, after: Math.max(0, last - 900), order: "asc", limit: 1_000 });
     if (events.length !== Math.min(last, 900)) return `${events.length} events up to ${last}`;
-    const ended = await store.deliveries.ended({ subscriptionId: "wh_1", limit: 1 });
+    const ended = await endedOf(store, { subscriptionId: "wh_1", limit: 1 });
     if (rejected > 0 && ended[0]!.delivery.sequence !== cursor) return "the cursor and what failed are of two commits";
     return undefined;
   } finally {

@@ -7,6 +7,7 @@ import { type NewAttempt, partitionLease, partitionOf } from "../../lib/store/we
 import { createDeliveryWorker } from "../../lib/webhooks/delivery/worker.ts";
 import { append, eventAt, insert, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import type { State } from "./quint.ts";
+import { endedOf } from "../store/webhook_samples.ts";
 
 /** A tick of the model. */
 const TICK_MS = 5_000;
@@ -227,7 +228,7 @@ function compare(
 async function compareStore(store: Store, state: State, accepted: Set<number>, where: string): Promise<void> {
   const { progress } = (await store.deliveries.reader(SUBSCRIPTION))!;
   assert.equal(progress.cursor, state.cursor, `${where}: the cursor`);
-  const ended = await store.deliveries.ended({ subscriptionId: SUBSCRIPTION, limit: 200 });
+  const ended = await endedOf(store, { subscriptionId: SUBSCRIPTION, limit: 200 });
   const kept = ended.map(({ delivery }) => delivery.sequence);
   for (const sequence of kept) assert.ok(state.kept.includes(sequence), `${where}: ${sequence} is kept`);
   for (let event = 1; event <= progress.cursor; event++) {

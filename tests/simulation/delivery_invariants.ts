@@ -1,5 +1,5 @@
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
-import { type DueDelivery, filterOf, LONGEST_DELAY_MS, type Reader } from "../../lib/store/webhook.ts";
+import { type DueDelivery, FAILED_STATES, filterOf, LONGEST_DELAY_MS, type Reader } from "../../lib/store/webhook.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { Hook, TakenReplay } from "./people.ts";
 import type { Heard } from "./receivers.ts";
@@ -170,9 +170,10 @@ function checkOrder(url: string, delivered: string[], known: Map<string, LoggedE
 /** What is kept of a webhook's failed deliveries. */
 async function keptOf({ driver }: Pick<Site, "driver">, subscriptionId: string) {
   const { deliveries } = driver;
-  const retrying = await allPages((last) => deliveries.retrying({ subscriptionId, after: last, limit: MOST_OF_KEPT }));
-  const ended = await allPages((last) => deliveries.ended({ subscriptionId, before: last, limit: MOST_OF_KEPT }));
-  return [...retrying, ...ended].map(({ delivery }) => delivery);
+  const lists = FAILED_STATES.map((state) =>
+    allPages((last) => deliveries.failed({ subscriptionId, state, beyond: last, limit: MOST_OF_KEPT }))
+  );
+  return (await Promise.all(lists)).flat().map(({ delivery }) => delivery);
 }
 
 /** Each page begins behind the last one of the page before. */

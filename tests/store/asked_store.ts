@@ -1,6 +1,6 @@
 import type { Store } from "../../lib/store/store.ts";
 import { append, sampleEvent } from "./samples.ts";
-import { dueOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
+import { dueOf, endedOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
 
 /** What is asked of a store by those who use it. */
 export async function answers(store: Store): Promise<Record<string, unknown>> {
@@ -22,8 +22,8 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     undecoded: await events.undecoded({ limit: 100 }),
     readers: await deliveries.readers({ limit: 99 }),
     due: await of((id) => dueOf(store, id)),
-    retrying: await of((id) => deliveries.retrying({ subscriptionId: id, limit: 200 })),
-    ended: await of((id) => deliveries.ended({ subscriptionId: id, limit: 200 })),
+    retrying: await of((id) => deliveries.failed({ state: "retrying", subscriptionId: id, limit: 200 })),
+    ended: await of((id) => endedOf({ deliveries }, { subscriptionId: id, limit: 200 })),
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),

@@ -4,7 +4,14 @@ import { BOUNDS } from "../../lib/store/bounds.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { append, poisoned, sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { sampleAttempt, sampleFailed, sampleSubscription, subscribe, workerLeases } from "./webhook_samples.ts";
+import {
+  endedOf,
+  sampleAttempt,
+  sampleFailed,
+  sampleSubscription,
+  subscribe,
+  workerLeases,
+} from "./webhook_samples.ts";
 
 /** What holds for every call, whatever the noun. */
 export function callContract({ store, location, anotherHandle }: Subject): void {
@@ -111,9 +118,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [100, (limit) => events.undecoded({ limit })],
       [1_000, (limit) => subscriptions.list({ limit })],
       [500, (limit) => deliveries.readers({ limit })],
-      [200, (limit) => deliveries.retrying({ subscriptionId: "wh_1", limit })],
+      [200, (limit) => deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.next(sampleSubscription("wh_1"), { ...query, limit })],
-      [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
       [500, (limit) => submissions.withoutOutcome({ limit })],
       [500, (limit) => submissions.list({ limit })],
@@ -176,7 +182,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       await store().events.read({ filter: {}, order: "asc", limit: 9 }),
       await store().events.watcherState(),
       await store().deliveries.readers({ limit: 9 }),
-      await store().deliveries.ended({ subscriptionId: "wh_1", limit: 9 }),
+      await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }),
       await store().deliveries.attempts("wh_1", { limit: 9 }),
       await store().buckets.load(),
       await store().keys.list({ limit: 9 }),

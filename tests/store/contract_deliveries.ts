@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { append, appendMany, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
+  endedOf,
   freshProgress,
   sampleFailed,
   sampleReplay,
@@ -14,7 +15,7 @@ import {
 
 export function deliveryContract({ store }: Subject): void {
   const ended = async (subscriptionId: string, before?: number, limit = 200) =>
-    (await store().deliveries.ended({ subscriptionId, before, limit })).map(({ delivery }) => delivery.sequence);
+    (await endedOf(store(), { subscriptionId, before, limit })).map(({ delivery }) => delivery.sequence);
 
   test("a new subscription begins at the end of the log, with nothing failed and no replay", async () => {
     await subscribe(store(), "wh_1");
@@ -51,14 +52,16 @@ export function deliveryContract({ store }: Subject): void {
     await append(store(), ...[1, 2, 3, 4].map((n) => sampleEvent(10 - n, { amount: String(n) })));
     const failed = [3, 1, 2].map((sequence) => sampleFailed(sequence, "retrying", { attempts: sequence }));
     await settle(store(), { subscriptionId: "wh_1", failed: [...failed, sampleFailed(4, "dead")] });
-    const found = await store().deliveries.retrying({ subscriptionId: "wh_1", limit: 200 });
+    const found = await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 200 });
     assert.deepEqual(found.map(({ delivery }) => delivery), [failed[1], failed[2], failed[0]]);
     assert.deepEqual(
       found.map(({ event }) => event),
       [1, 2, 3].map((n) => ({ ...sampleEvent(10 - n, { amount: String(n) }), sequence: n })),
     );
     const retrying = async (subscriptionId: string, after?: number, limit = 200) =>
-      (await store().deliveries.retrying({ subscriptionId, after, limit })).map(({ delivery }) => delivery.sequence);
+      (await store().deliveries.failed({ state: "retrying", subscriptionId, beyond: after, limit })).map((
+        { delivery },
+      ) => delivery.sequence);
     assert.deepEqual(await retrying("wh_1", undefined, 2), [1, 2]);
     assert.deepEqual(await retrying("wh_1", 1), [2, 3]);
     assert.deepEqual(await retrying("wh_1", 1, 1), [2]);
@@ -76,7 +79,7 @@ export function deliveryContract({ store }: Subject): void {
       subscriptionId: "wh_2",
       failed: [sampleFailed(9, "dead")],
     });
-    const found = await store().deliveries.ended({ subscriptionId: "wh_1", limit: 2 });
+    const found = await endedOf(store(), { subscriptionId: "wh_1", limit: 2 });
     assert.deepEqual(
       found,
       [6, 5].map((n) => ({
@@ -90,7 +93,7 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await ended("wh_1", 1), []);
     assert.deepEqual(await ended("wh_3"), []);
     const only = async (state: "rejected" | "dead", before?: number, limit = 200) =>
-      (await store().deliveries.ended({ subscriptionId: "wh_1", state, before, limit }))
+      (await store().deliveries.failed({ subscriptionId: "wh_1", state, beyond: before, limit }))
         .map(({ delivery }) => delivery.sequence);
     assert.deepEqual(await only("rejected"), [6, 2]);
     assert.deepEqual(await only("dead"), [5, 4, 1]);

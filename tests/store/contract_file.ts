@@ -3,7 +3,15 @@ import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
 import { append, appendMany, sampleEvent, sampleKey, sampleState, sampleUndecoded, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { sampleAttempt, sampleFailed, sampleReplay, settle, subscribe, workerLeases } from "./webhook_samples.ts";
+import {
+  endedOf,
+  sampleAttempt,
+  sampleFailed,
+  sampleReplay,
+  settle,
+  subscribe,
+  workerLeases,
+} from "./webhook_samples.ts";
 
 /** What holds for a store that outlives its handle. */
 export function fileContract({ store, anotherHandle, reopen, isPersistent, isShared }: Subject): void {
@@ -26,8 +34,8 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await of.subscriptions.version(),
     await of.subscriptions.secretsCheck(),
     await of.deliveries.readers({ limit: 9 }),
-    await of.deliveries.retrying({ subscriptionId: "wh_1", limit: 9 }),
-    await of.deliveries.ended({ subscriptionId: "wh_1", limit: 9 }),
+    await of.deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 }),
+    await endedOf(of, { subscriptionId: "wh_1", limit: 9 }),
     await of.deliveries.attempts("wh_1", { limit: 9 }),
   ];
 

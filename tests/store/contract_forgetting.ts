@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { append, appendMany, sampleEvent, sampleId } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { freshProgress, progressOf, sampleFailed, settle, subscribe } from "./webhook_samples.ts";
+import { endedOf, freshProgress, progressOf, sampleFailed, settle, subscribe } from "./webhook_samples.ts";
 
 export function forgettingContract({ store }: Subject): void {
   const forget = (upTo: number, ...undelivered: { subscriptionId: string; cursor: number; events: number }[]) =>
@@ -98,10 +98,10 @@ export function forgettingContract({ store }: Subject): void {
       freshProgress(5, { retrying: 1, rejected: 1, dead: 3, nextDueAtMs: 4 }),
     );
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(9, { rejected: 1, dead: 1 }));
-    const left = await store().deliveries.retrying({ subscriptionId: "wh_1", limit: 9 });
+    const left = await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 });
     assert.deepEqual(left.map(({ delivery }) => delivery.sequence), [5]);
-    assert.deepEqual(await store().deliveries.ended({ subscriptionId: "wh_1", limit: 9 }), []);
-    assert.equal((await store().deliveries.ended({ subscriptionId: "wh_2", limit: 9 })).length, 1);
+    assert.deepEqual(await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }), []);
+    assert.equal((await endedOf(store(), { subscriptionId: "wh_2", limit: 9 })).length, 1);
   });
 
   test("forget raises the dead of readers by what they had not been sent, and moves their cursors", async () => {
@@ -158,6 +158,6 @@ export function forgettingContract({ store }: Subject): void {
     await settle(store(), { subscriptionId: "wh_1", failed });
     const progress = await progressOf(store(), "wh_1");
     assert.deepEqual([progress.retrying, progress.rejected, progress.dead], [1, 0, 0]);
-    assert.equal((await store().deliveries.retrying({ subscriptionId: "wh_1", limit: 9 })).length, 1);
+    assert.equal((await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 })).length, 1);
   });
 }

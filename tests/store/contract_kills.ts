@@ -17,7 +17,7 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
       const { cursor, retrying, nextDueAtMs } = await progressOf(store(), subscriptionId);
       assert.ok(cursor >= 300 && cursor % 10 === 0, `cursor ${cursor}`);
       assert.deepEqual([retrying, nextDueAtMs], [cursor / 10, START_MS + 10_000]);
-      const kept = await store().deliveries.retrying({ subscriptionId, limit: 200 });
+      const kept = await store().deliveries.failed({ state: "retrying", subscriptionId, limit: 200 });
       assert.deepEqual(await dueOf(store(), subscriptionId), kept);
       assert.deepEqual(
         kept.map(({ event }) => event.sequence),

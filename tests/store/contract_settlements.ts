@@ -4,6 +4,7 @@ import { FAILED_KEPT, type FailedDelivery, partitionOf } from "../../lib/store/w
 import { appendMany, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
+  endedOf,
   failedAttempt,
   freshProgress,
   progressOf,
@@ -19,8 +20,8 @@ import {
 export function settlementContract({ store, anotherHandle, pass }: Subject): void {
   const kept = async (subscriptionId: string) => {
     const [retrying, ended] = [
-      await store().deliveries.retrying({ subscriptionId, limit: 200 }),
-      await store().deliveries.ended({ subscriptionId, limit: 200 }),
+      await store().deliveries.failed({ state: "retrying", subscriptionId, limit: 200 }),
+      await endedOf(store(), { subscriptionId, limit: 200 }),
     ];
     return [...retrying, ...ended].map(({ delivery }) => delivery);
   };
@@ -183,7 +184,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
       }
       const all = FAILED_KEPT + more;
       assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(0, { rejected: all, dead: all }));
-      const oldest = await store().deliveries.ended({ subscriptionId: "wh_1", before: 2 * more + 3, limit: 9 });
+      const oldest = await endedOf(store(), { subscriptionId: "wh_1", before: 2 * more + 3, limit: 9 });
       assert.deepEqual(oldest.map(({ delivery }) => delivery.sequence), [2 * more + 2, 2 * more + 1]);
     },
   );

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { appendMany, sampleKey, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
+  endedOf,
   freshProgress,
   progressOf,
   sampleAttempt,
@@ -166,8 +167,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
       "wh_2",
     ]);
     assert.equal(await store().deliveries.reader("wh_1"), undefined);
-    assert.deepEqual(await store().deliveries.retrying({ subscriptionId: "wh_1", limit: 9 }), []);
-    assert.deepEqual(await store().deliveries.ended({ subscriptionId: "wh_1", limit: 9 }), []);
+    assert.deepEqual(await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 }), []);
+    assert.deepEqual(await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }), []);
     assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);
     assert.equal((await progressOf(store(), "wh_2")).dead, 1);
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 9 })).length, 1);
@@ -179,7 +180,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
       await subscribe(store(), "wh_1");
       assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(4));
       assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);
-      assert.deepEqual(await store().deliveries.ended({ subscriptionId: "wh_1", limit: 9 }), []);
+      assert.deepEqual(await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }), []);
       const failed = [sampleFailed(1, "dead"), sampleFailed(2, "rejected")];
       await settle(store(), { subscriptionId: "wh_1", failed, attempts: [sampleAttempt(1), sampleAttempt(2)] });
       await store().subscriptions.delete("wh_1");
@@ -206,7 +207,10 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.ok(steps >= 3 && steps < 40, `${steps} steps`);
     assert.equal(await store().subscriptions.purgeDeleted(), false);
     assert.equal((await progressOf(store(), "wh_2")).retrying, 19);
-    assert.equal((await store().deliveries.retrying({ subscriptionId: "wh_2", limit: 99 })).length, 19);
+    assert.equal(
+      (await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_2", limit: 99 })).length,
+      19,
+    );
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 99 })).length, 19);
   });
 

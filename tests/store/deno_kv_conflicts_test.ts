@@ -10,6 +10,7 @@ import type { Lease, Store } from "../../lib/store/store.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import {
   dueOf,
+  endedOf,
   failedAttempt,
   progressOf,
   sampleFailed,
@@ -75,12 +76,12 @@ async function step(store: Store, watcher: Lease, leases: Lease[], count: Count)
 /** What is counted of a subscription is what is kept of it. */
 async function checkReader(store: Store, id: string): Promise<number> {
   const progress = await progressOf(store, id);
-  const retrying = await store.deliveries.retrying({ subscriptionId: id, limit: 200 });
+  const retrying = await store.deliveries.failed({ state: "retrying", subscriptionId: id, limit: 200 });
   const due = await dueOf(store, id);
   assert.equal(retrying.length, progress.retrying, `${id} retrying`);
   assert.equal(due.length, progress.retrying, `${id} due`);
   assert.equal(due[0]?.delivery.dueAtMs ?? null, progress.nextDueAtMs, `${id} first due`);
-  for (const { delivery } of await store.deliveries.ended({ subscriptionId: id, limit: 200 })) {
+  for (const { delivery } of await endedOf(store, { subscriptionId: id, limit: 200 })) {
     assert.notEqual(delivery.state, "retrying");
   }
   const attempts = await store.deliveries.attempts(id, { limit: 200 });

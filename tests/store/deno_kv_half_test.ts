@@ -33,7 +33,7 @@ function describeHalves(): void {
       kv.close();
       const late = new Promise((resolve) => setTimeout(resolve, 20_000));
       const asked = await Promise.allSettled([
-        store.deliveries.retrying({ subscriptionId: "wh_1", limit: 10 }),
+        store.deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 10 }),
         store.deliveries.readers({ limit: 10 }),
         store.subscriptions.list({ keyId: "key", limit: 10 }),
         store.events.undecoded({ limit: 10 }),

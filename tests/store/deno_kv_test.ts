@@ -18,6 +18,7 @@ import { append, appendMany, sampleEvent, sampleUndecoded, storeError, watcherLe
 import { describeStore } from "./store_contract.ts";
 import {
   dueOf,
+  endedOf,
   failedAttempt,
   progressOf,
   sampleFailed,
@@ -156,7 +157,7 @@ function describeDenoKv(): void {
       const { retrying, rejected, dead } = await progressOf(store, "wh_1");
       assert.deepEqual({ retrying, rejected, dead }, { retrying: 25, rejected: 100, dead: 75 });
       assert.equal((await progressOf(store, "wh_3")).dead, 7);
-      assert.equal((await store.deliveries.ended({ subscriptionId: "wh_2", limit: 200 })).length, 25);
+      assert.equal((await endedOf(store, { subscriptionId: "wh_2", limit: 200 })).length, 25);
       assert.equal(await entries("forget.kv", "failed"), 100);
       assert.equal(await store.events.forget({ upTo: 200, undelivered: [] }), true);
       for (const prefix of ["failed", "failed_of", "due", "event", "by", "by_type", "id", "late"]) {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type BucketState, type Store, StoreError } from "../../lib/store/store.ts";
 import { type Call, INTENT } from "./drawn_changes.ts";
-import { filter, height, id, IDS, keyId, KEYS, origin, time, upTo } from "./drawn_values.ts";
+import { filter, height, id, IDS, keyId, KEYS, origin, upTo } from "./drawn_values.ts";
 
 /** What can be asked. */
 export const questions: fc.Arbitrary<Call[]> = fc.record({
@@ -15,8 +15,7 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   keyId,
   before: fc.record({ before: upTo(99) }, { requiredKeys: [] }),
   after: fc.record({ after: fc.constantFrom(...IDS, ...KEYS, "", "wh_") }, { requiredKeys: [] }),
-  dueByMs: time,
-}).map(({ one, page, filter, order, limit, height, origin, keyId, before, after, dueByMs }) => [
+}).map(({ one, page, filter, order, limit, height, origin, keyId, before, after }) => [
   ["events", "bounds"],
   ["events", "read", { filter, order, limit, ...page }],
   ["events", "count", { filter, limit, ...page }],
@@ -25,11 +24,10 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   ["events", "watcherState"],
   ["events", "undecoded", { limit: 100 }],
   ["deliveries", "readers", { limit: 9 }],
-  ["deliveries", "retrying", { subscriptionId: one, limit }],
-  ["deliveries", "retrying", { subscriptionId: one, dueByMs, limit }],
-  ["deliveries", "retrying", { subscriptionId: one, after: page.after, limit }],
-  ["deliveries", "ended", { subscriptionId: one, limit, ...before }],
-  ["deliveries", "ended", { subscriptionId: one, state: "dead", limit, ...before }],
+  ["deliveries", "failed", { subscriptionId: one, state: "retrying", limit }],
+  ["deliveries", "failed", { subscriptionId: one, state: "retrying", beyond: page.after, limit }],
+  ["deliveries", "failed", { subscriptionId: one, state: "rejected", beyond: before.before, limit }],
+  ["deliveries", "failed", { subscriptionId: one, state: "dead", beyond: before.before, limit }],
   ["deliveries", "attempts", one, { limit, ...before }],
   ["deliveries", "reader", one],
   ["deliveries", "readers", { limit, ...after }],

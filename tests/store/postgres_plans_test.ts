@@ -274,10 +274,10 @@ function describePlans(programs: string): void {
       const query = { after: 5, upTo: 300, limit: 100, inFlight: [7, 200], nowMs: START_MS };
       await deliveries.next(sampleSubscription("wh_7"), query);
       await deliveries.next(sampleSubscription("wh_7", { ordered: true }), query);
-      await deliveries.retrying({ subscriptionId: "wh_7", limit: 100 });
-      await deliveries.retrying({ subscriptionId: "wh_7", after: 5, limit: 100 });
-      await deliveries.ended({ subscriptionId: "wh_7", limit: 100 });
-      await deliveries.ended({ subscriptionId: "wh_7", state: "dead", limit: 100 });
+      await deliveries.failed({ state: "retrying", subscriptionId: "wh_7", limit: 100 });
+      await deliveries.failed({ state: "retrying", subscriptionId: "wh_7", beyond: 5, limit: 100 });
+      await deliveries.failed({ subscriptionId: "wh_7", state: "rejected", limit: 100 });
+      await deliveries.failed({ subscriptionId: "wh_7", state: "dead", limit: 100 });
       await deliveries.recordAttempt("wh_7", sampleAttempt(1));
       await deliveries.attempts("wh_7", { limit: 100 });
       await deliveries.pruneAttempts("wh_7", 5);

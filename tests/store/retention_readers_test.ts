@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createRetention } from "../../lib/store/retention.ts";
 import { append, appendMany, sampleEvent, scanned } from "./samples.ts";
-import { sampleFailed, settle, START_MS, subscribe } from "./webhook_samples.ts";
+import { endedOf, sampleFailed, settle, START_MS, subscribe } from "./webhook_samples.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -81,7 +81,7 @@ test("no commit forgets the failed deliveries of very many readers together", as
   for (const subscriptionId of ids) await settle(store, { subscriptionId, cursor: 100, failed });
   let most = 0;
   const kept = async () => {
-    const left = await Promise.all(ids.map((subscriptionId) => store.deliveries.ended({ subscriptionId, limit: 200 })));
+    const left = await Promise.all(ids.map((subscriptionId) => endedOf(store, { subscriptionId, limit: 200 })));
     return left.reduce((sum, { length }) => sum + length, 0);
   };
   const events = {

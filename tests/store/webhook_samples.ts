@@ -129,3 +129,13 @@ export async function dueOf(
   const found = await store.deliveries.next(sampleSubscription(subscriptionId), query);
   return (found?.deliveries ?? []).map(({ event, failed }) => ({ event, delivery: failed! }));
 }
+
+/** Of a subscription what was rejected or is dead, newest event first, before a sequence. */
+export async function endedOf(
+  { deliveries }: Pick<Store, "deliveries">,
+  { before: beyond, ...query }: { subscriptionId: string; before?: number; limit: number },
+): Promise<DueDelivery[]> {
+  const lists = ["rejected", "dead"] as const;
+  const found = await Promise.all(lists.map((state) => deliveries.failed({ ...query, state, beyond })));
+  return found.flat().sort((one, other) => other.event.sequence - one.event.sequence).slice(0, query.limit);
+}

@@ -6,6 +6,7 @@ import type { Submission } from "../submission.ts";
 import type { ListedTransactionIntent } from "../transaction_intent.ts";
 import {
   type Attempt,
+  FAILED_STATES,
   type FailedDelivery,
   MAX_SETTLED_WRITES,
   partitionLease,
@@ -162,8 +163,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
     pages: ofEach(async function* ({ deliveries }, subscriptionId) {
       const query = { subscriptionId, limit: DELIVERIES_PAGE };
       const last = ({ delivery }: { delivery: FailedDelivery }) => delivery.sequence;
-      yield* paged(last, (after) => deliveries.retrying({ ...query, after }));
-      yield* paged(last, (before) => deliveries.ended({ ...query, before }));
+      for (const state of FAILED_STATES) yield* paged(last, (beyond) => deliveries.failed({ ...query, state, beyond }));
     }, ({ delivery }) => delivery),
     write: (target, failed) => settle(target, failed, (failed) => ({ failed, attempts: [] }), WRITES.failed),
   },

@@ -3,10 +3,11 @@ import type { LoggedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { intentFenced } from "../intent.ts";
 import { nextDeliveries, type NextSource } from "../next_deliveries.ts";
-import { type DeliveryStore, StoreError } from "../store.ts";
+import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
 import {
   CLOCK_STEP_MS,
   type DueDelivery,
+  FAILED_STATES,
   type FailedDelivery,
   isDue,
   LONGEST_DELAY_MS,
@@ -29,8 +30,6 @@ import {
   SUBSCRIPTIONS_VERSION,
 } from "./schema.ts";
 import { denoKvSettling } from "./settling.ts";
-
-const FAILED_STATES = ["retrying", "rejected", "dead"] as const;
 
 /** How far each subscription has come, and what failed. */
 export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliveryStore> {
@@ -60,16 +59,13 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       return found.every(isSound) ? { done: found } : undefined;
     });
 
-  const ofState = (subscriptionId: string, after: number, limit: number) =>
-    lookUp(
-      subscriptionId,
-      () =>
-        sequencesIn({
-          ...stateRange(subscriptionId, "retrying"),
-          start: stateKey(subscriptionId, "retrying", after + 1),
-        }, limit),
-      ({ state }) => state === "retrying",
-    );
+  function failedOf({ subscriptionId, state, beyond, limit }: FailedQuery): Promise<DueDelivery[]> {
+    const isRetrying = state === "retrying";
+    const range = isRetrying
+      ? { ...stateRange(subscriptionId, state), start: stateKey(subscriptionId, state, (beyond ?? 0) + 1) }
+      : { ...stateRange(subscriptionId, state), end: stateKey(subscriptionId, state, beyond ?? Infinity) };
+    return lookUp(subscriptionId, () => sequencesIn(range, limit, !isRetrying), (failed) => failed.state === state);
+  }
 
   /** In the order of due times: what is due, then what only a clock that was set back makes due, which is rare. */
   async function dueSequences(subscriptionId: string, nowMs: number, limit: number): Promise<number[]> {
@@ -95,7 +91,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       const [first] = await collect(kv.list(range, { limit: 1 }));
       return first === undefined ? null : first.key[2] as number;
     },
-    firstRetrying: async () => (await ofState(subscriptionId, 0, 1))[0],
+    firstRetrying: async () => (await failedOf({ subscriptionId, state: "retrying", limit: 1 }))[0],
     async keptBetween(after, upTo) {
       const found = await Promise.all(
         FAILED_STATES.map((state) =>
@@ -147,20 +143,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       const progress = { cursor, retrying, kept: retrying + kept.rejected + kept.dead };
       return await nextDeliveries(sourceOf(subscription.id), progress, subscription, query);
     },
-    retrying: ({ subscriptionId, after = 0, limit }) => ofState(subscriptionId, after, limit),
-    ended: ({ subscriptionId, state, before = Infinity, limit }) =>
-      lookUp(
-        subscriptionId,
-        async () => {
-          const lists = (state === undefined ? ["rejected", "dead"] as const : [state]).map((one) => ({
-            ...stateRange(subscriptionId, one),
-            end: stateKey(subscriptionId, one, before),
-          }));
-          const found = await Promise.all(lists.map((range) => sequencesIn(range, limit, true)));
-          return found.flat().sort((left, right) => right - left).slice(0, limit);
-        },
-        (failed) => state === undefined ? failed.state !== "retrying" : failed.state === state,
-      ),
+    failed: failedOf,
     insertReplay: (replay, claim) =>
       oneAtATime(() =>
         retry(async () => {

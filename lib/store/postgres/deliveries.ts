@@ -11,7 +11,7 @@ import {
   toFailed,
   toReader,
 } from "../sql/deliveries.ts";
-import { type DeliveryStore, StoreError } from "../store.ts";
+import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
 import {
   type Attempt,
   ATTEMPTS_KEPT,
@@ -72,11 +72,14 @@ export function postgresDeliveries(
     return found.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
   }
 
-  async function retrying(subscriptionId: string, after: number, limit: number): Promise<DueDelivery[]> {
+  async function failedOf({ subscriptionId, state, beyond, limit }: FailedQuery): Promise<DueDelivery[]> {
+    const isRetrying = state === "retrying";
+    const order = isRetrying ? "ASC" : "DESC";
+    const where = `state = '${state}' AND sequence ${isRetrying ? ">" : "<"} $2 ORDER BY sequence ${order} LIMIT $3`;
     return await dueOf(
       await database.read<FailedEventRow>(
-        `${failed("state = 'retrying' AND sequence > $2 ORDER BY sequence LIMIT $3")} ORDER BY event.sequence`,
-        [subscriptionId, after, limit],
+        `${failed(where)} ORDER BY event.sequence ${order}`,
+        [subscriptionId, beyond ?? (isRetrying ? 0 : Number.MAX_SAFE_INTEGER), limit],
       ),
     );
   }
@@ -109,7 +112,7 @@ export function postgresDeliveries(
       );
       return row?.due_at_ms ?? null;
     },
-    firstRetrying: async () => (await retrying(subscriptionId, 0, 1))[0],
+    firstRetrying: async () => (await failedOf({ subscriptionId, state: "retrying", limit: 1 }))[0],
     async keptBetween(after, upTo) {
       const found = await database.read<{ sequence: number }>(
         `SELECT sequence FROM ${ofSubscription} AND sequence > $2 AND sequence <= $3`,
@@ -161,18 +164,7 @@ export function postgresDeliveries(
       const [progress] = await database.read<NextProgress>(nextProgress, [subscription.id]);
       return progress && await nextDeliveries(sourceOf(subscription.id), { ...progress }, subscription, query);
     },
-    retrying: ({ subscriptionId, after = 0, limit }) => retrying(subscriptionId, after, limit),
-    async ended({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) {
-      // Each state from its own range of the index; together twice the limit at most.
-      const states = state === undefined ? ["rejected", "dead"] : [state];
-      const of = (state: string) =>
-        `(${failed(`state = '${state}' AND sequence < $2 ORDER BY sequence DESC LIMIT $3`)})`;
-      const found = await database.read<FailedEventRow>(
-        `SELECT * FROM (${states.map(of).join(" UNION ALL ")}) AS ended ORDER BY sequence DESC LIMIT $3`,
-        [subscriptionId, before, limit],
-      );
-      return await dueOf(found);
-    },
+    failed: failedOf,
     settle: postgresSettling(context, log, leases),
     insertReplay: (replay, claim) =>
       claim === undefined ? insertReplay(database, replay) : database.transaction(async (queries) => {

@@ -66,13 +66,10 @@ export function sqliteDeliveries(
   const readProgress = database.prepare<NextProgress & { subscription: number }>(`
     SELECT subscription, cursor, retrying, retrying + rejected_kept + dead_kept AS kept
     FROM subscription JOIN progress ON subscription = number WHERE id = ?`);
-  const retrying = database.prepare<FailedEventRow>(
+  const oldest = database.prepare<FailedEventRow>(
     `${failed("failed.state = 'retrying' AND failed.sequence > ?2")} ORDER BY failed.sequence LIMIT ?3`,
   );
-  const ended = database.prepare<FailedEventRow>(`
-    ${failed("failed.state = 'rejected' AND failed.sequence < ?2")} UNION ALL
-    ${failed("failed.state = 'dead' AND failed.sequence < ?2")} ORDER BY by_sequence DESC LIMIT ?3`);
-  const endedAs = database.prepare<FailedEventRow>(
+  const newest = database.prepare<FailedEventRow>(
     `${failed("failed.state = ?4 AND failed.sequence < ?2")} ORDER BY failed.sequence DESC LIMIT ?3`,
   );
 
@@ -97,7 +94,7 @@ export function sqliteDeliveries(
   const sourceOf = (subscription: number): NextSource => ({
     due: (nowMs, limit) => due.all(subscription, nowMs, limit).map(toDue),
     firstDueAfter: (nowMs) => firstDueAfter.get(subscription, nowMs)!.due_at_ms,
-    firstRetrying: () => retrying.all(subscription, 0, 1).map(toDue)[0],
+    firstRetrying: () => oldest.all(subscription, 0, 1).map(toDue)[0],
     keptBetween: (after, upTo) => keptBetween.all(subscription, after, upTo).map(({ sequence }) => sequence),
     read: (query) => events.select(query).map(rows.toEvent),
   });
@@ -113,13 +110,11 @@ export function sqliteDeliveries(
       if (progress === undefined) return undefined;
       return await nextDeliveries(sourceOf(progress.subscription), progress, subscription, query);
     },
-    retrying: ({ subscriptionId, after = 0, limit }) =>
-      ofSubscription(subscriptionId, [], (subscription) => retrying.all(subscription, after, limit).map(toDue)),
-    ended: ({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) =>
+    failed: ({ subscriptionId, state, beyond, limit }) =>
       ofSubscription(subscriptionId, [], (subscription) => {
-        const found = state === undefined
-          ? ended.all(subscription, before, limit)
-          : endedAs.all(subscription, before, limit, state);
+        const found = state === "retrying"
+          ? oldest.all(subscription, beyond ?? 0, limit)
+          : newest.all(subscription, beyond ?? Number.MAX_SAFE_INTEGER, limit, state);
         return found.map(toDue);
       }),
     settle: (step) =>

@@ -5,6 +5,7 @@ import { type Store, StoreError } from "../../../lib/store/store.ts";
 import type { Reader } from "../../../lib/store/webhook.ts";
 import { append, eventAt, owedTo, START_MS } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
+import { endedOf } from "../../store/webhook_samples.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,7 +18,7 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
   assert.deepEqual([progress.rejected, progress.dead, progress.retrying], [1, 0, 0]);
   assert.equal(progress.cursor, 3);
-  const [ended] = await made.store.deliveries.ended({ subscriptionId: "wh_1", limit: 10 });
+  const [ended] = await endedOf(made.store, { subscriptionId: "wh_1", limit: 10 });
   assert.deepEqual([ended?.event.id, ended?.delivery.state], [eventAt(102).id, "rejected"]);
   await made.worker.stop({ drainMs: 0 });
 });

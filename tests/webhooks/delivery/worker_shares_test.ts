@@ -206,7 +206,7 @@ test("a dead worker's deliveries go on within 15 s, with what it knew of endpoin
   await dead.owe(1, ...IDS);
   await dead.pass(30_000, 100);
   assert.notEqual((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
-  const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
+  const [kept] = await store.deliveries.failed({ state: "retrying", subscriptionId: "wh_0", limit: 1 });
   assert.ok(kept!.delivery.attempts > 2);
   isDead = true;
   const alive = await workerStage(() => "delivered", { on: store, clock, holder: "alive" });
@@ -236,7 +236,7 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
     worker.start();
     await owe(1, "wh_0");
     await both(1_000);
-    const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
+    const [kept] = await store.deliveries.failed({ state: "retrying", subscriptionId: "wh_0", limit: 1 });
     const dueInMs = kept!.delivery.dueAtMs! - storeClock.now();
     assert.ok(dueInMs > 3_500 && dueInMs <= 5_000, String(dueInMs));
     await both(5_000);
