@@ -244,7 +244,7 @@ test("nothing lies at the top of lib/ but the rooms, what every room may use, an
 /** The folders in lib/store that are no driver. */
 const NO_DRIVERS = ["copy", "file", "sql"];
 /** What every driver has a file for, beside one for each noun of the interface. */
-const IN_EVERY_DRIVER = ["attempts", "database", "errors", "event_query", "forgetting", "open", "schema", "settling"];
+const IN_EVERY_DRIVER = ["attempts", "database", "errors", "event_query", "open", "retention", "schema", "settling"];
 
 test("each driver of the store has a file of the same name for each noun", () => {
   const files = ALL.map(({ path }) => path).filter((path) => path.startsWith("lib/store/"));

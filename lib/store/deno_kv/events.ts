@@ -4,9 +4,8 @@ import type { NounDriver } from "../checked_store.ts";
 import { unixSeconds } from "../packing.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { denoKvEventQueries } from "./event_query.ts";
-import { denoKvForget } from "./forgetting.ts";
-import { afterKey, collect, commit, type DenoKvContext, getAll, present } from "./database.ts";
-import { readPieces, toPieces } from "./large_values.ts";
+import { denoKvForget } from "./retention.ts";
+import { afterKey, collect, commit, type DenoKvContext, getAll, present, readPieces, toPieces } from "./database.ts";
 import { checkOwn } from "./leases.ts";
 import {
   eventKey,

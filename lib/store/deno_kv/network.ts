@@ -1,4 +1,4 @@
-import { networkMismatch } from "../network.ts";
+import { networkMismatch } from "../store_error.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { NetworkStore } from "../store.ts";
 import { commit, type DenoKvContext } from "./database.ts";

@@ -3,7 +3,10 @@ import { resolve } from "node:path";
 import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { type Kv, openKv } from "../../runtime/kv.ts";
+import { openSqlite } from "../../runtime/sqlite.ts";
 import type { StoreDriver } from "../checked_store.ts";
+import { copySqlite } from "../file/copy.ts";
+import { diskFull } from "../file/errors.ts";
 import {
   createEmpty,
   ensureStoreFile,
@@ -13,11 +16,13 @@ import {
   type OpenOptions,
   removeDatabase,
 } from "../file/store_file.ts";
+import { toStoreError as fromSqlite } from "../sqlite/errors.ts";
+import { newerSchema, schemaChanged, StoreError } from "../store_error.ts";
 import { denoKvBuckets } from "./buckets.ts";
+import { commit, createOneAtATime, type DenoKvContext, holdsAtMost, retry } from "./database.ts";
 import { denoKvDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { denoKvEvents } from "./events.ts";
-import { commit, createOneAtATime, type DenoKvContext, holdsAtMost, retry } from "./database.ts";
 import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
@@ -26,12 +31,6 @@ import { denoKvRegisters } from "./registers.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
-import { openSqlite } from "../../runtime/sqlite.ts";
-import { copySqlite } from "../file/copy.ts";
-import { diskFull } from "../file/errors.ts";
-import { toStoreError as fromSqlite } from "../sqlite/errors.ts";
-import { StoreError } from "../store_error.ts";
-import { newerSchema, schemaChanged } from "../schema_version.ts";
 
 /**
  * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the

@@ -2,9 +2,8 @@ import { all, between, type Condition, equal, type Given, givenSubjects, heights
 import type { EventQuery } from "../store.ts";
 import type { Parameter } from "./connection.ts";
 import type { PostgresContext, PostgresDatabase } from "./database.ts";
-import { columnOf, EVENT_COLUMNS, type EventRow } from "./event_rows.ts";
+import { columnOf, EVENT_COLUMNS, type EventRow, type Words } from "./event_rows.ts";
 import type { PostgresLog } from "./log.ts";
-import type { Words } from "./words.ts";
 
 /** The sequence as the indexes of types and subjects have it (schema.ts). */
 const IN_INDEX = "indexed_sequence";

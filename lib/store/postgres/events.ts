@@ -14,10 +14,9 @@ import {
   UNDECODED_COLUMNS,
   type UndecodedRow,
 } from "./event_rows.ts";
-import { postgresForget } from "./forgetting.ts";
+import { postgresForget } from "./retention.ts";
 import type { PostgresLeases } from "./leases.ts";
-import { type Appending, newestRow, type PostgresLog } from "./log.ts";
-import type { PostgresNews } from "./news.ts";
+import { type Appending, newestRow, type PostgresLog, type PostgresNews } from "./log.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
 const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";

@@ -12,8 +12,7 @@ import {
 } from "../intent.ts";
 import { toListed } from "../sql/intents.ts";
 import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
-import { anyShard, intentCounts } from "./intent_counts.ts";
-import { postgresTransactionIntents } from "./transaction_intents.ts";
+import { anyShard, intentCounts, postgresTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {
   id: string;

@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as passed } from "node:timers/promises";
+import { randomBase62 } from "../../random.ts";
 import type { LogBounds } from "../store.ts";
-import type { PostgresContext, Queries } from "./database.ts";
+import type { PostgresContext, PostgresDatabase, Queries } from "./database.ts";
 
 /** What every part of the driver needs to know of the log. */
 export interface PostgresLog {
@@ -55,18 +58,19 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
       return first === undefined ? last : Math.min(last, Math.max(first - 1, forgotten));
     },
     async append(queries, after) {
-      if (after !== undefined) {
+      const begun = after === undefined ? [] : [
         queries.write(
           `UPDATE ${prefix}log_start SET forgotten = $1 WHERE (SELECT max(last) FROM ${prefix}log_end) = 0`,
           [
             after,
           ],
-        );
-        queries.write(`UPDATE ${prefix}log_end SET last = $1 WHERE last = 0`, [after]);
-      }
-      const [row] = await queries.read<{ version: number; last: number; height: number }>(
+        ),
+        queries.write(`UPDATE ${prefix}log_end SET last = $1 WHERE last = 0`, [after]),
+      ];
+      const looking = queries.read<{ version: number; last: number; height: number }>(
         `SELECT version, last, height FROM ${newestRow(prefix, "log_end", "FOR UPDATE")}`,
       );
+      const [[row]] = await Promise.all([looking, ...begun]);
       let { last, height: top } = row!;
       const starts: { height: number; sequence: number }[] = [];
       return {
@@ -93,5 +97,42 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
         },
       };
     },
+  };
+}
+
+/** One for all stores of a database: who commits while another does so waits for it, so it is never part of other work. */
+const CHANNEL = "payment_escrow_gateway";
+const TELL_EVERY_MS = 50;
+
+/** Gateways tell one another that the log has grown; what is missed is found by asking, as on any store. */
+export interface PostgresNews {
+  /** Tells the others soon, and no more often than every 50 ms. */
+  tell(): void;
+  /** Calls it when another has told. */
+  listen(onNews: () => void): void;
+}
+
+export function postgresNews(database: PostgresDatabase, prefix: string): PostgresNews {
+  const own = `${prefix} ${randomBase62(12, randomBytes)}`;
+  let isUntold = false;
+  let telling: Promise<void> | undefined;
+
+  async function tellUntold(): Promise<void> {
+    while (isUntold) {
+      isUntold = false;
+      await database.write("SELECT pg_notify($1, $2)", [CHANNEL, own]);
+      await passed(TELL_EVERY_MS);
+    }
+  }
+
+  return {
+    tell() {
+      isUntold = true;
+      telling ??= tellUntold().catch(() => {}).finally(() => telling = undefined);
+    },
+    listen: (onNews) =>
+      database.listen(CHANNEL, (payload) => {
+        if (payload !== own && payload.startsWith(`${prefix} `)) onNews();
+      }),
   };
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import { missingStore, type OpenOptions } from "../file/store_file.ts";
-import { newerSchema, schemaChanged } from "../schema_version.ts";
-import { StoreError } from "../store_error.ts";
+import { newerSchema, schemaChanged, StoreError } from "../store_error.ts";
 import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
 

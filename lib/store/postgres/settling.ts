@@ -58,7 +58,7 @@ export function postgresSettling(
     );
     const fails = settlements.some(({ failed = [] }) => failed.length > 0);
     const [, bounds, rows, states] = await Promise.all([
-      // Held until the commit: nothing that fails now is forgotten meanwhile (forgetting.ts).
+      // Held until the commit: nothing that fails now is forgotten meanwhile (retention.ts).
       fails ? queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`) : undefined,
       fails ? log.bounds(queries) : { last: 0, forgotten: 0 },
       queries.read<KeptProgressRow & { id: string }>(ofReaders, [ids]),

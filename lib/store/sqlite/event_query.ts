@@ -1,9 +1,8 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
 import { all, between, type Condition, equal, type Given, givenSubjects, heightsWithin } from "../sql/event_query.ts";
 import type { EventQuery } from "../store.ts";
-import type { EventRow } from "./event_rows.ts";
+import type { EventRow, Words } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
-import type { Words } from "./words.ts";
 
 /** Rows that one index has next to each other, by sequence. */
 interface Range extends Condition<SqliteValue> {

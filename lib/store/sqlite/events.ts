@@ -4,7 +4,7 @@ import { type IdColumns, idColumns, requireId } from "../sql/event_rows.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRow, EventRows, UndecodedRow } from "./event_rows.ts";
-import { sqliteForget } from "./forgetting.ts";
+import { sqliteForget } from "./retention.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { unixSeconds } from "../packing.ts";

@@ -1,5 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
-import { networkMismatch } from "../network.ts";
+import { networkMismatch } from "../store_error.ts";
 import type { NetworkStore } from "../store.ts";
 import type { SqliteContext } from "./database.ts";
 

@@ -12,9 +12,10 @@ import {
   missingStore,
   type OpenOptions,
 } from "../file/store_file.ts";
+import { schemaChanged } from "../store_error.ts";
 import { sqliteBuckets } from "./buckets.ts";
-import { sqliteDeliveries } from "./deliveries.ts";
 import { createCommitTogether, type SqliteContext } from "./database.ts";
+import { sqliteDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
@@ -24,7 +25,6 @@ import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
 import { sqliteNetwork } from "./network.ts";
 import { sqliteRegisters } from "./registers.ts";
-import { schemaChanged } from "../schema_version.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { newerSchema } from "../schema_version.ts";
-import { StoreError } from "../store_error.ts";
+import { newerSchema, StoreError } from "../store_error.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 const APPLICATION_ID = 0x50454777;
