@@ -86,7 +86,7 @@ export function checkBackSteps(
       ...shown.filter((one) => one.machine === machine),
     ];
     const newer = known.find((one) =>
-      one.ledger > ledger && one.answeredMs < askedMs && isSpokenOf(site, machine, one.ledger, { askedMs, answeredMs })
+      one.ledger > ledger && one.answeredMs < askedMs && isSpokenOf(site, machine, one, answeredMs)
     );
     if (newer === undefined) continue;
     const after = `${Math.round(askedMs - newer.answeredMs)} ms after ${newer.machine} knew ${newer.ledger}`;
@@ -94,17 +94,24 @@ export function checkBackSteps(
   }
 }
 
-/** Whether a node told that gateway of this ledger lately: a head that none has shown for 30 s falls. */
+/**
+ * Whether nodes went on to tell that gateway of a ledger that was known then: a head that none has shown for 30 s falls, and
+ * what was shown before is no measure any more.
+ */
 function isSpokenOf(
   { told, misnamed }: Witnesses,
   machine: string,
-  ledger: number,
-  { askedMs, answeredMs }: { askedMs: number; answeredMs: number },
+  known: { ledger: number; answeredMs: number },
+  untilMs: number,
 ): boolean {
   // It may have been shown as of another ledger, which nobody has spoken of.
-  if (misnamed.has(`${machine} ${ledger}`)) return false;
-  const sinceMs = answeredMs - LIMITS.laggingMs;
-  return (told.get(machine) ?? []).some((one) => one.ledger >= ledger && one.atMs > sinceMs && one.atMs < askedMs);
+  if (misnamed.has(`${machine} ${known.ledger}`)) return false;
+  const times = (told.get(machine) ?? [])
+    .filter(({ ledger, atMs }) => ledger >= known.ledger && atMs < untilMs)
+    .map(({ atMs }) => atMs);
+  if (times.length === 0) return false;
+  const first = Math.max(0, times.findLastIndex((atMs) => atMs <= known.answeredMs));
+  return [...times.slice(first + 1), untilMs].every((atMs, n) => atMs - times[first + n]! < LIMITS.laggingMs);
 }
 
 /** Whether all gateways know by then what one has confirmed. */
