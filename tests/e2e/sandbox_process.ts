@@ -60,8 +60,7 @@ export async function startSandbox(
     "--port",
     "0",
     ...(extra.includes("--rpc-port") ? [] : ["--rpc-port", "0"]),
-    "--ledger-ms",
-    "0",
+    ...(extra.includes("--ledger-ms") ? [] : ["--ledger-ms", "0"]),
     ...extra,
   ];
   const child = spawn(command[0]!, args, {
