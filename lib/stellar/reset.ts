@@ -86,11 +86,13 @@ export function createResetCheck({ rpc, clock }: {
       const checkpoint = { ledger, hash: found.hash, closeTime: Number(found.ledgerCloseTime ?? 0) };
       return { ...by, oldest, latest, closeTime, found: checkpoint };
     } catch (error) {
-      const isUnknown = error instanceof RpcError && error.kind === "unknown_method";
+      const { range, kind } = error instanceof RpcError ? error : {};
+      if (range !== undefined) {
+        failingSinceMs = undefined;
+        return range;
+      }
       failingSinceMs ??= clock.monotonicMs();
-      const isPatient = clock.monotonicMs() - failingSinceMs < PATIENCE_MS;
-      if (!(error instanceof RpcError && error.range !== undefined) && !isUnknown && isPatient) throw error;
-      if (error instanceof RpcError && error.range !== undefined) return error.range;
+      if (kind !== "unknown_method" && clock.monotonicMs() - failingSinceMs < PATIENCE_MS) throw error;
       const health = await rpc.getHealth(options);
       const { latestLedger: latest, oldestLedger: oldest } = health;
       const closeTime = health.latestLedgerCloseTime ?? (await rpc.getLatestLedger(options)).closeTime ?? 0;

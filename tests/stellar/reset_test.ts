@@ -15,6 +15,8 @@ interface Shown {
   latest: number;
   closeTime: number;
   lacksLedgers?: true;
+  /** `getLedgers` fails, and nothing else. */
+  failsLedgers?: true;
 }
 
 function stage(known: Partial<KnownLedgers>) {
@@ -28,6 +30,7 @@ function stage(known: Partial<KnownLedgers>) {
   const rpc = stubRpc({
     async getLedgers({ startLedger }) {
       const one = await Promise.resolve(next());
+      if (one.failsLedgers) throw new Error("HTTP 503");
       if (one.lacksLedgers) throw new RpcError("getLedgers", -32601, "method not found");
       if (startLedger < one.oldest || startLedger > one.latest) {
         const range = `the oldest ledger: ${one.oldest} and the latest ledger: ${one.latest}`;
@@ -163,6 +166,24 @@ test("one answer that the network is the same takes the suspicion away", async (
   clock.pass(3_000);
   assert.equal((await compare(same)).kind, "same");
   assert.deepEqual(await compare({ ...same, network: "c" }), { kind: "other", node: 0 });
+});
+
+test("a node whose getLedgers alone fails for 20 s does not offer it", async () => {
+  const { compare, clock } = stage({ ...KNOWN, isEventThere: () => Promise.resolve(true) });
+  const failing: Shown = { ...same, failsLedgers: true };
+  await assert.rejects(compare(failing), /503/);
+  clock.pass(19_000);
+  await assert.rejects(compare(failing), /503/);
+  clock.pass(1_000);
+  assert.equal((await compare(failing)).kind, "same");
+});
+
+test("a node that does not hold a ledger has not failed: its next failure is the first one", async () => {
+  const { compare, clock } = stage(KNOWN);
+  const other: Shown = { network: "a", oldest: 1_043_000, latest: 1_164_043, closeTime: T - 272 };
+  assert.equal((await compare(other, same)).kind, "lags");
+  clock.pass(60_000);
+  await assert.rejects(compare({ ...same, failsLedgers: true }), /503/);
 });
 
 test("a checkpoint is a hash that was said twice", async () => {
