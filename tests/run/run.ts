@@ -59,8 +59,6 @@ environment.no_proxy = environment.NO_PROXY;
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** What failed, printed once at the end. */
 const failures: string[] = [];
-/** Files in which tests failed, with how many. */
-const failedFiles: { runtime: Runtime; file: string; count: number }[] = [];
 const slowest: { seconds: number; name: string }[] = [];
 
 interface Ended {
@@ -148,9 +146,6 @@ function tell(name: string, runtime: Runtime, ended: Ended, results: TestResult[
   const count = (state: TestResult["state"]) => results.filter((result) => result.state === state).length;
   const failed = results.filter(({ state }) => state === "failed");
   for (const { file, name, why } of failed) failures.push(`FAIL  ${runtime} ${file}: ${name}\n${why}`);
-  for (const file of new Set(failed.map(({ file }) => file))) {
-    failedFiles.push({ runtime, file, count: failed.filter((result) => result.file === file).length });
-  }
   // A module that does not load is in no report, and a test may end its process as if all were well.
   const ran = Number(/^Ran \d+ tests? across (\d+) files?/m.exec(output)?.[1]);
   const isWhole = runtime === "deno" ? /^(ok|FAILED) \| /m.test(output) : expected === undefined || ran === expected;
@@ -187,24 +182,7 @@ async function whole(): Promise<void> {
     suite("bun test", "bun", chosen.map(({ path }) => path)),
     suite("deno test", "deno", both.map(({ path }) => path)),
   ]);
-  await runFailedAgain();
   await cluster?.stop();
-}
-
-/** So many files that failed may have met a busy machine; more are a fault. */
-const MOST_RUN_AGAIN = 3;
-
-/** A file that passes when it runs again, alone, depends on the machine: that is told, and fails no run. */
-async function runFailedAgain(): Promise<void> {
-  if (failedFiles.length > MOST_RUN_AGAIN) return;
-  for (const [nth, { runtime, file, count }] of failedFiles.entries()) {
-    const command = runtime === "bun" ? [process.execPath, "test"] : [...DENO, "test", "-A", "--no-check"];
-    const { code } = await run(`again ${nth}`, [...command, `./${file}`]);
-    if (code !== 0) continue;
-    total.failed -= count;
-    total.passed += count;
-    console.log(`\nFLAKY ${runtime} ${file}: passed when it ran again; mend it`);
-  }
 }
 
 const startedAt = performance.now();
