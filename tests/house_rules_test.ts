@@ -82,6 +82,7 @@ const OPEN_TO_ALL = [
   "nearest",
   "percent_encoding",
   "random",
+  "retry_schedule",
   "runtime",
   "ledger_numbers",
   "version",
@@ -129,6 +130,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   nearest: [],
   percent_encoding: [],
   random: [],
+  retry_schedule: [],
   ledger_numbers: [],
   version: [],
 };

@@ -19,22 +19,17 @@ export interface CursorParts {
   order: Order;
 }
 
-const VERSION = 3;
+const VERSION = 1;
 /** Version, order, store id (12), sequence (6), floor (6), mark (3), CRC-32 (4): 44 characters, no padding, no spare bits. */
 const LENGTH = 33;
 /** The same with a ceiling (6) before the CRC-32: 52 characters. */
-const BOUNDED_VERSION = 4;
+const BOUNDED_VERSION = 2;
 const BOUNDED_LENGTH = 39;
-/** Cursors of this version have no mark, and are as good as they were. */
-const UNMARKED_VERSION = 2;
-const UNMARKED_LENGTH = 30;
 const MARK = 26;
 const CEILING = 29;
-const FORM = /^[A-Za-z0-9_-]{40}(?:[A-Za-z0-9_-]{4}|[A-Za-z0-9_-]{12})?$/;
+const FORM = /^[A-Za-z0-9_-]{44}(?:[A-Za-z0-9_-]{8})?$/;
 /** Which length a version has. */
-const LENGTHS = new Map([[UNMARKED_VERSION, UNMARKED_LENGTH], [VERSION, LENGTH], [BOUNDED_VERSION, BOUNDED_LENGTH]]);
-/** What cursors were before the log had sequences. */
-const FORMER_FORM = /^AQ[A-Za-z0-9_-]{22}$/;
+const LENGTHS = new Map([[VERSION, LENGTH], [BOUNDED_VERSION, BOUNDED_LENGTH]]);
 
 /** What tells an event from others, of 24 bits; never 0. */
 export function markOf({ id, txHash }: Pick<LoggedEvent, "id" | "txHash">): number {
@@ -60,9 +55,6 @@ export function encodeCursor({ storeId, sequence, floor, ceiling, mark, order }:
 
 /** What a cursor says. Throws `invalid_request` for text that `encodeCursor` did not make. */
 export function decodeCursor(cursor: string): CursorParts {
-  if (FORMER_FORM.test(cursor)) {
-    throw refused("cursor is of an older version of this gateway: begin again with fromLedger");
-  }
   if (!FORM.test(cursor)) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);
@@ -75,7 +67,7 @@ export function decodeCursor(cursor: string): CursorParts {
     sequence: getUint48(view, 14),
     floor: getUint48(view, 20),
     ceiling: bytes.length === BOUNDED_LENGTH ? getUint48(view, CEILING) : 0,
-    mark: bytes.length === UNMARKED_LENGTH ? 0 : view.getUint16(MARK) * 2 ** 8 + view.getUint8(MARK + 2),
+    mark: view.getUint16(MARK) * 2 ** 8 + view.getUint8(MARK + 2),
     order: view.getUint8(1) === 0 ? "asc" : "desc",
   };
 }

@@ -29,7 +29,6 @@ export interface Watcher {
 }
 
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets" | "head"> {
-  store: LogWriterParts["store"] & Pick<Store, "subscriptions">;
   rpc: NodesRpcClient;
   head: Head;
   /** Of which epoch the head was at the start; absent: nothing was stored. */

@@ -1,3 +1,4 @@
+import { LONGEST_DELAY_MS } from "../retry_schedule.ts";
 import type { EventFilter, LoggedEvent } from "./event.ts";
 
 /** What is kept of webhooks: who wants to hear what, how far each has come, what failed, and the attempts made. */
@@ -106,12 +107,14 @@ export interface Reader {
   replay: Replay | null;
 }
 
+/** What a delivery that failed is kept as: an answer ended it, it was given up, or it is due again. */
+export const FAILED_STATES = ["rejected", "dead", "retrying"] as const;
+
 /** A delivery that failed and is kept by itself: one for each subscription and event. */
 export interface FailedDelivery {
   /** Of the event. */
   sequence: number;
-  /** `retrying`: due again. `rejected`: an answer ended it. `dead`: given up. */
-  state: "retrying" | "rejected" | "dead";
+  state: (typeof FAILED_STATES)[number];
   /** Attempts made so far. */
   attempts: number;
   /** Unix ms; null unless `retrying`. */
@@ -122,42 +125,6 @@ export interface FailedDelivery {
   attemptedAtMs: number;
 }
 
-/**
- * How long after each failed attempt the next one comes, in seconds: quick while a receiver may be restarting, slow while
- * somebody has to be woken. Fifteen attempts over about three days.
- */
-export const SCHEDULE: readonly number[] = [
-  5,
-  30,
-  2 * 60,
-  10 * 60,
-  30 * 60,
-  1 * 3_600,
-  2 * 3_600,
-  4 * 3_600,
-  6 * 3_600,
-  10 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-  12 * 3_600,
-];
-
-/** Each delay is spread by up to this much to either side, so that what failed together is not tried together again. */
-export const JITTER = 0.1;
-
-/** The longest `Retry-After` that is honoured; a longer one is taken for this. */
-export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
-
-/** The longest delay that a schedule and `Retry-After` make, in milliseconds. */
-export function longestDelayMs(schedule: readonly number[]): number {
-  return Math.ceil(Math.max(MAX_RETRY_AFTER_SECONDS, ...schedule) * (1 + JITTER) * 1_000);
-}
-/** What a delivery that failed is kept as. */
-export const FAILED_STATES = ["rejected", "dead", "retrying"] as const satisfies FailedDelivery["state"][];
-
-/** No delivery is due further ahead than this, in milliseconds. */
-export const LONGEST_DELAY_MS: number = longestDelayMs(SCHEDULE);
 /** A clock that is set back by less makes no retry late by more than that. */
 export const CLOCK_STEP_MS = 60_000;
 
@@ -165,13 +132,9 @@ export const CLOCK_STEP_MS = 60_000;
  * Whether a failed delivery is due: the clock has reached its due time, or shows a time before the attempt that failed (it
  * was set back since), or the due time is further ahead than any delay.
  */
-export function isDue(
-  { dueAtMs, attemptedAtMs }: FailedDelivery,
-  nowMs: number,
-  longestMs: number = LONGEST_DELAY_MS,
-): boolean {
+export function isDue({ dueAtMs, attemptedAtMs }: FailedDelivery, nowMs: number): boolean {
   if (dueAtMs === null) return false;
-  return dueAtMs <= nowMs || attemptedAtMs > nowMs + CLOCK_STEP_MS || dueAtMs > nowMs + longestMs;
+  return dueAtMs <= nowMs || attemptedAtMs > nowMs + CLOCK_STEP_MS || dueAtMs > nowMs + LONGEST_DELAY_MS;
 }
 
 /** A delivery that is to be posted: of a new event, or one that failed and is due. */

@@ -8,7 +8,7 @@ import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { openApiDocument } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { webhookBody } from "../../lib/webhooks/delivery/attempt.ts";
-import { SCHEDULE } from "../../lib/store/webhook.ts";
+import { SCHEDULE } from "../../lib/retry_schedule.ts";
 import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
 

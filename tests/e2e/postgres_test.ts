@@ -106,6 +106,7 @@ function describeGateways(programs: string): void {
       await one.gateway.kill();
       await register(api[1]!, 99);
       const more = await receiver.until(CARDS + 1, 40_000);
+      assert.ok(more.length > CARDS, `nobody took over from the gateway that was killed:\n${other.gateway.log()}`);
       assert.equal(JSON.parse(more[CARDS]!.body).event.deviceHash, cardOf(99));
       for (const { log } of gateways) assert.ok(!log().includes(PASSWORD));
     });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
-import { JITTER, SCHEDULE } from "../../lib/store/webhook.ts";
+import { JITTER, SCHEDULE } from "../../lib/retry_schedule.ts";
 import { isLong } from "../tier.ts";
 import { findPostgres } from "../store/postgres_cluster.ts";
 import { mostBeyondRate } from "./fleet_clients.ts";

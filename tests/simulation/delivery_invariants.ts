@@ -1,5 +1,6 @@
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
-import { type DueDelivery, FAILED_STATES, filterOf, LONGEST_DELAY_MS, type Reader } from "../../lib/store/webhook.ts";
+import { LONGEST_DELAY_MS } from "../../lib/retry_schedule.ts";
+import { type DueDelivery, FAILED_STATES, filterOf, type Reader } from "../../lib/store/webhook.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { Hook, TakenReplay } from "./people.ts";
 import type { Heard } from "./receivers.ts";

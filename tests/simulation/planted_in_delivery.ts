@@ -94,7 +94,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "the next attempt is a day away",
-    file: "lib/store/webhook.ts",
+    file: "lib/retry_schedule.ts",
     from: "  5,\n  30,\n",
     to: "  80_000,\n  30,\n",
     seed: 4,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NextQuery } from "../../lib/store/store.ts";
-import { CLOCK_STEP_MS, type FailedDelivery, LONGEST_DELAY_MS, type Subscription } from "../../lib/store/webhook.ts";
+import { LONGEST_DELAY_MS } from "../../lib/retry_schedule.ts";
+import { CLOCK_STEP_MS, type FailedDelivery, type Subscription } from "../../lib/store/webhook.ts";
 import { append, appendMany, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import { sampleFailed, sampleSubscription, settle, START_MS, subscribe } from "./webhook_samples.ts";

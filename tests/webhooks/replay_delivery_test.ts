@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
-import { partitionLease, partitionOf, SCHEDULE } from "../../lib/store/webhook.ts";
+import { SCHEDULE } from "../../lib/retry_schedule.ts";
+import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { answersAfter, workerStage } from "./delivery/worker_stage.ts";

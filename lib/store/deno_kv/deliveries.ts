@@ -4,13 +4,13 @@ import type { NounDriver } from "../checked_store.ts";
 import { intentFenced } from "../intent.ts";
 import { nextDeliveries, type NextSource } from "../next_deliveries.ts";
 import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
+import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
 import {
   CLOCK_STEP_MS,
   type DueDelivery,
   FAILED_STATES,
   type FailedDelivery,
   isDue,
-  LONGEST_DELAY_MS,
   type Reader,
   type Subscription,
 } from "../webhook.ts";

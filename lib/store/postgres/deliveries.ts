@@ -12,12 +12,12 @@ import {
   toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
+import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
 import {
   type Attempt,
   ATTEMPTS_KEPT,
   CLOCK_STEP_MS,
   type DueDelivery,
-  LONGEST_DELAY_MS,
   type NewAttempt,
   type Replay,
 } from "../webhook.ts";

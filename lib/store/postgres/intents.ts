@@ -9,8 +9,8 @@ import {
   type ListedIntent,
   type ListedNonce,
   MAX_NONCE,
+  withResult,
 } from "../intent.ts";
-import { toListed } from "../sql/intents.ts";
 import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 import { anyShard, intentCounts, postgresTransactionIntents } from "./transaction_intents.ts";
 
@@ -133,7 +133,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
         WHERE (key_id, kind, key) > ($1, $2, $3) ORDER BY key_id, kind, key LIMIT $4`,
         [keyId, kind, key, limit],
       );
-      return found.map(toListed);
+      return found.map(withResult);
     },
     async nonces({ after: { deviceHash, agent } = { deviceHash: "", agent: "" }, limit }) {
       const found = await database.read<ListedNonce>(
@@ -168,10 +168,9 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
   };
 }
 
-function toIntent({ claimed_until_ms, claim_duration_ms, now_ms, result, ...row }: IntentRow): Intent {
+function toIntent({ claimed_until_ms, claim_duration_ms, now_ms, ...row }: IntentRow): Intent {
   const remainingMs = claimed_until_ms === null
     ? 0
     : claimedForMs({ untilMs: claimed_until_ms, durationMs: claim_duration_ms }, now_ms);
-  const intent: Intent = { ...row, claimedForMs: remainingMs };
-  return result === null ? intent : { ...intent, result };
+  return withResult({ ...row, claimedForMs: remainingMs });
 }

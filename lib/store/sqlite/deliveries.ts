@@ -10,7 +10,8 @@ import {
   toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
-import { CLOCK_STEP_MS, type DueDelivery, LONGEST_DELAY_MS } from "../webhook.ts";
+import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
+import { CLOCK_STEP_MS, type DueDelivery } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRow, EventRows } from "./event_rows.ts";

@@ -1,7 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
+import { claimedForMs, intentFenced, nonceAfter, withResult } from "../intent.ts";
 import type { Intent, IntentClaim, IntentStore, ListedIntent, ListedNonce } from "../intent.ts";
-import { toListed } from "../sql/intents.ts";
 import type { SqliteContext } from "./database.ts";
 import { sqliteTransactionIntents } from "./transaction_intents.ts";
 
@@ -72,11 +71,10 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
       (SELECT device_hash, agent FROM nonce_out WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)`);
 
   /** Whoever else held the store before is dead, and so is its claim. */
-  function toIntent({ claimed_by, claimed_until_ms, claim_duration_ms, result, ...row }: IntentRow): Intent {
+  function toIntent({ claimed_by, claimed_until_ms, claim_duration_ms, ...row }: IntentRow): Intent {
     const isOver = claimed_by === null || (isHeld() && claimed_by !== handle);
     const claim = { untilMs: claimed_until_ms, durationMs: claim_duration_ms };
-    const intent: Intent = { ...row, claimedForMs: isOver ? 0 : claimedForMs(claim, now()) };
-    return result === null ? intent : { ...intent, result };
+    return withResult({ ...row, claimedForMs: isOver ? 0 : claimedForMs(claim, now()) });
   }
 
   const isFull = (keyId: string, most: number) => (count.get(keyId)?.intents ?? 0) >= most;
@@ -124,7 +122,8 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         handOut.run(deviceHash, agent, nonce, now() + validForMs);
         return nonce;
       }),
-    list: ({ after, limit }) => list.all(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit).map(toListed),
+    list: ({ after, limit }) =>
+      list.all(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit).map(withResult),
     nonces: ({ after, limit }) => listNonces.all(after?.deviceHash ?? "", after?.agent ?? "", limit),
     prune: (usedBeforeMs) =>
       database.transaction(() => {

@@ -1,4 +1,5 @@
-import { type AttemptOutcome, JITTER, MAX_RETRY_AFTER_SECONDS, SCHEDULE } from "../../store/webhook.ts";
+import { JITTER, MAX_RETRY_AFTER_SECONDS, SCHEDULE } from "../../retry_schedule.ts";
+import { type AttemptOutcome } from "../../store/webhook.ts";
 
 /** The first attempt, and one after each delay. */
 export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;

@@ -5,7 +5,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NewAttempt } from "../../../lib/store/webhook.ts";
 import { createAttempter } from "../../../lib/webhooks/delivery/attempt.ts";
 import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
-import { SCHEDULE } from "../../../lib/store/webhook.ts";
+import { SCHEDULE } from "../../../lib/retry_schedule.ts";
 import { MAX_ATTEMPTS, nextAttempt } from "../../../lib/webhooks/delivery/schedule.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";

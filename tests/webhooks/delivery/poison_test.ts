@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCHEDULE } from "../../../lib/store/webhook.ts";
+import { SCHEDULE } from "../../../lib/retry_schedule.ts";
 import { backlogOfAll } from "../../../lib/webhooks/backlog.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, type Posted, START_MS } from "../parts.ts";

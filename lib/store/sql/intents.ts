@@ -1,8 +1,0 @@
-import type { ListedIntent } from "../intent.ts";
-
-/** What is listed of an intent, of its row. */
-export function toListed(
-  { result, ...intent }: Omit<ListedIntent, "result"> & { result: string | null },
-): ListedIntent {
-  return result === null ? intent : { ...intent, result };
-}
