@@ -55,19 +55,23 @@ test("a webhook that is deleted while an older look at it is unanswered is not p
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what is replayed to a webhook that is made while all are looked at is sent once", async () => {
+/** A worker that delivers to wh_1, and is looking at all webhooks: another gateway has made wh_2. */
+async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
   const readers = holdable("readers");
-  const made = await workerStage((post) => post.replayId === null ? "delivered" : slow(), { store: readers.store });
-  const slow = answersAfter(() => made.clock, 1_000);
+  const made = await workerStage(answer, { store: readers.store });
   made.worker.start();
   await made.owe(2, "wh_1");
   await made.pass(100);
-
-  // Another gateway makes one, so that all are looked at.
   readers.hold();
   await insert(made.store, subscriptionOf("wh_2"));
   made.worker.wake();
   await made.pass(1_100);
+  return { made, readers };
+}
+
+test("what is replayed to a webhook that is made while all are looked at is sent once", async () => {
+  const { made, readers } = await lookingAtAll((post) => post.replayId === null ? "delivered" : slow());
+  const slow = answersAfter(() => made.clock, 1_000);
   await insert(made.store, subscriptionOf("wh_3"));
   const places = { fromHeight: 101, toHeight: 102, cursor: 0, endSequence: 2 };
   const replay: Replay = {
@@ -89,16 +93,7 @@ test("what is replayed to a webhook that is made while all are looked at is sent
 });
 
 test("a webhook that is deleted while all are looked at is not posted to from then on", async () => {
-  const readers = holdable("readers");
-  const made = await workerStage(() => "delivered", { store: readers.store });
-  made.worker.start();
-  await made.owe(2, "wh_1");
-  await made.pass(100);
-
-  readers.hold();
-  await insert(made.store, subscriptionOf("wh_2"));
-  made.worker.wake();
-  await made.pass(1_100);
+  const { made, readers } = await lookingAtAll(() => "delivered");
   await made.owe(3);
   await made.store.subscriptions.delete("wh_1");
   const changed = made.worker.changed("wh_1");
