@@ -35,8 +35,8 @@ export interface Head {
   certainTime(): Promise<number>;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
-  /** Called when the head has risen or fallen, with its sequence and the one before. Answers how to stop. */
-  onChange(listener: (sequence: number, before: number) => void): () => void;
+  /** Called when the head has risen or fallen, with its sequence and the one before. */
+  onChange(listener: (sequence: number, before: number) => void): void;
   /** Called after an odd answer of this node. */
   onOdd(listener: (node: number | undefined) => void): void;
 }
@@ -190,7 +190,6 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     },
     onChange(listener) {
       listeners.change.add(listener);
-      return () => listeners.change.delete(listener);
     },
     onOdd(listener) {
       // Now somebody compares.
