@@ -1,7 +1,7 @@
 import { isoSeconds } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { isFenced, type Store, type WatcherState } from "../store/store.ts";
+import { isFenced, type WatcherState } from "../store/store.ts";
 import { afterReset, firstState, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
 import { createBackfill } from "./gaps.ts";
 import { createLeadership } from "./leadership.ts";
