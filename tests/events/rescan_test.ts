@@ -1,0 +1,23 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
+
+test("ledgers that the node which is asked for the second scan has pruned are scanned again at another", async () => {
+  const { network, node } = simulate();
+  const short = network.node({ retention: 5 });
+  network.close({});
+  const late = network.close({});
+  node.omits.add(network.emitted.at(-1)!.txHash);
+  const fixture = await createFixture(network, { nodes: [node, short] });
+  await untilAtTip(fixture);
+  assert.equal((await readAll(fixture.history)).length, 1);
+  node.omits.clear();
+  // By then the other node has pruned it.
+  for (let ledger = 0; ledger < 30; ledger++) {
+    network.close();
+    await untilAtTip(fixture);
+  }
+  assert.ok(short.oldest > late && (await fixture.state()).settledLedger > late);
+  assert.deepEqual((await readAll(fixture.history)).toSorted(), hashesOf(network.emitted).toSorted());
+});
