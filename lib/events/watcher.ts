@@ -155,10 +155,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function addCheckpoint(state: WatcherState): Promise<WatcherState> {
     if (clock.monotonicMs() < nextCheckpointMs) return state;
     const checkpoint = await resets.checkpoint(state, signal);
-    nextCheckpointMs = clock.monotonicMs() + (checkpoint === undefined ? CHECKPOINT_RETRY_MS : CHECKPOINT_EVERY_MS);
-    if (checkpoint === undefined) return state;
-    if (state.checkpoints.length < FIRST_CHECKPOINTS - 1) nextCheckpointMs = -Infinity;
-    return withCheckpoint(state, checkpoint);
+    const isFirst = state.checkpoints.length < FIRST_CHECKPOINTS - 1;
+    if (!isFirst) {
+      nextCheckpointMs = clock.monotonicMs() + (checkpoint === undefined ? CHECKPOINT_RETRY_MS : CHECKPOINT_EVERY_MS);
+    }
+    return checkpoint === undefined ? state : withCheckpoint(state, checkpoint);
   }
 
   /** Scans a second time, fills gaps, and stores a checkpoint every ten minutes. */

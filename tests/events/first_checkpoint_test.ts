@@ -1,0 +1,22 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFixture, restart, simulate } from "./parts.ts";
+
+test("a reset soon after the first start is noticed, though the first node had pruned the oldest ledger", async () => {
+  const { network, node } = simulate({ first: 1_000_000, retention: 5 });
+  const other = network.node({ retention: 6 });
+  for (let closed = 0; closed < 5; closed++) network.close({});
+  const before = await createFixture(network, { nodes: [node, other] });
+  await before.turn();
+  assert.equal((await before.state()).checkpoints.length > 0, true, "a checkpoint was stored in the first seconds");
+
+  network.reset(980_000);
+  network.close({});
+  const after = await restart(before);
+  for (let turns = 0; (await after.turn()).outcome !== "idle"; turns++) {
+    assert.ok(turns < 10, "the watcher does not reach the end");
+    network.clock.pass(2_500);
+  }
+  assert.equal((await after.state()).epoch, 1);
+});
