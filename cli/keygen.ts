@@ -1,5 +1,5 @@
 import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
-import type { KeyPlace } from "../lib/keys/key_place.ts";
+import type { KeyLocation } from "../lib/keys/key_location.ts";
 import { type KeyRecord, SCOPES } from "../lib/store/store.ts";
 import { secureRandom } from "../lib/random.ts";
 import {
@@ -14,7 +14,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
-import { withKeyPlace } from "./key_place.ts";
+import { withKeyLocation } from "./key_location.ts";
 
 const FLAGS = [
   ["--name NAME", "What the key is for: 1–64 printable characters"],
@@ -69,7 +69,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     printUnkept(key, record, flags.json === true, io);
     return 0;
   }
-  return await withKeyPlace(flags, io, { mustExist: false }, async (place) => {
+  return await withKeyLocation(flags, io, { mustExist: false }, async (place) => {
     await place.keys.insert(record);
     try {
       printKept(key, record, place.location, flags.json === true, io);
@@ -81,7 +81,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 /** A key that nobody has seen must not stay: it could only be in somebody's way. Answers what to say of it. */
-async function withdrawn(place: KeyPlace, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
+async function withdrawn(place: KeyLocation, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
   await place.keys.delete(id).catch((cause) => {
     throw new CommandError(
       `${error.message}, and key ${id} is still in ${place.location}: delete it with gateway keys delete ${id}`,

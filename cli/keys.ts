@@ -1,9 +1,9 @@
 import { hasExpired } from "../lib/keys/api_key.ts";
-import type { KeyPlace } from "../lib/keys/key_place.ts";
+import type { KeyLocation } from "../lib/keys/key_location.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
 import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
-import { type KeyWebhooks, webhooksOfKey, withKeyPlace } from "./key_place.ts";
+import { type KeyWebhooks, webhooksOfKey, withKeyLocation } from "./key_location.ts";
 import { confirmDeletion, parseNounCommand } from "./noun_command.ts";
 import { type Column, tablePrinter } from "./terminal/table.ts";
 
@@ -64,7 +64,7 @@ export function keyColumns(nowMs: number): Column<KeyRecord>[] {
 const PAGE_SIZE = 1_000;
 
 interface Call {
-  place: KeyPlace;
+  place: KeyLocation;
   io: CommandIo;
   json: boolean;
   yes: boolean;
@@ -85,7 +85,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     args,
     io,
   );
-  return await withKeyPlace(flags, io, { mustExist: true }, (place) => {
+  return await withKeyLocation(flags, io, { mustExist: true }, (place) => {
     const call = { place, io, json: flags.json === true, yes: flags.yes === true };
     return ACTIONS[action](call, id);
   });
@@ -165,7 +165,7 @@ async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io,
   return 0;
 }
 
-function unknownKey(place: KeyPlace, id: string): CommandError {
+function unknownKey(place: KeyLocation, id: string): CommandError {
   return new CommandError(`there is no key ${JSON.stringify(id)} in ${place.location}`);
 }
 

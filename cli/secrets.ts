@@ -3,7 +3,7 @@ import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/w
 import type { Store } from "../lib/store/store.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
-import { holdAlone } from "./hold_alone.ts";
+import { holdAlone } from "./store_lock.ts";
 import { withStore } from "./store_setting.ts";
 
 const OLD = "SERVICE_API_SECRETS_KEY";

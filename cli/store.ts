@@ -3,7 +3,7 @@ import { openStore } from "../lib/store/open.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type Command, type CommandIo, parseFlags, readAction, refuseExtra, UsageError } from "./command.ts";
 import { helpText, jsonRow } from "./help.ts";
-import { holdAlone } from "./hold_alone.ts";
+import { holdAlone } from "./store_lock.ts";
 import { refusePassword } from "./store_setting.ts";
 import { shellWord } from "./terminal/shell_word.ts";
 import { tablePrinter } from "./terminal/table.ts";

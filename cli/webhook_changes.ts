@@ -2,7 +2,7 @@ import { systemClock, type Wait } from "../lib/clock.ts";
 import { randomBase62, secureRandom } from "../lib/random.ts";
 import type { Store } from "../lib/store/store.ts";
 import { openStoreClock } from "../lib/store/store_clock.ts";
-import type { Reader, Replay, Subscription } from "../lib/store/webhook.ts";
+import type { Replay, StoredConsumer, Subscription } from "../lib/store/webhook.ts";
 import { createSecret } from "../lib/webhooks/delivery/signature.ts";
 import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays.ts";
@@ -66,7 +66,7 @@ async function watch(
 ): Promise<void> {
   let { cursor } = replay;
   for (let stillMs = 0; stillMs < STALLED_MS; stillMs += LOOK_MS) {
-    const now = (await store.deliveries.reader(replay.subscriptionId))?.replay;
+    const now = (await store.deliveries.consumer(replay.subscriptionId))?.replay;
     if (now?.id !== replay.id) {
       line.clear();
       io.stdout(sentence(`all of it was sent; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
@@ -117,7 +117,7 @@ export interface RotateCall {
   store: Store;
   io: CommandIo;
   wait: Wait;
-  reader: Reader;
+  reader: StoredConsumer;
   json: boolean;
 }
 

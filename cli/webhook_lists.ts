@@ -1,7 +1,7 @@
 import { isoTime } from "../lib/clock.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Attempt, Reader, Subscription } from "../lib/store/webhook.ts";
+import type { Attempt, StoredConsumer, Subscription } from "../lib/store/webhook.ts";
 import type { Backlog } from "../lib/webhooks/backlog.ts";
 import { FAILED_STATES, failedDeliveries, type FailedWithAttempt } from "../lib/webhooks/failed_deliveries.ts";
 import { publicAttempt, publicFailedDelivery, publicWebhook } from "../lib/webhooks/public_webhook.ts";
@@ -10,7 +10,7 @@ import { type Column, tablePrinter } from "./terminal/table.ts";
 
 /** A webhook in a list, and what is owed to it. */
 export interface ListedWebhook {
-  reader: Reader;
+  reader: StoredConsumer;
   backlog: Backlog;
 }
 

@@ -1,6 +1,6 @@
 import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Reader } from "../lib/store/webhook.ts";
+import type { StoredConsumer } from "../lib/store/webhook.ts";
 import { MAX_UINT32 } from "../lib/ledger_numbers.ts";
 import { backlogOf } from "../lib/webhooks/backlog.ts";
 import { type Command, CommandError, type CommandIo, type Flags, integerFlag, UsageError } from "./command.ts";
@@ -98,7 +98,7 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
       if (!json) io.stderr(`webhooks in ${store.location}\n`);
     }
     for (const { id } of page) {
-      const reader = await store.deliveries.reader(id);
+      const reader = await store.deliveries.consumer(id);
       if (reader === undefined) continue;
       const backlog = await backlogOf(store, reader, last);
       if (json) io.stdout(webhookJson({ reader, backlog }));
@@ -163,8 +163,8 @@ async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<nu
   return 0;
 }
 
-async function readerOf(store: Store, id: string): Promise<Reader> {
-  const reader = await store.deliveries.reader(id);
+async function readerOf(store: Store, id: string): Promise<StoredConsumer> {
+  const reader = await store.deliveries.consumer(id);
   if (reader === undefined) throw unknown(store, id);
   return reader;
 }

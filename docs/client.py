@@ -113,7 +113,7 @@ class Gateway:
         for tries in range(4):
             try:
                 prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
-                sent = sent or isinstance(prepared, dict) and prepared.get("inPlaceOf")
+                sent = sent or isinstance(prepared, dict) and prepared.get("replaces")
                 if isinstance(prepared, dict) and prepared.get("status") == "success" and "xdr" not in prepared:
                     return {"hash": prepared["hash"], "ledger": prepared["ledger"]}  # Of an envelope that is not kept.
                 envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)

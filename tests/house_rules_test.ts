@@ -248,6 +248,8 @@ const NO_DRIVERS = ["copy", "file", "sql"];
 /** What every driver has a file for, beside one for each noun of the interface. */
 const IN_EVERY_DRIVER = ["attempts", "database", "errors", "event_query", "open", "retention", "schema", "settling"];
 
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 test("each driver of the store has a file of the same name for each noun", () => {
   const files = ALL.map(({ path }) => path).filter((path) => path.startsWith("lib/store/"));
   const folders = new Set(
@@ -256,7 +258,7 @@ test("each driver of the store has a file of the same name for each noun", () =>
   const drivers = [...folders].filter((folder) => !NO_DRIVERS.includes(folder));
   assert.ok(drivers.length >= 3, drivers.join(", "));
   const missing = drivers.flatMap((driver) =>
-    [...Object.keys(BOUNDS), ...IN_EVERY_DRIVER].map((name) => `lib/store/${driver}/${name}.ts`)
+    [...Object.keys(BOUNDS).map(snakeCase), ...IN_EVERY_DRIVER].map((name) => `lib/store/${driver}/${name}.ts`)
   ).filter((path) => !files.includes(path));
   assert.deepEqual(missing, []);
 });

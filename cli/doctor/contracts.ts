@@ -127,7 +127,7 @@ async function readsFinding(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    journal: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
+    submissionLog: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
     nextNonce: nothing,
     untold: nothing,
     keepUntold: nothing,

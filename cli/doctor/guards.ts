@@ -1,7 +1,7 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { assetId } from "../../lib/escrow/assets/asset_id.ts";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
-import { createForeignMovements, FIRST_LOOK_EVENTS } from "../../lib/escrow/assets/foreign_movements.ts";
+import { createBypassMovements, FIRST_LOOK_EVENTS } from "../../lib/escrow/assets/bypass_movements.ts";
 import { isOpenToStrangers } from "../../lib/escrow/contracts/owner_probe.ts";
 import { instanceKey } from "../../lib/escrow/reads/storage_keys.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -45,7 +45,7 @@ export async function movementsFinding(
   if (store === undefined) return skip("movements", "there is no log to look at yet");
   const assets = createAssetList(config.assets, config.networkPassphrase);
   const contractIds = [config.deviceRegistry, config.agentRegistry, config.paymentEscrow];
-  const movements = createForeignMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
+  const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
   await movements.look();
   const { count, last } = movements.found();
   const looked = `of those in the newest ${FIRST_LOOK_EVENTS} events`;

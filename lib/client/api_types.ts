@@ -383,7 +383,7 @@ export type PreparedTransaction = {
   /** The ledger that it was applied in, with status success */
   ledger?: number;
   /** Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply all the same; of the two it applies at most one */
-  inPlaceOf?: string;
+  replaces?: string;
   /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next */
   warning?: string;
 };
@@ -476,7 +476,7 @@ export type Status = {
       fromLedger: number;
       toLedger: number;
       contractIds: (string)[];
-      noticedAt: string;
+      detectedAt: string;
     })[];
     /** Events kept raw because they could not be decoded; 100 stands for 100 or more */
     undecodedEvents: number;
@@ -502,7 +502,7 @@ export type Status = {
     complete: boolean;
   } | null;
   /** Movements in an asset that they should not be in: the escrow keeps one balance for all assets */
-  foreignMovements: {
+  bypassMovements: {
     /** Of the newest 5000 events at the start, and since; each asset is warned of once in the log */
     count: number;
     last: {

@@ -66,7 +66,7 @@ type NotWritten = Extract<Written, { ok: false }>;
 type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"];
 type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
 type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
-/** "again": another envelope may go through; "pending": it may yet be applied; "unknown": there was no telling. */
+/** "again": another envelope may go through; "pending": it may yet be applied; "unknown": there was no reports. */
 type Ended = { ok: true; hash: string; ledger: number } | Failure | "again" | "pending" | "unknown";
 
 /** How often another envelope is prepared when one was refused for its sequence number. */
@@ -112,11 +112,11 @@ export async function write(
   if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
   /** The last envelope that was sent and turned down: another node may have it, and it may be applied all the same. */
   let turnedDown: string | undefined;
-  const unlessTurnedDown = (end: NotWritten): NotWritten =>
+  const unlessRejected = (end: NotWritten): NotWritten =>
     turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
   /** Who uses a key again may be handed what was sent when it was used before. */
   async function unlessSent(end: NotWritten, hash: string): Promise<NotWritten> {
-    if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessTurnedDown(end);
+    if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessRejected(end);
     return await statusOf(hash) === "again" ? end : failed("outcome_unknown", end.message, hash);
   }
 
@@ -129,9 +129,9 @@ export async function write(
     );
     if (!prepared.ok) {
       const end = { ...prepared, idempotencyKey };
-      return isJudged(prepared) ? end : unlessTurnedDown(end);
+      return isJudged(prepared) ? end : unlessRejected(end);
     }
-    turnedDown ??= prepared.inPlaceOf;
+    turnedDown ??= prepared.replaces;
     // By an earlier envelope, which the gateway no longer has: nothing is signed.
     if (prepared.status === "success" && prepared.xdr === undefined) {
       const hash = String(prepared.hash);
@@ -234,7 +234,7 @@ export async function write(
     if (!ended.ok) {
       const end = { ...ended, idempotencyKey, hash };
       // What failed in a ledger has used up the sequence number of the one that was turned down.
-      return ended.reason === "contract_refused" ? end : unlessTurnedDown(end);
+      return ended.reason === "contract_refused" ? end : unlessRejected(end);
     }
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }

@@ -7,9 +7,9 @@ import type { Head } from "../stellar/head.ts";
 import { createLedgerClock } from "../stellar/ledger_clock.ts";
 import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
-import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
-import type { VettedEnvelope } from "../stellar/transactions/envelope.ts";
-import type { Journal } from "../stellar/transactions/journal.ts";
+import { createFootprintTerms } from "../stellar/transactions/reserved_keys.ts";
+import type { CheckedEnvelope } from "../stellar/transactions/envelope.ts";
+import type { SubmissionLog } from "../stellar/transactions/submission_log.ts";
 import {
   type AccountAsOf,
   type Confirmed,
@@ -23,7 +23,7 @@ import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
-import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant_traffic.ts";
+import { createMerchantEnvelopes, type SharedMerchantEnvelopes } from "./operations/merchant_envelopes.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
@@ -42,9 +42,9 @@ import { createCallSource } from "./reads/reads_by_calls.ts";
 import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
-import { createSparePayments } from "./operations/spare_payments.ts";
+import { createReservedSlots } from "./operations/reserved_slots.ts";
 import { createWarnings } from "./operations/warnings.ts";
-import { createOutcomeWarnings, requestDigest, type UntoldSubmission } from "./operations/unknown_outcomes.ts";
+import { createOutcomeWarnings, requestDigest, type UnresolvedSubmission } from "./operations/outcome_warnings.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
 export interface Escrow {
@@ -53,7 +53,7 @@ export interface Escrow {
   /** How many ledgers a pending payment lives at the least. */
   shortestLife(): Promise<number>;
   assets: AssetReader;
-  transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasTurnedDown"> & {
+  transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasRejected"> & {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<BuiltRequest>;
     /** See `preparedOf`. */
@@ -62,19 +62,19 @@ export interface Escrow {
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
   /** What a vetted envelope does, for the log. */
-  describe(envelope: VettedEnvelope): SubmittedOperation;
+  describe(envelope: CheckedEnvelope): SubmittedOperation;
   /** Alike for two of one source that do the same, whatever their nonces: 64 hex digits. */
-  digestOf(what: PrepareRequest | VettedEnvelope): string;
+  digestOf(what: PrepareRequest | CheckedEnvelope): string;
 }
 
 export type {
   AccountAsOf,
   BuiltRequest,
+  CheckedEnvelope,
   Confirmed,
   PreparedRequest,
   PrepareRequest,
   TransactionStatus,
-  VettedEnvelope,
 };
 
 /** What a signed envelope turned out to hold. */
@@ -98,12 +98,12 @@ export interface EscrowParts {
   /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
   verdicts?: KeptVerdicts;
   /** What they have handed out for merchants; absent as `verdicts`. */
-  sharedTraffic?: SharedTraffic;
-  journal: Journal;
+  sharedEnvelopes?: SharedMerchantEnvelopes;
+  submissionLog: SubmissionLog;
   /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /** The submissions of an account of which nobody has been told how they ended: all for this operation, at least. */
-  untold(source: string, operation: string): Promise<UntoldSubmission[]>;
+  untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
   /** Told of one that was applied, or may be though it was said to be turned down, and that stays among them. */
   keepUntold(hash: string): Promise<void>;
   /** How many nodes there are to be asked; 1 when absent. */
@@ -153,11 +153,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const spares = createSparePayments({
+  const spares = createReservedSlots({
     paymentEscrow: contracts.paymentEscrow,
     terms,
-    traffic: createMerchantTraffic({ now: clock.monotonicMs, validForMs }),
-    sharedTraffic: parts.sharedTraffic,
+    traffic: createMerchantEnvelopes({ now: clock.monotonicMs, validForMs }),
+    sharedEnvelopes: parts.sharedEnvelopes,
     onProblem,
   });
   const transactions = createTransactions({
@@ -183,7 +183,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs: keptForMs });
   }
 
-  const { submit, status, account, lookUp, wasTurnedDown } = transactions;
+  const { submit, status, account, lookUp, wasRejected } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
@@ -195,7 +195,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       ledgerTime,
       assets,
       accountExists,
-      // Once a ledger for each card, asset and balance: the first answer of a ledger may be of the one before.
+      // IdempotentOperation a ledger for each card, asset and balance: the first answer of a ledger may be of the one before.
       spendable: (deviceHash, asset, { ledger, value: { balance } }) =>
         answers.get(`${deviceHash} ${asset} ${balance}`, async () => {
           return { ledger, value: await log.spendable(deviceHash, asset, balance) };
@@ -220,7 +220,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       status,
       account,
       lookUp,
-      wasTurnedDown,
+      wasRejected,
       preparedOf: (envelope, request) => preparedOf(envelope, request, networkPassphrase),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),

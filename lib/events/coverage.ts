@@ -85,7 +85,7 @@ export function withContracts(
   state: WatcherState,
   contractIds: readonly string[],
   oldestLedger: number,
-  noticedAt: string,
+  detectedAt: string,
 ): WatcherState {
   const wanted = new Set(contractIds);
   const contracts = { ...state.contracts };
@@ -108,7 +108,7 @@ export function withContracts(
   const { rpcCursor: _within, ...rest } = state;
   let next: WatcherState = { ...rest, contracts };
   for (const [fromLedger, ids] of missing) {
-    next = withGap(next, fromLedger, state.scannedLedger, ids, { noticedAt, reason: "contract" });
+    next = withGap(next, fromLedger, state.scannedLedger, ids, { detectedAt, reason: "contract" });
   }
   return next;
 }
@@ -117,7 +117,7 @@ export function withContracts(
 export function afterPruning(
   state: WatcherState,
   oldestLedger: number,
-  noticedAt: string,
+  detectedAt: string,
   { isSilent }: { isSilent: boolean },
 ): WatcherState {
   const { rpcCursor: _pruned, ...rest } = state;
@@ -128,7 +128,7 @@ export function afterPruning(
     return { ...rest, scannedLedger, settledLedger, contracts };
   }
   const ids = watchedContracts(state);
-  const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, { noticedAt, reason: "pruned" });
+  const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, { detectedAt, reason: "pruned" });
   return { ...next, scannedLedger: Math.max(state.scannedLedger, oldestLedger - 1) };
 }
 
@@ -136,11 +136,11 @@ export function afterPruning(
 export function afterReset(
   state: WatcherState,
   { head, checkpoint, oldestLedger }: { head: Answer; checkpoint: Checkpoint; oldestLedger: number },
-  noticedAt: string,
+  detectedAt: string,
 ): WatcherState {
   const ids = watchedContracts(state);
   const end = Math.max(state.scannedLedger, state.latestLedger);
-  const { gaps } = withGap(state, state.settledLedger + 1, end, ids, { noticedAt, reason: "reset" });
+  const { gaps } = withGap(state, state.settledLedger + 1, end, ids, { detectedAt, reason: "reset" });
   const held = rangeOf(state);
   return {
     ...firstState(ids, Math.max(1, oldestLedger)),
@@ -225,7 +225,7 @@ function withGap(
   fromLedger: number,
   toLedger: number,
   contractIds: string[],
-  { noticedAt, reason }: { noticedAt: string; reason: GapReason },
+  { detectedAt, reason }: { detectedAt: string; reason: GapReason },
 ): WatcherState {
   if (fromLedger > toLedger) return state;
   const { epoch } = state;
@@ -236,7 +236,7 @@ function withGap(
   );
   const gaps = last >= 0
     ? state.gaps.with(last, { ...state.gaps[last]!, toLedger })
-    : [...state.gaps, { epoch, fromLedger, toLedger, contractIds: sorted, noticedAt, reason }];
+    : [...state.gaps, { epoch, fromLedger, toLedger, contractIds: sorted, detectedAt, reason }];
   return { ...state, gaps: fewer(ascending(gaps)) };
 }
 

@@ -20,7 +20,7 @@ export interface CursorParts {
 }
 
 const VERSION = 1;
-/** Version, order, store id (12), sequence (6), floor (6), mark (3), CRC-32 (4): 44 characters, no padding, no spare bits. */
+/** Version, order, store id (12), sequence (6), floor (6), mark (3), CRC-32 (4): 44 characters, no padding, no reserved bits. */
 const LENGTH = 33;
 /** The same with a ceiling (6) before the CRC-32: 52 characters. */
 const BOUNDED_VERSION = 2;

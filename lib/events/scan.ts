@@ -20,7 +20,7 @@ export interface ScanParts {
   /** Ledgers were found to be pruned. */
   onPruned(): void;
   /** For people: when something is noticed now. */
-  noticedAt(): string;
+  detectedAt(): string;
 }
 
 export interface Scan {
@@ -58,7 +58,7 @@ export function createScan(parts: ScanParts): Scan {
     }
     pruned = undefined;
     parts.onPruned();
-    const next = afterPruning(state, said.oldestLedger, parts.noticedAt(), said);
+    const next = afterPruning(state, said.oldestLedger, parts.detectedAt(), said);
     return { state: next, events: [], ends: { outcome: "more" } };
   }
 

@@ -20,7 +20,7 @@ export type StreamGap =
 /** One thing that a live stream says. `cursor`: a page or a stream that begins there goes on right after it. */
 export type StreamFrame =
   | { kind: "event"; cursor: string; event: PublicEvent }
-  /** All that is held has been sent: what follows is new. Once in a stream. */
+  /** All that is held has been sent: what follows is new. IdempotentOperation in a stream. */
   | { kind: "caught_up"; cursor: string; latestLedger: number }
   /** Every few seconds: the stream lives, and the network is so far. */
   | { kind: "ledger"; cursor: string; latestLedger: number }

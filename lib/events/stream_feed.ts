@@ -10,7 +10,7 @@ export interface StreamFeed {
   /** The head of what is stored; 0 before any. */
   readonly storedLedger: number;
   /** The log may have grown. */
-  hasNews(): void;
+  hasNotification(): void;
   /** Takes in what is known of the history, and tells streams of gaps that have come. */
   learn(state: WatcherState | undefined): void;
   /**
@@ -29,20 +29,20 @@ export interface StreamFeedParts {
   /** All that are open. */
   streams: ReadonlyMap<FedStream, unknown>;
   /** There is something to be read at once. */
-  onNews(): void;
+  onNotification(): void;
   onProblem(message: string, cause?: unknown): void;
 }
 
 /** Where several gateways share a store and none of this one's loops looks, as in isolates, nothing else would tell of news. */
 const SHARED_LOOK_MS = 5_000;
 
-export function createStreamFeed({ store, clock, streams, onNews, onProblem }: StreamFeedParts): StreamFeed {
+export function createStreamFeed({ store, clock, streams, onNotification, onProblem }: StreamFeedParts): StreamFeed {
   const { events: log } = store;
   /** Those that are handed what is new after `tail`. */
   const live = new Set<FedStream>();
   let tail = 0;
   const known: { gaps: readonly HistoryGap[]; storedLedger: number } = { gaps: [], storedLedger: 0 };
-  let hasNews = false;
+  let hasNotification = false;
   let isFailing = false;
   let readAtMs = -Infinity;
 
@@ -61,7 +61,7 @@ export function createStreamFeed({ store, clock, streams, onNews, onProblem }: S
     live.clear();
   }
 
-  async function readNews(): Promise<void> {
+  async function readNotification(): Promise<void> {
     const [state, { last }] = await Promise.all([log.watcherState(), log.bounds()]);
     learn(state);
     while (live.size > 0 && tail < last) {
@@ -88,15 +88,15 @@ export function createStreamFeed({ store, clock, streams, onNews, onProblem }: S
     get storedLedger() {
       return known.storedLedger;
     },
-    hasNews: () => void (hasNews = true),
+    hasNotification: () => void (hasNotification = true),
     learn,
     join(stream) {
       if (!streams.has(stream)) return false;
       if (live.size === 0) {
         tail = stream.sequence;
         // While nobody was live nobody read what is beyond it.
-        hasNews = true;
-        onNews();
+        hasNotification = true;
+        onNotification();
       }
       if (stream.sequence < tail) return false;
       live.add(stream);
@@ -105,15 +105,15 @@ export function createStreamFeed({ store, clock, streams, onNews, onProblem }: S
     leave: (stream) => void live.delete(stream),
     async read() {
       const nowMs = clock.monotonicMs();
-      if (!hasNews && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
-      hasNews = false;
+      if (!hasNotification && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
+      hasNotification = false;
       readAtMs = nowMs;
       try {
-        await readNews();
+        await readNotification();
         isFailing = false;
       } catch (cause) {
         if (!isFailing) onProblem("what is new of the log cannot be read for live streams; trying on", cause);
-        isFailing = hasNews = true;
+        isFailing = hasNotification = true;
       }
     },
   };

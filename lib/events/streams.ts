@@ -61,7 +61,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
   /** Keys of streams that are about to be open. */
   const opening: string[] = [];
   let isDraining = false;
-  const feed = createStreamFeed({ store, clock, streams, onProblem, onNews: () => loop.wake() });
+  const feed = createStreamFeed({ store, clock, streams, onProblem, onNotification: () => loop.wake() });
   const latestLedger = () => head.sequence || feed.storedLedger;
   const watch = createStreamWatch({ streams, latestLedger, clock });
 
@@ -157,7 +157,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     },
     wake() {
       if (streams.size === 0) return;
-      feed.hasNews();
+      feed.hasNotification();
       loop.wake();
     },
     drain,

@@ -13,7 +13,7 @@ import { createReader, oldestHeld } from "./reading.ts";
 import { createResetWatch } from "./reset_watch.ts";
 import { createReverts } from "./reverts.ts";
 import { createScan } from "./scan.ts";
-import { createTelling } from "./telling.ts";
+import { createWatcherReports } from "./watcher_reports.ts";
 
 export interface Watcher {
   /** Begins to poll, until `stop`. */
@@ -65,7 +65,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     createAssetLookup({ rpc, clock, movements: parts.movements, onNotice: onProblem, stopping: signal });
   const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
-  const telling = createTelling({ head, clock, onProblem });
+  const reports = createWatcherReports({ head, clock, onProblem });
   const resets = createResetWatch({
     rpc,
     store,
@@ -81,7 +81,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   let filled: { before: WatcherState; events: number } | undefined;
 
   /** By the newest ledger: our own clock may be days off after a start. */
-  const noticedAt = () => isoSeconds((head.closeTime || head.networkSeconds()) * 1_000);
+  const detectedAt = () => isoSeconds((head.closeTime || head.networkSeconds()) * 1_000);
   const scanning = createScan({
     rpc,
     head,
@@ -89,7 +89,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     read,
     contractIds,
     resets,
-    noticedAt,
+    detectedAt,
     onPruned: () => backfills.again(),
   });
   const reverts = createReverts({ clock, head, rpc });
@@ -124,7 +124,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       resets.again();
       const { oldest } = await oldestHeld(rpc, signal);
       const oldestLedger = Math.min(begins.oldestLedger, oldest ?? Infinity);
-      return unchanged(afterReset({ ...state, latestLedger }, { ...begins, oldestLedger }, noticedAt()));
+      return unchanged(afterReset({ ...state, latestLedger }, { ...begins, oldestLedger }, detectedAt()));
     }
     if (standsBecause !== undefined) return lagging(state, standsBecause);
     if (head.sequence === 0 || head.sequence >= state.scannedLedger) return unchanged(state);
@@ -148,7 +148,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     waitingSinceMs = undefined;
     backfills.again();
     if (state === undefined) return unchanged(await addCheckpoint(firstState(contractIds, oldest)));
-    return unchanged(withContracts(state, contractIds, oldest, noticedAt()));
+    return unchanged(withContracts(state, contractIds, oldest, detectedAt()));
   }
 
   /** A checkpoint of the first ledger, of the newest one when the first ones are scanned, and every ten minutes. */
@@ -208,8 +208,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function tryPoll(): Promise<PollResult> {
     try {
       const result = await poll();
-      telling.outcome(result);
-      telling.clock();
+      reports.outcome(result);
+      reports.clock();
       await leadership.polled(result.outcome === "idle" || result.outcome === "more");
       return result;
     } catch (cause) {
@@ -217,7 +217,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       if (isFenced(cause)) return { outcome: "idle", events: log.appended, isFollower: true };
       if (signal.aborted) return { outcome: "failed", events: log.appended };
       const trouble = troubleOf(cause);
-      telling.trouble(trouble);
+      reports.trouble(trouble);
       if (trouble.kind === "node_failed") {
         resets.again();
         await leadership.polled(false);

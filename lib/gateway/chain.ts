@@ -1,7 +1,7 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
-import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";
+import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { createExpiringPayments, type ExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
@@ -15,12 +15,16 @@ import { askNewest } from "../stellar/fresh_read.ts";
 import { createHead, type Head } from "../stellar/head.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
-import { createJournal } from "./journal.ts";
-import { createLostAnswers, createUntold, type LostAnswers } from "./lost_answers.ts";
-import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
-import { createSharedTraffic } from "./shared_traffic.ts";
+import { createSubmissionLog } from "./submission_log.ts";
+import {
+  createUnresolvedLookup,
+  createUnresolvedSubmissions,
+  type UnresolvedSubmissions,
+} from "./unresolved_submissions.ts";
+import { createSharedState, type SharedState } from "./shared_state.ts";
+import { createSharedMerchantEnvelopes } from "./shared_merchant_envelopes.ts";
 import { eventLogOf, paymentLogOf } from "./event_log.ts";
-import { watchForeignAssets } from "./foreign_assets.ts";
+import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -42,12 +46,12 @@ export interface Chain {
    */
   look(): void;
   /** Where other gateways share the store. */
-  findings: SharedFindings | undefined;
+  findings: SharedState | undefined;
   /** Movements in other assets than they should be in. */
-  foreignAssets: ForeignMovements;
+  unacceptedAssets: BypassMovements;
   /** Payments that are about to expire. */
   expiring: ExpiringPayments;
-  lostAnswers: LostAnswers;
+  unresolvedSubmissions: UnresolvedSubmissions;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -103,14 +107,14 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, { passphrase: config.networkPassphrase, log, wait });
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
-  const findings = !store.isShared ? undefined : createSharedFindings({
+  const findings = !store.isShared ? undefined : createSharedState({
     store,
     head,
     clock,
     onUnread: () => watcher.wake(),
     onProblem: (message, cause) => log.warn(message, { cause }),
   });
-  const lostAnswers = createLostAnswers(store, () => head);
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => head);
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,
@@ -126,12 +130,12 @@ export async function createChain(
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
-    sharedTraffic: store.isShared ? createSharedTraffic(store) : undefined,
+    sharedEnvelopes: store.isShared ? createSharedMerchantEnvelopes(store) : undefined,
     // A clock that is days behind would have it forgotten as soon as it is set right.
-    journal: createJournal(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
+    submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    untold: createUntold(store, lostAnswers),
-    keepUntold: lostAnswers.add,
+    untold: createUnresolvedLookup(store, unresolvedSubmissions),
+    keepUntold: unresolvedSubmissions.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
@@ -144,7 +148,7 @@ export async function createChain(
     nowMs: () => head.networkSeconds() * 1_000,
     wait: clock.wait,
   });
-  const foreignAssets = watchForeignAssets({ store, contractIds: Object.values(contracts), assets, log });
+  const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
   const watcher = createWatcher({
     rpc,
     store,
@@ -161,7 +165,7 @@ export async function createChain(
     keptDays: config.retentionDays,
     onCommit() {
       onCommit();
-      void foreignAssets.look();
+      void unacceptedAssets.look();
       // The node answers: now is the time for a look that it did not answer before.
       void contractWatch.look();
     },
@@ -180,9 +184,9 @@ export async function createChain(
     contractWatch,
     look: createLook({ rpc, contractWatch, stopping }),
     findings,
-    foreignAssets,
+    unacceptedAssets,
     expiring,
-    lostAnswers,
+    unresolvedSubmissions,
     networkChecked,
   };
 }

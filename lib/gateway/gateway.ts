@@ -12,9 +12,9 @@ import { randomBase62, secureRandom } from "../random.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
 import { openStoreClock } from "../store/store_clock.ts";
-import { createCaretaker } from "./caretaker.ts";
+import { createMaintenance } from "./maintenance.ts";
 import { createChain } from "./chain.ts";
-import { createOutcomeLookUp } from "./journal.ts";
+import { createOutcomeLookUp } from "./submission_log.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
 import { stopInOrder } from "./stop_steps.ts";
@@ -82,12 +82,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const chain = await createChain(options, {
     clock,
     holder,
-    onCommit: () => heedNews(),
+    onCommit: () => handleNotification(),
     metrics,
     stopping: stopping.signal,
   });
   /** The log has grown, by this gateway's hand or another's. Nothing is committed before `start`, or a turn. */
-  function heedNews(): void {
+  function handleNotification(): void {
     webhooks.wake();
     streams.wake();
   }
@@ -114,7 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const limiter = await openLimiter(options, { clock, holder, onProblem });
   const verifier = createKeyVerifier({ source: keys, clock: storeClock, onProblem });
   await verifier.refresh();
-  const caretaker = createCaretaker({ store, clock, log });
+  const maintenance = createMaintenance({ store, clock, log });
   const forget = createRetention({
     store,
     holder,
@@ -126,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     submissions: store.submissions,
     status: chain.escrow.transactions.status,
     networkSeconds: chain.head.networkSeconds,
-    onUntold: chain.lostAnswers.add,
+    onUntold: chain.unresolvedSubmissions.add,
   });
   const forgetting = createLoop({
     step: async (signal) => {
@@ -147,7 +147,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     streams,
     webhooks,
     metrics,
-    caretaker,
+    maintenance,
     isStopping: () => isStopping,
     isDraining: () => isDraining,
   });
@@ -173,13 +173,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       chain.watcher.start();
       chain.findings?.start();
       void chain.contractWatch.look();
-      void chain.foreignAssets.look();
+      void chain.unacceptedAssets.look();
       webhooks.start();
       limiter.start();
       verifier.start();
       forgetting.start();
-      store.onNews(heedNews);
-      lookingAfter = setInterval(caretaker.look, LOOK_AFTER_MS);
+      store.onNotification(handleNotification);
+      lookingAfter = setInterval(maintenance.look, LOOK_AFTER_MS);
       lookingAtStoreClock = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },
@@ -220,8 +220,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         { name: "the keys' last uses", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },
       ], { wait: clock.wait, onProblem });
-      if (caretaker.isStoreGone()) log.error("what was written since the store's file was lost is lost");
-      return allEnded && !caretaker.isStoreGone();
+      if (maintenance.isStoreGone()) log.error("what was written since the store's file was lost is lost");
+      return allEnded && !maintenance.isStoreGone();
     },
   };
 }

@@ -20,13 +20,13 @@ export interface MetricSources {
   history(): Promise<History>;
   backlog(): Promise<Owed>;
   /** How many movements were in an asset that they should not be in, and the last one. */
-  foreignMovements(): { count: number; last: { event: { knownAt: number } } | undefined };
+  bypassMovements(): { count: number; last: { event: { knownAt: number } } | undefined };
   expiring(): Promise<Expiring>;
 }
 
 interface History {
   lagLedgers: number | null;
-  gaps: { noticedAt: string }[];
+  gaps: { detectedAt: string }[];
   undecodedEvents: number;
 }
 
@@ -54,7 +54,7 @@ interface Reading {
   contractProblems: number;
   memory: { rss: number; heapUsed: number };
   ledger: ReturnType<MetricSources["ledger"]>;
-  foreign: ReturnType<MetricSources["foreignMovements"]>;
+  foreign: ReturnType<MetricSources["bypassMovements"]>;
   expiring: Expiring;
   /** Undefined when the store cannot tell. */
   history: History | undefined;
@@ -95,9 +95,9 @@ const GAUGES: readonly Gauge[] = [
     ({ history }) => history?.gaps.length,
   ],
   [
-    "gateway_event_gap_noticed_seconds",
+    "gateway_event_gap_detected_seconds",
     "When the newest of these ranges was noticed, Unix time; 0 when there is none.",
-    ({ history }) => history && Math.max(0, ...history.gaps.map(({ noticedAt }) => Date.parse(noticedAt) / 1000)),
+    ({ history }) => history && Math.max(0, ...history.gaps.map(({ detectedAt }) => Date.parse(detectedAt) / 1000)),
   ],
   [
     "gateway_events_undecoded",
@@ -116,12 +116,12 @@ const GAUGES: readonly Gauge[] = [
     ({ expiring }) => Number(expiring.complete),
   ],
   [
-    "gateway_foreign_movements",
+    "gateway_bypass_movements",
     "Movements in an asset that they should not be in, of the newest 5000 events at the start and since.",
     ({ foreign }) => foreign.count,
   ],
   [
-    "gateway_foreign_movement_known_seconds",
+    "gateway_bypass_movement_known_seconds",
     "When the last of these movements became known, Unix time; 0 when there was none.",
     ({ foreign }) => foreign.last?.event.knownAt ?? 0,
   ],
@@ -275,7 +275,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
         contractProblems: sources.contracts().filter(({ problem }) => problem !== undefined).length,
         memory: process.memoryUsage(),
         ledger: sources.ledger(),
-        foreign: sources.foreignMovements(),
+        foreign: sources.bypassMovements(),
         expiring,
         history,
         owed,

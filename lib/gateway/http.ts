@@ -7,13 +7,13 @@ import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createIdempotency } from "../http/intents/idempotency.ts";
-import { createOnce } from "../http/intents/once.ts";
+import { createIdempotentOperation } from "../http/intents/idempotent_operation.ts";
 import { createReplayIntents, createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createTransactionIntents } from "../http/intents/transactions.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkAnswer } from "../http/status_answer.ts";
-import type { Services } from "../http/exchange.ts";
+import type { Dependencies } from "../http/request_context.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -23,7 +23,7 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { randomBase62, secureRandom } from "../random.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import type { Caretaker } from "./caretaker.ts";
+import type { Maintenance } from "./maintenance.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -52,7 +52,7 @@ export interface HttpParts {
   streams: EventStreams;
   webhooks: Webhooks;
   metrics: GatewayMetrics;
-  caretaker: Caretaker;
+  maintenance: Maintenance;
   isStopping(): boolean;
   isDraining(): boolean;
 }
@@ -61,11 +61,11 @@ export interface HttpParts {
 export function createHttp(
   { config, store, log, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
-  { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
+  { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const { rpc, head, escrow, watcher, findings, lostAnswers } = chain;
+  const { rpc, head, escrow, watcher, findings, unresolvedSubmissions } = chain;
 
-  const once = createOnce({
+  const once = createIdempotentOperation({
     intents: store.intents,
     clock,
     networkSeconds: head.networkSeconds,
@@ -95,15 +95,15 @@ export function createHttp(
    * is not, whoever prepares the same again because this gateway was killed before it had answered is warned.
    */
   const submit: typeof transactions.submit = async (xdr, caller, note) => {
-    let telling: Promise<void> | undefined;
+    let reports: Promise<void> | undefined;
     async function tell({ hash, ledger }: Confirmed): Promise<void> {
       await hearApplied(ledger);
       watcher.wake();
       await findings?.tellLedger();
-      if (caller.signal.aborted) await lostAnswers.add(hash);
-      else void lostAnswers.told(hash).catch(notNoted);
+      if (caller.signal.aborted) await unresolvedSubmissions.add(hash);
+      else void unresolvedSubmissions.told(hash).catch(notNoted);
     }
-    const beforeNoted = (confirmed: Confirmed) => telling ??= tell(confirmed);
+    const beforeNoted = (confirmed: Confirmed) => reports ??= tell(confirmed);
     const confirmed = await transactions.submit(xdr, { ...caller, beforeNoted }, note);
     await beforeNoted(confirmed).catch(notNoted);
     return confirmed;
@@ -119,15 +119,15 @@ export function createHttp(
   const scraped = {
     history: inTime(clock.wait, history.status),
     backlog: inTime(clock.wait, webhooks.backlog, { orLast: true }),
-    lookForForeignAssets: inTime(clock.wait, chain.foreignAssets.look),
+    lookForForeignAssets: inTime(clock.wait, chain.unacceptedAssets.look),
   };
 
-  const status: Services["transactions"]["status"] = async (hash, signal) => {
+  const status: Dependencies["transactions"]["status"] = async (hash, signal) => {
     // Until he has his answer nobody was told.
-    const known = await transactions.status(hash, lostAnswers.add);
+    const known = await transactions.status(hash, unresolvedSubmissions.add);
     if (known.status !== "success") return known;
     await hearApplied(known.ledger!);
-    if (!signal.aborted) void lostAnswers.told(hash).catch(notNoted);
+    if (!signal.aborted) void unresolvedSubmissions.told(hash).catch(notNoted);
     return known;
   };
 
@@ -145,7 +145,7 @@ export function createHttp(
         create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
         replay: createReplayIntents({ once, webhooks: webhooks.subscriptions }),
       },
-      status: createStatus({ chain, history, backlog: webhooks.backlog, clock, troubles: caretaker.troubles }),
+      status: createStatus({ chain, history, backlog: webhooks.backlog, clock, troubles: maintenance.troubles }),
     },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
@@ -170,18 +170,18 @@ export function createHttp(
           ledger: () => head,
           nodes: rpc.nodes,
           history: scraped.history,
-          troubles: caretaker.troubles,
+          troubles: maintenance.troubles,
           contracts: chain.contractWatch.contracts,
           streams: () => streams.size,
           backlog: scraped.backlog,
           expiring: chain.expiring.now,
-          foreignMovements: chain.foreignAssets.found,
+          bypassMovements: chain.unacceptedAssets.found,
         });
       },
     },
     isStopping,
     isDraining,
-    isStoreGone: caretaker.isStoreGone,
+    isStoreGone: maintenance.isStoreGone,
     bodyTimeoutMs,
     checkAnswers,
   });

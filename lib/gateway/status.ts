@@ -4,7 +4,7 @@ import type { EVENT_TYPES } from "../escrow/events.ts";
 import type { GatewayStatus } from "../http/status_answer.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
-import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";
+import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
 import type { Chain } from "./chain.ts";
 
 export interface StatusParts {
@@ -18,7 +18,7 @@ export interface StatusParts {
 
 /** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
-  const { rpc, head, escrow, contractWatch, foreignAssets, expiring } = chain;
+  const { rpc, head, escrow, contractWatch, unacceptedAssets, expiring } = chain;
   const startedAt = new Date(clock.now()).toISOString();
 
   return async function status() {
@@ -26,7 +26,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
     const [{ held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds }, owed] = await Promise.all([
       history.status(),
       backlog(),
-      foreignAssets.look(),
+      unacceptedAssets.look(),
     ]);
     const { sequence, closeTime } = head;
     const networkSeconds = Math.round(clock.now() / 1_000) + (clockDisagreesBySeconds ?? 0);
@@ -48,7 +48,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
         checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
       })),
       expiring: await expiring.now().catch(() => null),
-      foreignMovements: foreignMovementsAnswer(foreignAssets),
+      bypassMovements: bypassMovementsAnswer(unacceptedAssets),
       reads: escrow.reads.ways(),
       nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
         node: name,
@@ -70,7 +70,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
   };
 }
 
-function foreignMovementsAnswer({ found }: ForeignMovements): GatewayStatus["foreignMovements"] {
+function bypassMovementsAnswer({ found }: BypassMovements): GatewayStatus["bypassMovements"] {
   const { count, last } = found();
   if (last === undefined) return { count, last: null };
   const { event: { id, type, ledger, asset }, because } = last;

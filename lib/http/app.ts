@@ -2,10 +2,10 @@ import { Hono } from "hono";
 import type { H, RouterRoute } from "hono/types";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { errorAnswer, plainAnswer } from "./answer.ts";
+import { failureResponse, plainResponse } from "./response.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { type AppContext, type AppEnv, type AppParts, Exchange, type RequestMeter } from "./exchange.ts";
-import { createKnownReads } from "./known_reads.ts";
+import { type AppContext, type AppEnv, type AppParts, RequestContext, type RequestMeter } from "./request_context.ts";
+import { createResponseCache } from "./response_cache.ts";
 import { recognize } from "./middleware/authenticate.ts";
 import { createCors, isPreflight } from "./middleware/cors.ts";
 import { pages } from "./pages/pages.ts";
@@ -14,7 +14,7 @@ import { PathRouter } from "./router.ts";
 import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
 import { NOUNS } from "./routes/routes.ts";
 
-export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "meterOf"> {
+export interface AppOptions extends Omit<AppParts, "cors" | "responseCache" | "meterOf"> {
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
   corsOrigins: readonly string[];
   version: string;
@@ -42,22 +42,22 @@ export function createApp(options: AppOptions): GatewayApp {
   const paths = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));
   app.notFound(nothingThere);
-  app.onError((error, c) => errorAnswer(c.env, error));
+  app.onError((error, c) => failureResponse(c.env, error));
   const parts: AppParts = {
     ...options,
     cors: options.corsOrigins.length === 0 ? undefined : createCors(options.corsOrigins),
-    knownReads: createKnownReads((path) => router.keep(path)),
+    responseCache: createResponseCache((path) => router.keep(path)),
     meterOf: createMeters(app, options),
   };
   return {
     fetch: (request, peer) =>
-      app.fetch(request.method === "HEAD" ? asGet(request) : request, new Exchange(parts, request, peer)),
+      app.fetch(request.method === "HEAD" ? asGet(request) : request, new RequestContext(parts, request, peer)),
   };
 }
 
 /** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
-function routedPath(request: Request, { env: exchange }: { env: Exchange }): string {
-  const known = exchange.parts.knownReads.get(request.url);
+function routedPath(request: Request, { env: exchange }: { env: RequestContext }): string {
+  const known = exchange.parts.responseCache.get(request.url);
   if (known === undefined || !hasGoodHost(request)) return requestPath(request);
   exchange.known = known;
   return known.path;
@@ -88,7 +88,10 @@ function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
   return async function answerOtherMethod({ env: exchange }) {
     const { request, parts } = exchange;
     if (parts.cors !== undefined && isPreflight(request)) {
-      return plainAnswer(exchange, new Response(null, { status: 204, headers: parts.cors.preflightHeaders(allowed) }));
+      return plainResponse(
+        exchange,
+        new Response(null, { status: 204, headers: parts.cors.preflightHeaders(allowed) }),
+      );
     }
     await recognize(exchange);
     throw new GatewayError(

@@ -1,9 +1,9 @@
 import type { Handler } from "hono";
 import { GatewayError } from "../errors.ts";
 import type { KeyRecord } from "../store/store.ts";
-import { jsonAnswer } from "./answer.ts";
+import { goodResponse } from "./response.ts";
 import type { AnySpec, EndpointSpec, Input, Note } from "./endpoint_spec.ts";
-import type { AppContext, AppEnv, Exchange, Services } from "./exchange.ts";
+import type { AppContext, AppEnv, Dependencies, RequestContext } from "./request_context.ts";
 import { authenticate, requireScope } from "./middleware/authenticate.ts";
 import { takeFromKey } from "./middleware/rate_limit.ts";
 import { checkedBody } from "./validation/body.ts";
@@ -24,16 +24,16 @@ export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
  */
 export function endpoint<P = Record<never, never>, Q = Record<never, never>, B = undefined, A extends object = object>(
   spec: EndpointSpec<P, Q, B, A>,
-  handle: (input: Input<P, Q, B>, services: Services, note: Note) => A | Promise<A>,
+  handle: (input: Input<P, Q, B>, services: Dependencies, note: Note) => A | Promise<A>,
 ): Endpoint {
   function succeeded(c: AppContext, params: P, answer: A): Response {
     const { env: exchange } = c;
     if (exchange.parts.checkAnswers) spec.answer.parse(answer);
     if (spec.cached && exchange.known === undefined) {
-      exchange.parts.knownReads.remember(exchange.request.url, { path: c.req.path, params });
+      exchange.parts.responseCache.remember(exchange.request.url, { path: c.req.path, params });
     }
     const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
-    return jsonAnswer(exchange, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
+    return goodResponse(exchange, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
   }
 
   return guarded<P, Q, B>(spec, (c, input) => {
@@ -58,7 +58,7 @@ export function guarded<P, Q, B>(
   // not end by itself.
   const isLeftToOthers = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
 
-  function started(exchange: Exchange, c: AppContext): Response | Promise<Response> {
+  function started(exchange: RequestContext, c: AppContext): Response | Promise<Response> {
     const { parts } = exchange;
     if (parts.isStopping() || (isLeftToOthers && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
@@ -72,10 +72,14 @@ export function guarded<P, Q, B>(
     return key.then((k) => standing(exchange, k, (known) => admitted(exchange, c, known)));
   }
 
-  const isSlow = ({ begunAt }: Exchange) => performance.now() - begunAt > SLOW_MS;
+  const isSlow = ({ begunAt }: RequestContext) => performance.now() - begunAt > SLOW_MS;
 
   /** Goes on with the key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
-  function standing<T>(exchange: Exchange, key: KeyRecord, goOn: (key: KeyRecord) => T | Promise<T>): T | Promise<T> {
+  function standing<T>(
+    exchange: RequestContext,
+    key: KeyRecord,
+    goOn: (key: KeyRecord) => T | Promise<T>,
+  ): T | Promise<T> {
     if (!isSlow(exchange)) return goOn(key);
     const now = authenticate(exchange);
     return now instanceof Promise ? now.then(goOn) : goOn(now);
@@ -83,18 +87,18 @@ export function guarded<P, Q, B>(
 
   const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
 
-  function admitted(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
+  function admitted(exchange: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     const taken = takeFromKey(exchange, key, spec.cost ?? 1);
     if (!(taken instanceof Promise)) return scoped(exchange, c, key);
     return taken.then(() => standing(exchange, key, (known) => scoped(exchange, c, known)));
   }
 
-  function scoped(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
+  function scoped(exchange: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     requireScope(key, spec.scopes);
     return handled(exchange, c, key);
   }
 
-  function handled(exchange: Exchange, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
+  function handled(exchange: RequestContext, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
     const params = checkedParams(spec, c) as P;
     const query = checkedQuery(spec, exchange) as Q;
     const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(exchange.request) : undefined;

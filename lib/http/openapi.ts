@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { AnySpec } from "./endpoint_spec.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import { errorAnswer } from "./error_fields.ts";
-import type { AppEnv } from "./exchange.ts";
+import type { AppEnv } from "./request_context.ts";
 import { type DescribedErrors, errorResponse, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
 import { webhookDelivery } from "./routes/webhooks.ts";

@@ -1,5 +1,5 @@
 import type { Registry } from "../metrics/exposition.ts";
-import type { RequestMeter } from "./exchange.ts";
+import type { RequestMeter } from "./request_context.ts";
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FOREIGN_BECAUSE } from "../escrow/assets/foreign_movements.ts";
+import { BYPASS_REASONS } from "../escrow/assets/bypass_movements.ts";
 import { CONTRACTS } from "../escrow/contracts/errors.ts";
 import { EVENT_TYPES } from "../escrow/events.ts";
 import { contractId, unixSeconds } from "../escrow/values.ts";
@@ -34,7 +34,7 @@ export const statusAnswer = z.object({
   history: z.object({
     epoch: z.int().describe("Counts network resets"),
     ranges: z.array(ledgerRange).describe("Ledgers whose events are held"),
-    gaps: z.array(ledgerRange.extend({ contractIds: z.array(z.string()), noticedAt: z.string() }))
+    gaps: z.array(ledgerRange.extend({ contractIds: z.array(z.string()), detectedAt: z.string() }))
       .describe("Ledgers that could not be read, of which contracts; they are asked for again now and then"),
     undecodedEvents: z.int().describe("Events kept raw because they could not be decoded; 100 stands for 100 or more"),
   }),
@@ -55,7 +55,7 @@ export const statusAnswer = z.object({
         "asked at once (100 a minute), or the node does not tell their payments",
     ),
   }).nullable().describe("What merchants have to claim before it is lost to them; null when it can't be told now"),
-  foreignMovements: z.object({
+  bypassMovements: z.object({
     count: z.int().describe(
       "Of the newest 5000 events at the start, and since; each asset is warned of once in the log",
     ),
@@ -64,7 +64,7 @@ export const statusAnswer = z.object({
       type: z.enum(EVENT_TYPES),
       ledger: z.int(),
       asset: contractId,
-      because: z.enum(FOREIGN_BECAUSE).describe(
+      because: z.enum(BYPASS_REASONS).describe(
         "not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its " +
           "policy names. not_what_was_funded: a card was funded in another asset than its escrow held, or more of an asset " +
           "was paid, or paid out, than was there of it. " +

@@ -6,7 +6,7 @@ import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
 import { linkTarget, syncToDisk } from "../store/file/copy.ts";
 import { type KeyRecord, StoreError } from "../store/store.ts";
-import type { KeyPlace } from "./key_place.ts";
+import type { KeyLocation } from "./key_location.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
 
 /** What tells one state of a file from another without reading it. */
@@ -29,7 +29,7 @@ const LOCK_RETRY_MS = 20;
  * place, mode 0600, under a lock at `<path>.lock`; an operator's editor knows no lock, so a change made meanwhile is seen
  * and built upon. A file that does not exist holds no keys; the first insert makes it.
  */
-export function openKeysFile(path: string): KeyPlace {
+export function openKeysFile(path: string): KeyLocation {
   const absolute = resolve(path);
   return {
     location: `file:${absolute}`,

@@ -1,12 +1,12 @@
 import { createRecurring } from "../loop.ts";
-import type { RegisterChange } from "../store/register.ts";
+import type { SharedStateChange } from "../store/shared_state.ts";
 import type { Store } from "../store/store.ts";
 import { type LeaseAnswer, type LeasedBucket, leaseTokens, roomIn, SPEND_MS, waitMsFor } from "./leased_bucket.ts";
 import type { Limiter } from "./limiter.ts";
 import { REFILL_MS, refillSeconds, UNITS_PER_TOKEN, type Verdict } from "./token_bucket.ts";
 
 export interface SharedLimiterOptions {
-  store: Pick<Store, "registers">;
+  store: Pick<Store, "sharedState">;
   /** Whole ms since any moment, never going back. */
   monotonicNow(): number;
   /** Requests per minute of a key without a rate of its own. */
@@ -24,7 +24,7 @@ const PAUSE_MS = 100;
 /** A bucket that was not touched for so long is a full one. */
 const KEEP_MS = 2 * REFILL_MS;
 
-type Kept = RegisterChange<LeasedBucket, LeaseAnswer & { storeMs: number }>;
+type Kept = SharedStateChange<LeasedBucket, LeaseAnswer & { storeMs: number }>;
 
 /** What this gateway has of a key's bucket. Times are monotonic ms. */
 interface KeyLease {
@@ -102,7 +102,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     // What the store is told of is no longer ours, whatever becomes of the question.
     key.tokens = 0;
     key.askedAt = nowMs;
-    const { paid, leased, bucket, storeMs } = await store.registers.change(
+    const { paid, leased, bucket, storeMs } = await store.sharedState.change(
       `limit/${keyId}`,
       (before: LeasedBucket | undefined, storeMs): Kept => {
         const answer = leaseTokens(before, request, storeMs);

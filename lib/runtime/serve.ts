@@ -1,6 +1,6 @@
 import { sleep } from "../clock.ts";
 import { listening } from "./listening.ts";
-import { type PortServer, serveShedding } from "./shedding.ts";
+import { type PortServer, serveWithOverloadControl } from "./overload_control.ts";
 
 /** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
 export interface Peer {
@@ -62,7 +62,7 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs, onProblem }: ServeOp
     bound = server.port ?? bound;
     return { port: bound, drain: () => drainOnBun(server), cut: () => void server.stop(true) };
   };
-  return httpServer(hostname, serveShedding({ listen, onProblem }));
+  return httpServer(hostname, serveWithOverloadControl({ listen, onProblem }));
 }
 
 /** How long no request must have been under way before connections are closed on which none came. */
@@ -104,7 +104,7 @@ function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address
     // Deno has no way to cut connections once a graceful shutdown has begun.
     return { port: bound, drain, cut: () => {} };
   };
-  return httpServer(hostname, serveShedding({ listen, onProblem }));
+  return httpServer(hostname, serveWithOverloadControl({ listen, onProblem }));
 }
 
 /**

@@ -13,7 +13,7 @@ export type Nouns = Pick<
   | "submissions"
   | "intents"
   | "leases"
-  | "registers"
+  | "sharedState"
   | "events"
   | "subscriptions"
   | "deliveries"
@@ -68,7 +68,7 @@ export const BOUNDS: Bounds = {
     renew: (leases) => checkBatch(leases, 10),
     release: (leases) => checkBatch(leases, 10),
   },
-  registers: { read: checkName, change: checkName, list: ({ limit }) => checkLimit(limit, 500), prune: unbounded },
+  sharedState: { read: checkName, change: checkName, list: ({ limit }) => checkLimit(limit, 500), prune: unbounded },
   events: {
     watcherState: unbounded,
     append: ({ events }) => checkBatch(events, 100),
@@ -95,8 +95,8 @@ export const BOUNDS: Bounds = {
     resealSecrets: ({ secrets }) => checkBatch(secrets, 100),
   },
   deliveries: {
-    readers: ({ limit }) => checkLimit(limit, 500),
-    reader: unbounded,
+    consumers: ({ limit }) => checkLimit(limit, 500),
+    consumer: unbounded,
     next: checkNext,
     failed: ({ limit }) => checkLimit(limit, 200),
     settle: checkSettlements,

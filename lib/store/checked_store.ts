@@ -1,5 +1,5 @@
 import { BOUNDS, type Nouns } from "./bounds.ts";
-import type { RegisterStore } from "./register.ts";
+import type { SharedStateStore } from "./shared_state.ts";
 import { type Store, StoreError, type StoreObserver } from "./store.ts";
 
 /**
@@ -12,8 +12,8 @@ export type StoreDriver =
   & {
     /** As `Store.holdForServing`; called again only when it rejected. */
     holdForServing(): Promise<void>;
-    /** As `Store.onNews`; absent where a store cannot tell. */
-    onNews?(listener: () => void): void;
+    /** As `Store.onNotification`; absent where a store cannot tell. */
+    onNotification?(listener: () => void): void;
     /** Called once, when nothing is under way any more. */
     close(): void | Promise<void>;
     /** A fault of the database in an operator's words; any other error as it is. */
@@ -86,7 +86,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     await driver.close();
   }
 
-  const registers = noun("registers");
+  const sharedState = noun("sharedState");
   return {
     location: driver.location,
     id: driver.id,
@@ -94,14 +94,14 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     holdForServing: () => closing === undefined && held !== undefined ? held : (held = hold()),
     close: () => closing ??= close(),
     observe: (next) => void (observer = next),
-    onNews: (listener) => void (closing === undefined && driver.onNews?.(listener)),
+    onNotification: (listener) => void (closing === undefined && driver.onNotification?.(listener)),
     network: noun("network"),
     keys: noun("keys"),
     buckets: noun("buckets"),
     submissions: noun("submissions"),
     intents: noun("intents"),
     leases: noun("leases"),
-    registers: { ...registers, change: passingOn(registers.change) },
+    sharedState: { ...sharedState, change: passingOn(sharedState.change) },
     events: noun("events"),
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),
@@ -109,7 +109,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
 }
 
 /** What a change of a register throws is its caller's own: no driver takes it for a fault of its database. */
-function passingOn(change: RegisterStore["change"]): RegisterStore["change"] {
+function passingOn(change: SharedStateStore["change"]): SharedStateStore["change"] {
   return async (name, work) => {
     let thrown: { error: unknown } | undefined;
     try {

@@ -24,8 +24,8 @@ export async function openStore(setting: string, options: OpenOptions = {}): Pro
 }
 
 /** A copy that is not whole would serve old cursors, and miss keys. */
-async function refuseUnfinished({ registers, location }: Store): Promise<void> {
-  const mark = await registers.read<CopyMark>(COPY_REGISTER);
+async function refuseUnfinished({ sharedState, location }: Store): Promise<void> {
+  const mark = await sharedState.read<CopyMark>(COPY_REGISTER);
   if (mark !== undefined) throw halfCopy(location, mark);
 }
 

@@ -2,14 +2,14 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isoSeconds } from "../clock.ts";
 import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
-import { unixSeconds } from "./packing.ts";
+import { unixSeconds } from "./codec.ts";
 import type { Store } from "./store.ts";
-import { FAILED_STATES, filterOf, type Reader } from "./webhook.ts";
+import { FAILED_STATES, filterOf, type StoredConsumer } from "./webhook.ts";
 
 export interface RetentionParts {
   store: Pick<
     Store,
-    "events" | "deliveries" | "subscriptions" | "submissions" | "intents" | "leases" | "registers"
+    "events" | "deliveries" | "subscriptions" | "submissions" | "intents" | "leases" | "sharedState"
   >;
   /** Unique to this process. */
   holder: string;
@@ -33,7 +33,7 @@ const FORGOTTEN_AT_ONCE = 200;
 /** Failed deliveries that go with them in one commit, at most: a tenth of a second's work. */
 const FAILED_AT_ONCE = 5_000;
 const READERS_AT_ONCE = 100;
-const READERS_PAGE = 500;
+const CONSUMERS_PAGE = 500;
 
 /**
  * Forgets everything that has been kept long enough, in one place, until nothing is left to forget; in small commits with
@@ -57,7 +57,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   async function forgetEvents(signal: AbortSignal, closedBefore: string): Promise<void> {
     await repeat(signal, async () => await store.events.forgetUndecoded(closedBefore) > 0);
-    const { last, behind, failing } = await readersInTheWay();
+    const { last, behind, failing } = await consumersInTheWay();
     // Each may keep one of every event.
     const atOnce = Math.max(1, Math.min(FORGOTTEN_AT_ONCE, Math.floor(FAILED_AT_ONCE / failing)));
     await repeat(signal, () => forgetSome({ last, behind }, closedBefore, atOnce));
@@ -67,19 +67,19 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
    * Those that have something before them up to the log's end, by id: few, where deliveries go well; and of how many
    * deliveries have failed.
    */
-  async function readersInTheWay(): Promise<{ last: number; behind: Map<string, Reader>; failing: number }> {
-    const behind = new Map<string, Reader>();
+  async function consumersInTheWay(): Promise<{ last: number; behind: Map<string, StoredConsumer>; failing: number }> {
+    const behind = new Map<string, StoredConsumer>();
     let failing = 0;
     const { last } = await store.events.bounds();
     let after: string | undefined;
     while (true) {
-      const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
-      for (const reader of page) {
-        const { cursor, retrying, rejected, dead } = reader.progress;
-        if (cursor < last) behind.set(reader.subscription.id, reader);
+      const page = await store.deliveries.consumers({ after, limit: CONSUMERS_PAGE });
+      for (const consumer of page) {
+        const { cursor, retrying, rejected, dead } = consumer.progress;
+        if (cursor < last) behind.set(consumer.subscription.id, consumer);
         if (retrying + rejected + dead > 0) failing += 1;
       }
-      if (page.length < READERS_PAGE) return { last, behind, failing };
+      if (page.length < CONSUMERS_PAGE) return { last, behind, failing };
       after = page.at(-1)!.subscription.id;
       await yieldToOthers();
     }
@@ -87,7 +87,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   /** True while there may be more. What comes after `last` waits for the next time: who has not been sent it is not known. */
   async function forgetSome(
-    { last, behind }: { last: number; behind: Map<string, Reader> },
+    { last, behind }: { last: number; behind: Map<string, StoredConsumer> },
     closedBefore: string,
     atOnce: number,
   ): Promise<boolean> {
@@ -98,7 +98,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const old = end < 0 ? first : first.slice(0, end);
     if (old.length === 0) return false;
     const upTo = old.at(-1)!.sequence;
-    const isBefore = ({ progress }: Reader) => progress.cursor < upTo;
+    const isBefore = ({ progress }: StoredConsumer) => progress.cursor < upTo;
     const waiting = [...behind.values()].filter(isBefore);
     // What fails of events that are gone is not counted, so all are told before.
     for (let areMore = true; areMore; waiting.splice(0, READERS_AT_ONCE)) {
@@ -110,7 +110,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
   }
 
   /** What failed of the last so many events: beyond the cursor, too, where a delivery before it was not settled. */
-  async function keptOf({ subscription, progress }: Reader, upTo: number, limit: number): Promise<Set<number>> {
+  async function keptOf({ subscription, progress }: StoredConsumer, upTo: number, limit: number): Promise<Set<number>> {
     const { cursor, retrying, rejected, dead } = progress;
     if (retrying + rejected + dead === 0) return new Set();
     const subscriptionId = subscription.id;
@@ -121,44 +121,47 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
   }
 
   async function forgetFor(
-    readers: Reader[],
+    consumers: StoredConsumer[],
     old: LoggedEvent[],
     { upTo, areMore }: { upTo: number; areMore: boolean },
   ): Promise<boolean> {
     const undelivered = [];
-    for (const reader of readers) {
-      const { subscription, progress: { cursor } } = reader;
-      const [filter, failed] = [filterOf(subscription), await keptOf(reader, upTo, old.length)];
+    for (const consumer of consumers) {
+      const { subscription, progress: { cursor } } = consumer;
+      const [filter, failed] = [filterOf(subscription), await keptOf(consumer, upTo, old.length)];
       const isUnsent = (event: LoggedEvent) =>
         event.sequence > cursor && matches(filter, event) && !failed.has(event.sequence);
       undelivered.push({ subscriptionId: subscription.id, cursor, events: old.filter(isUnsent).length });
     }
     if (!await store.events.forget({ upTo, undelivered, areMore })) return false;
-    for (const { progress } of readers) progress.cursor = upTo;
+    for (const { progress } of consumers) progress.cursor = upTo;
     return true;
   }
 
   /** One of them has moved on meanwhile: all of them as they are now. */
-  async function lookAgain(behind: Map<string, Reader>, readers: Reader[]): Promise<Reader[]> {
-    const found: Reader[] = [];
-    for (const { subscription: { id } } of readers) {
-      const reader = await store.deliveries.reader(id);
-      if (reader === undefined) behind.delete(id);
-      else found.push(reader);
+  async function lookAgain(
+    behind: Map<string, StoredConsumer>,
+    consumers: StoredConsumer[],
+  ): Promise<StoredConsumer[]> {
+    const found: StoredConsumer[] = [];
+    for (const { subscription: { id } } of consumers) {
+      const consumer = await store.deliveries.consumer(id);
+      if (consumer === undefined) behind.delete(id);
+      else found.push(consumer);
     }
-    for (const reader of found) behind.set(reader.subscription.id, reader);
+    for (const consumer of found) behind.set(consumer.subscription.id, consumer);
     return found;
   }
 
   async function forgetAttempts(signal: AbortSignal, beforeMs: number): Promise<void> {
     let after: string | undefined;
     while (!signal.aborted) {
-      const page = await store.subscriptions.list({ after, limit: READERS_PAGE });
+      const page = await store.subscriptions.list({ after, limit: CONSUMERS_PAGE });
       for (const { id } of page) {
         await store.deliveries.pruneAttempts(id, beforeMs);
         await yieldToOthers();
       }
-      if (page.length < READERS_PAGE) return;
+      if (page.length < CONSUMERS_PAGE) return;
       after = page.at(-1)!.id;
     }
   }
@@ -167,7 +170,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     await repeat(signal, () => store.subscriptions.purgeDeleted());
     const nowMs = await judgedNow();
     if (nowMs === undefined) return;
-    await repeat(signal, async () => await store.registers.prune(nowMs) > 0);
+    await repeat(signal, async () => await store.sharedState.prune(nowMs) > 0);
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
     await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);

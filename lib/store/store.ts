@@ -1,7 +1,7 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
 import type { IntentClaim, IntentStore } from "./intent.ts";
 import type { Lease, LeaseStore } from "./lease.ts";
-import type { RegisterStore } from "./register.ts";
+import type { SharedStateStore } from "./shared_state.ts";
 import type { StoreErrorKind } from "./store_error.ts";
 import type { SubmissionStore } from "./submission.ts";
 import type { WatcherState } from "./watcher_state.ts";
@@ -11,10 +11,10 @@ import type {
   FailedDelivery,
   NewAttempt,
   NextDeliveries,
-  Reader,
   Replay,
   Secrets,
   Settlement,
+  StoredConsumer,
   Subscription,
 } from "./webhook.ts";
 
@@ -51,7 +51,7 @@ export interface Store {
    * Has the listener called from now on soon after another handle appended to the log, where the store can tell. It may not
    * be told of everything: whoever has to know asks now and then.
    */
-  onNews(listener: () => void): void;
+  onNotification(listener: () => void): void;
   /** Has every call told to this observer from now on, instead of to the one before. */
   observe(observer: StoreObserver): void;
 
@@ -61,7 +61,7 @@ export interface Store {
   readonly submissions: SubmissionStore;
   readonly intents: IntentStore;
   readonly leases: LeaseStore;
-  readonly registers: RegisterStore;
+  readonly sharedState: SharedStateStore;
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
@@ -204,9 +204,9 @@ export interface EventStore {
   appendDecoded(step: { lease: Lease; events: NewEvent[] }): Promise<LoggedEvent[]>;
   /**
    * Forgets the events up to a sequence that lies at most 200 above the last one forgotten, with what is kept of their
-   * failed deliveries: those that were still retrying count as dead. The readers named (at most 100) have their dead raised
+   * failed deliveries: those that were still retrying count as dead. The consumers named (at most 100) have their dead raised
    * by what they had not been sent, and their cursors moved to `upTo`, unless one has moved since: then nothing is written
-   * and the answer is false. `areMore`: other readers are to be named in a further step, and no event goes before.
+   * and the answer is false. `areMore`: other consumers are to be named in a further step, and no event goes before.
    */
   forget(
     step: {
@@ -277,9 +277,9 @@ export interface FailedQuery {
 
 export interface DeliveryStore {
   /** Subscriptions with their progress, ascending by id, at most `limit` (≤ 500) after the id `after`. */
-  readers(page: { after?: string; limit: number }): Promise<Reader[]>;
+  consumers(page: { after?: string; limit: number }): Promise<StoredConsumer[]>;
   /** One of them, undefined when there is none. */
-  reader(subscriptionId: string): Promise<Reader | undefined>;
+  consumer(subscriptionId: string): Promise<StoredConsumer | undefined>;
   /**
    * What a subscription posts next, at most `limit` (2 to 200) deliveries: failed ones that are due (`isDue`), by due time,
    * and events of the log behind `after`, in turns, so that neither kind keeps the other waiting. Undefined when the

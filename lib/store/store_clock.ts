@@ -16,7 +16,7 @@ const LATE_MS = 1_000;
  * clock ends nothing early or late, and this machine's where it has the store for itself.
  */
 export async function openStoreClock(
-  { registers, isShared }: Pick<Store, "registers" | "isShared">,
+  { sharedState, isShared }: Pick<Store, "sharedState" | "isShared">,
   own: Clock,
 ): Promise<StoreClock> {
   /** The store's time is the monotonic one plus this; undefined: not learnt yet, or the store has none of its own. */
@@ -30,7 +30,7 @@ export async function openStoreClock(
     const nth = ++asked;
     try {
       const askedAtMs = own.monotonicMs();
-      const storeMs = await registers.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
+      const storeMs = await sharedState.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
       // One that was asked later was answered sooner: the store's clock may have been set in between.
       if (nth < newest) return;
       newest = nth;

@@ -26,7 +26,7 @@ export interface TransactionIntent {
   /** What its signer should know. */
   warning?: string;
   /** Whether the network turned the newest envelope down. */
-  isTurnedDown: boolean;
+  isRejected: boolean;
   /** Newest first, at most `MAX_INTENT_ENVELOPES`. Empty: none of them will ever be applied. */
   envelopes: IntentEnvelope[];
   /** The envelope that was applied with success, and its ledger. */

@@ -15,7 +15,7 @@ export interface HistoryGap {
   /** The contracts whose events are missing, sorted. */
   contractIds: string[];
   /** ISO 8601 UTC, when it was noticed. */
-  noticedAt: string;
+  detectedAt: string;
   reason: GapReason;
 }
 

@@ -101,7 +101,7 @@ export interface Progress {
 }
 
 /** A subscription with its progress and the replay under way. */
-export interface Reader {
+export interface StoredConsumer {
   subscription: Subscription;
   progress: Progress;
   replay: Replay | null;

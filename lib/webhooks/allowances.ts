@@ -9,8 +9,8 @@ const WINDOW_MS = 60_000;
  * Counts a test event of a subscription, in the store.
  * @throws {GatewayError} `rate_limited` when the subscription had its tests of this minute
  */
-export async function takeTest({ registers }: Pick<Store, "registers">, subscriptionId: string): Promise<void> {
-  const waitMs = await registers.change(`test/${subscriptionId}`, (testedAtMs: number[] | undefined, nowMs) => {
+export async function takeTest({ sharedState }: Pick<Store, "sharedState">, subscriptionId: string): Promise<void> {
+  const waitMs = await sharedState.change(`test/${subscriptionId}`, (testedAtMs: number[] | undefined, nowMs) => {
     // A time that lies ahead is of a clock that was set back since.
     const times = (testedAtMs ?? []).filter((atMs) => atMs > nowMs - WINDOW_MS && atMs <= nowMs);
     const isFree = times.length < MAX_TESTS;
@@ -46,12 +46,12 @@ export interface ReplayAllowance {
 }
 
 /** What the replays of an API key may still send, kept in the store. */
-export function createReplayAllowance({ registers }: Pick<Store, "registers">): ReplayAllowance {
+export function createReplayAllowance({ sharedState }: Pick<Store, "sharedState">): ReplayAllowance {
   const nameOf = (keyId: string) => `replayed/${keyId}`;
 
   return {
     async take(keyId, events) {
-      const { hourMs, waitMs } = await registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+      const { hourMs, waitMs } = await sharedState.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
         const hourMs = nowMs - nowMs % HOUR_MS;
         const today = ofToday(replayed, nowMs);
         let left = MAX_REPLAYED - today.reduce((sum, { events }) => sum + events, 0);
@@ -70,7 +70,7 @@ export function createReplayAllowance({ registers }: Pick<Store, "registers">): 
       });
     },
     giveBack: (keyId, events, hourMs) =>
-      registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+      sharedState.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
         const value = ofToday(replayed, nowMs)
           .map((one) => one.hourMs === hourMs ? { hourMs, events: one.events - events } : one);
         return { value, keepMs: DAY_MS, answer: undefined };

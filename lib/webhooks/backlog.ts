@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { MAX_COUNTED } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
-import { filterOf, type Reader } from "../store/webhook.ts";
+import { filterOf, type StoredConsumer } from "../store/webhook.ts";
 
 /** What is owed to webhooks. */
 export interface Backlog {
@@ -24,7 +24,7 @@ export interface Backlog {
   oldestSince: number | null;
 }
 
-const READERS_PAGE = 500;
+const CONSUMERS_PAGE = 500;
 /** So many deliveries are counted before others have their turn, and a subscription costs as much as some of them. */
 const COUNTED_AT_ONCE = 1_000;
 const COST_OF_ONE = 20;
@@ -32,10 +32,10 @@ const COST_OF_ONE = 20;
 /** What one subscription is owed. Its cost does not grow with that. */
 export async function backlogOf(
   { events, deliveries }: Pick<Store, "events" | "deliveries">,
-  reader: Reader,
+  consumer: StoredConsumer,
   last: number,
 ): Promise<Backlog> {
-  const { subscription, progress: { cursor, retrying, rejected, dead, failingSinceMs } } = reader;
+  const { subscription, progress: { cursor, retrying, rejected, dead, failingSinceMs } } = consumer;
   const waits = { filter: filterOf(subscription), after: cursor, upTo: last };
   const [first] = cursor < last ? await events.read({ ...waits, order: "asc", limit: 1 }) : [];
   const waiting = first === undefined ? 0 : await events.count({ ...waits, limit: MAX_COUNTED });
@@ -75,16 +75,16 @@ export async function backlogOfAll(
   let after: string | undefined;
   let counted = 0;
   while (true) {
-    const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
-    for (const reader of page) {
-      const one = await backlogOf(store, reader, last);
+    const page = await store.deliveries.consumers({ after, limit: CONSUMERS_PAGE });
+    for (const consumer of page) {
+      const one = await backlogOf(store, consumer, last);
       all.pending += one.pending;
       all.atLeast ||= one.atLeast;
       all.retrying += one.retrying;
       all.rejected += one.rejected;
       all.dead += one.dead;
       const { failing, oldestSince } = one;
-      if ((failing > 0 || oldestSince !== null) && await isKeyEnabled(reader.subscription.keyId)) {
+      if ((failing > 0 || oldestSince !== null) && await isKeyEnabled(consumer.subscription.keyId)) {
         all.failing += failing;
         if (oldestSince !== null) all.oldestSince = Math.min(oldestSince, all.oldestSince ?? Infinity);
       }
@@ -93,7 +93,7 @@ export async function backlogOfAll(
       counted = 0;
       await yieldToOthers();
     }
-    if (page.length < READERS_PAGE) return all;
+    if (page.length < CONSUMERS_PAGE) return all;
     after = page.at(-1)!.subscription.id;
   }
 }

@@ -109,8 +109,8 @@ export async function beginReplay(
     isThere = await deliveries.insertReplay(replay, claim);
   } catch (error) {
     // The answer alone may be lost: who is told of a failure begins another.
-    const reader = await deliveries.reader(subscriptionId).catch(() => undefined);
-    if (reader?.replay?.id === id) return replay;
+    const consumer = await deliveries.consumer(subscriptionId).catch(() => undefined);
+    if (consumer?.replay?.id === id) return replay;
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
     throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`, {
       retry: "same",

@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
 import { isFenced, type Store } from "../store/store.ts";
-import type { Attempt, FailedDelivery, Reader } from "../store/webhook.ts";
+import type { Attempt, FailedDelivery, StoredConsumer } from "../store/webhook.ts";
 import {
   createSubscription,
   type CreationParts,
@@ -19,7 +19,7 @@ import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./sec
 import { createReplayAllowance, takeTest } from "./allowances.ts";
 
 export interface SubscriptionsParts extends CreationParts {
-  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "registers">;
+  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState">;
   attempt: Attempter;
   /** Called after a subscription was made, changed or deleted, and after a replay was begun. */
   onChange(subscriptionId: string): Promise<void>;
@@ -32,11 +32,11 @@ export interface Subscriptions {
   /** One of the key's with the secret that signs now, undefined when there is none. */
   withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
   /** Ascending by id. */
-  list(keyId: string): Promise<Reader[]>;
-  get(keyId: string, id: string): Promise<Reader>;
+  list(keyId: string): Promise<StoredConsumer[]>;
+  get(keyId: string, id: string): Promise<StoredConsumer>;
   remove(keyId: string, id: string): Promise<void>;
   /** Gives it a new secret; the one before signs too for a day. @throws as `rotateSecret` does */
-  rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret & Pick<Reader, "progress">>;
+  rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret & Pick<StoredConsumer, "progress">>;
   /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
   test(keyId: string, id: string): Promise<Attempt>;
   /** Newest first; `cursor` is null when there are no older ones. */
@@ -80,9 +80,9 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   /** What was written down stands: a worker that cannot look at it now sees by the version that it has changed. */
   const changed = (id: string) => onChange(id).catch(() => {});
 
-  async function own(keyId: string, id: string): Promise<Reader> {
-    const reader = await store.deliveries.reader(id);
-    if (reader?.subscription.keyId === keyId) return reader;
+  async function own(keyId: string, id: string): Promise<StoredConsumer> {
+    const consumer = await store.deliveries.consumer(id);
+    if (consumer?.subscription.keyId === keyId) return consumer;
     throw new GatewayError("not_found", `this API key has no webhook ${JSON.stringify(id.slice(0, 60))}`);
   }
 
@@ -102,8 +102,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
 
     async list(keyId) {
       const subscriptions = await store.subscriptions.list({ keyId, limit: MAX_SUBSCRIPTIONS_PER_KEY });
-      const readers = await Promise.all(subscriptions.map(({ id }) => store.deliveries.reader(id)));
-      return readers.filter((reader) => reader !== undefined);
+      const consumers = await Promise.all(subscriptions.map(({ id }) => store.deliveries.consumer(id)));
+      return consumers.filter((consumer) => consumer !== undefined);
     },
 
     get: own,

@@ -71,7 +71,7 @@ export async function measureDeliveries(run: DeliveryRun): Promise<DeliveryRate>
 /** Compares what came with what the store says was delivered; answers how many events the log has. */
 async function checkOutcome({ location, load: { url } }: DeliveryRun): Promise<number> {
   const store = await openStore(location);
-  const readers = await store.deliveries.readers({ limit: 500 });
+  const readers = await store.deliveries.consumers({ limit: 500 });
   const { last } = await store.events.bounds();
   await store.close();
   const body = JSON.stringify(readers.map(({ progress }) => progress.cursor));

@@ -45,7 +45,7 @@ async function bare(url: string, count: number): Promise<void> {
 
 async function isDelivered(store: Store): Promise<boolean> {
   const { last } = await store.events.bounds();
-  return (await store.deliveries.readers({ limit: 500 })).every(({ progress }) => progress.cursor === last);
+  return (await store.deliveries.consumers({ limit: 500 })).every(({ progress }) => progress.cursor === last);
 }
 
 async function gateway(url: string, count: number, subscriptions: number, location: string): Promise<void> {

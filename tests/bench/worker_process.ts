@@ -6,7 +6,7 @@ import { localWebhooks } from "./webhook_load.ts";
 const store = await openStore(process.argv[2]!);
 await store.holdForServing();
 const webhooks = localWebhooks(store);
-store.onNews(webhooks.wake);
+store.onNotification(webhooks.wake);
 webhooks.start();
 process.once("SIGTERM", async () => {
   await webhooks.stop();

@@ -121,7 +121,7 @@ test(
 test("where events may be missing the live list says which, as long as they are", { skip }, async () => {
   const gapOf = (fromLedger: number, toLedger: number) =>
     `event: gap\ndata: ${
-      JSON.stringify({ reason: "not_read", epoch: 0, fromLedger, toLedger, contractIds: ["C"], noticedAt: "" })
+      JSON.stringify({ reason: "not_read", epoch: 0, fromLedger, toLedger, contractIds: ["C"], detectedAt: "" })
     }\n\n`;
   const notHeld = `event: gap\ndata: ${JSON.stringify({ reason: "not_held", oldestLedger: 90 })}\n\n`;
   let opened = 0;

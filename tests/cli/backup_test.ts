@@ -31,7 +31,7 @@ describe("gateway backup", () => {
     assert.equal((await backup([path, "--store", store])).code, 0);
     const name = { keyId: "a", key: "order-1" };
     const opened = await openStore(store);
-    const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isTurnedDown: false, envelopes: [] };
+    const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isRejected: false, envelopes: [] };
     const step = { name, seen: undefined, version: "v", intent, mostOfKey: 9, mostInAll: 9 };
     assert.equal(await opened.intents.setTransaction(step), "written");
     await opened.close();

@@ -21,7 +21,7 @@ const UNTIL = new Date(START_MS + 86_400_000).toISOString();
 const beside = storeBeside((store) => store.subscriptions.insert(subscriptionOf("wh_all"), 100));
 
 const stored = async () => (await beside.store.subscriptions.get("wh_all"))!;
-const storedReader = async () => (await beside.store.deliveries.reader("wh_all"))!;
+const storedReader = async () => (await beside.store.deliveries.consumer("wh_all"))!;
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });
@@ -51,7 +51,7 @@ test("on a store that gateways share the one before signs for a day by their tim
   const store = await openStore("memory:", { now: () => START_MS, isShared: true });
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
   const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
-  const reader = (await store.deliveries.reader("wh_all"))!;
+  const reader = (await store.deliveries.consumer("wh_all"))!;
   assert.equal(await rotateWebhook({ store, io, wait: () => Promise.resolve(), reader, json: true }), 0);
   const { previousSecret } = (await store.subscriptions.get("wh_all"))!;
   const wrongByMs = Math.abs(previousSecret!.untilMs - (START_MS + 86_400_000));

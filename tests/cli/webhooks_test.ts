@@ -182,11 +182,11 @@ test("JSON has the fields of the HTTP API, by the same names", async () => {
 test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
   const dry = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--to-ledger", "110", "--dry-run"]);
   assert.match(dry.out, /would make 10 deliveries to https:\/\/wh-all\.example\/hook; nothing was begun/);
-  assert.equal((await beside.store.deliveries.reader("wh_all"))!.replay, null);
+  assert.equal((await beside.store.deliveries.consumer("wh_all"))!.replay, null);
   const begun = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--json"]);
   const { id, deliveries } = JSON.parse(begun.out);
   assert.equal(deliveries, 300);
-  assert.equal((await beside.store.deliveries.reader("wh_all"))!.replay?.id, id);
+  assert.equal((await beside.store.deliveries.consumer("wh_all"))!.replay?.id, id);
   const second = await webhooks(["replay", "wh_all", "--from-ledger", "101"]);
   assert.equal(second.code, 1);
   assert.match(second.err, /a replay of wh_all is under way/);
@@ -205,7 +205,7 @@ test("on a terminal a replay shows how far the gateway has come, until all of it
   let cursor = 0;
   /** What the serving gateway does meanwhile. */
   const wait = async () => {
-    const { replay } = (await store.deliveries.reader("wh_all"))!;
+    const { replay } = (await store.deliveries.consumer("wh_all"))!;
     cursor += 100;
     const moved = { id: replay!.id, cursor, done: cursor === 300 };
     const settlements = [{ subscriptionId: "wh_all", replay: moved, attempts: [] }];
@@ -242,7 +242,7 @@ test("a replay that nobody works on is left to go on by itself", async () => {
   });
   assert.match(io.out, /it does not move/);
   assert.equal(waits, 20);
-  assert.notEqual((await beside.store.deliveries.reader("wh_all"))!.replay, null);
+  assert.notEqual((await beside.store.deliveries.consumer("wh_all"))!.replay, null);
 });
 
 test("delete asks on a terminal, and deletes what is owed too", async () => {

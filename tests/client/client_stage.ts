@@ -44,7 +44,7 @@ export function stageOfFile(): void {
   after(() => stage.stop());
 }
 
-/** What registers a card of this name. */
+/** What sharedState a card of this name. */
 export async function newCard(uid: string): Promise<Operation> {
   return { kind: "registerDevice", deviceHash: await hashCard(uid), agent: stage.accounts.agent.address };
 }

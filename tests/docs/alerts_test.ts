@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
+import { createBypassMovements } from "../../lib/escrow/assets/bypass_movements.ts";
 import { createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
 import { type Fixture, follow, restart, simulate, START_MS, untilAtTip } from "../events/parts.ts";
 import { parseExposition } from "../exposition.ts";
@@ -33,7 +33,7 @@ const ALL_WELL = {
   streams: () => 0,
   history: () => Promise.resolve({ lagLedgers: 0, gaps: [], undecodedEvents: 0 }),
   backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestSince: null }),
-  foreignMovements: () => ({ count: 0, last: undefined }),
+  bypassMovements: () => ({ count: 0, last: undefined }),
   expiring: () => Promise.resolve({ payments: 0, complete: true }),
 };
 
@@ -64,11 +64,11 @@ test("a movement in a foreign asset that happens while a gateway is restarted fi
   /** A gateway that runs for so many minutes; at which of them its alert fires. */
   async function run(minutes: number): Promise<number[]> {
     const metrics = createGatewayMetrics({ now: () => nowMs });
-    const movements = createForeignMovements({ log: store.events, contractIds: [contractId], assets, onForeign() {} });
+    const movements = createBypassMovements({ log: store.events, contractIds: [contractId], assets, onForeign() {} });
     const fired: number[] = [];
     for (let minute = 0; minute < minutes; minute++, nowMs += 60_000) {
       await movements.look();
-      const page = await metrics.render({ ...ALL_WELL, foreignMovements: movements.found });
+      const page = await metrics.render({ ...ALL_WELL, bypassMovements: movements.found });
       if (fires(page, nowMs)) fired.push(minute);
     }
     return fired;

@@ -79,7 +79,7 @@ test("who was told of an envelope that was turned down is not told that the paym
   const ended = refused({ code: "unauthorized", retry: "never" }, "401 Unauthorized");
   assert.equal((await python(WRITE, [...turnedDown, ended])).told, "GatewayError outcome_unknown");
   // Nor who uses the key again, and is refused what is handed out in its place.
-  const inPlace = json({ xdr: "AAAA", validUntil: 99_999_999_999, operation: {}, inPlaceOf: "cd".repeat(32) });
+  const inPlace = json({ xdr: "AAAA", validUntil: 99_999_999_999, operation: {}, replaces: "cd".repeat(32) });
   const poor = refused(
     { code: "invalid_request", transactionError: "txInsufficientBalance", retry: "never" },
     "400 No",

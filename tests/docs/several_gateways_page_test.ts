@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { SETTINGS } from "../../lib/config.ts";
 import { STREAM_LIMITS } from "../../lib/events/streams.ts";
-import { INTENT_LIMITS } from "../../lib/http/intents/once.ts";
+import { INTENT_LIMITS } from "../../lib/http/intents/idempotent_operation.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { readDoc } from "./tools.ts";
 

@@ -141,7 +141,7 @@ test("a copy that is killed is no store, and is made again elsewhere, or once it
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said += text;
-    if (said.includes("Copying registers")) child.kill("SIGKILL");
+    if (said.includes("Copying sharedState")) child.kill("SIGKILL");
   });
   await ended;
   assert.ok(!said.includes("Comparing"), said);

@@ -46,7 +46,7 @@ describe("the life of a card", () => {
     });
   });
 
-  test("its owner registers it, and reads the write at once", async () => {
+  test("its owner sharedState it, and reads the write at once", async () => {
     const agent = sandbox.agent.publicKey();
     await act(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
     assert.deepEqual(await gateway.escrow.reads.device(CARD), {

@@ -9,7 +9,7 @@ import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/clie
 import { readyNetwork } from "../sandbox/ready_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
-import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
+import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_submission_log.ts";
 import { askNewest } from "../../lib/stellar/fresh_read.ts";
 import { createHead, type Head } from "../../lib/stellar/head.ts";
 import { after, before } from "node:test";

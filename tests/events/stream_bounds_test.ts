@@ -8,7 +8,7 @@ import { append, appendMany, sampleEvent, scanned } from "../store/samples.ts";
 import { createStage, idsOf, kinds, refusedWith, takeEvents } from "./streams_stage.ts";
 
 describe("what a stream may have missed", () => {
-  const gap = { epoch: 0, fromLedger: 1_005, toLedger: 1_007, contractIds: ["C"], noticedAt: "2026-11-01T00:00:00Z" };
+  const gap = { epoch: 0, fromLedger: 1_005, toLedger: 1_007, contractIds: ["C"], detectedAt: "2026-11-01T00:00:00Z" };
   const missing = { ...gap, reason: "pruned" as const };
 
   test("gaps are told before it has caught up, and those that come later when they come; smaller ones are no news", async () => {

@@ -46,7 +46,7 @@ test("a hundred gaps that no node can fill keep no turn, nor does a node that do
     fromLedger: 1_000 + 2 * nth,
     toLedger: 1_000 + 2 * nth,
     contractIds: [CONTRACT],
-    noticedAt: "2026-01-01T00:00:00Z",
+    detectedAt: "2026-01-01T00:00:00Z",
     reason: "pruned" as const,
   }));
   const contracts = { [CONTRACT]: { fromLedger: 900, toLedger: null } };

@@ -28,7 +28,7 @@ interface ClientCounts {
   requests: number;
   kills: number;
   lostRequests: number;
-  lostAnswers: number;
+  unresolvedSubmissions: number;
   /** Clients that slept until their envelope could not be applied any more. */
   overslept: number;
   /** Clients that forgot what they had. */
@@ -65,7 +65,7 @@ export async function runIntents({ seed, intents, store }: IntentRunOptions): Pr
     requests: 0,
     kills: 0,
     lostRequests: 0,
-    lostAnswers: 0,
+    unresolvedSubmissions: 0,
     overslept: 0,
     crashed: 0,
     doubled: 0,
@@ -122,7 +122,7 @@ export async function runIntents({ seed, intents, store }: IntentRunOptions): Pr
     if (response === undefined) return undefined;
     const answer = { status: response.status, body: await response.json() };
     if (back < RATES.lostAnswer) {
-      counts.lostAnswers += 1;
+      counts.unresolvedSubmissions += 1;
       return undefined;
     }
     if (answer.status !== 200) {

@@ -5,7 +5,7 @@ export type NodeFaults = (init: RequestInit, ask: () => Promise<Response>) => Pr
 
 export interface NodeFaultCounts {
   lostQuestions: number;
-  lostAnswers: number;
+  unresolvedSubmissions: number;
   lies: number;
   lateTimes: number;
 }
@@ -19,7 +19,7 @@ const FAR_AHEAD_SECONDS = 1_000;
  * it does not know a transaction that it knows, or that a ledger has closed long after the last one.
  */
 export function createNodeFaults(random: SeededRandom): { faults: NodeFaults; counts: NodeFaultCounts } {
-  const counts: NodeFaultCounts = { lostQuestions: 0, lostAnswers: 0, lies: 0, lateTimes: 0 };
+  const counts: NodeFaultCounts = { lostQuestions: 0, unresolvedSubmissions: 0, lies: 0, lateTimes: 0 };
   /** Of these it has lied last time: nobody lies always. */
   const lied = new Set<string>();
 
@@ -36,7 +36,7 @@ export function createNodeFaults(random: SeededRandom): { faults: NodeFaults; co
     }
     const response = await ask();
     if (choice < RATES.lostQuestion + RATES.lostAnswer) {
-      counts.lostAnswers += 1;
+      counts.unresolvedSubmissions += 1;
       return await lost();
     }
     if (method !== "getTransaction") return response;

@@ -60,7 +60,7 @@ async function troubleWith(path: string, owed: { last: number; cursor: number })
   const store = await openStore(`sqlite:${path}`, { mustExist: true });
   try {
     const { last } = await store.events.bounds();
-    const { cursor, rejected } = (await store.deliveries.reader("wh_1"))!.progress;
+    const { cursor, rejected } = (await store.deliveries.consumer("wh_1"))!.progress;
     if (last < owed.last || cursor < owed.cursor) return `lost: ${last} of ${owed.last}, ${cursor} of ${owed.cursor}`;
     if (cursor > last) return `the cursor ${cursor} is past the end of the log ${last}`;
     const events = await store.events.read({ filter: {}, after: Math.max(0, last - 900), order: "asc", limit: 1_000 });

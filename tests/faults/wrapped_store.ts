@@ -8,7 +8,7 @@ export const STORE_NOUNS = [
   "submissions",
   "intents",
   "leases",
-  "registers",
+  "sharedState",
   "events",
   "subscriptions",
   "deliveries",

@@ -6,7 +6,7 @@ import { createEscrowLog } from "../../lib/escrow/assets/escrow_log.ts";
 import { guardAssets } from "../../lib/escrow/operations/asset_guard.ts";
 import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
 import { eventLogOf, paymentLogOf } from "../../lib/gateway/event_log.ts";
-import { watchForeignAssets } from "../../lib/gateway/foreign_assets.ts";
+import { watchUnacceptedAssets } from "../../lib/gateway/unaccepted_assets.ts";
 import { formatEventId, heightOfEvent, type LoggedEvent, matches } from "../../lib/store/event.ts";
 import { firstState } from "../../lib/events/coverage.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -53,7 +53,7 @@ async function alarms(moves: Move[]): Promise<string[]> {
   const log = { warn: (_: string, { because }: { because: string }) => told.push(because) };
   const contractIds = [NOW.agents, NOW.escrow];
   const parts = { store: storeOf(moves), assets: createAssetList(undefined, "Test"), log: log as never, contractIds };
-  await watchForeignAssets(parts).look();
+  await watchUnacceptedAssets(parts).look();
   return told;
 }
 

@@ -84,9 +84,9 @@ test("its status and metrics tell of foreign movements that another one's turn h
   callNow(on.network, thief, paymentEscrow, "fund_escrow", junk, self, card, nativeToScVal(900, { type: "i128" }));
   await turning.gateway.turn(20_000);
   const metrics = await (await get("/metrics", metricsToken)).text();
-  assert.equal(/^gateway_foreign_movements (.*)$/m.exec(metrics)![1], "1");
+  assert.equal(/^gateway_bypass_movements (.*)$/m.exec(metrics)![1], "1");
   const status = async () => await (await get("/v1/status")).json();
-  assert.equal((await status()).foreignMovements.count, 1);
+  assert.equal((await status()).bypassMovements.count, 1);
   const isLookedAt = ({ checkedAt }: { checkedAt: string | null }) => checkedAt !== null;
   await until(async () => (await status()).contracts.every(isLookedAt), 4_000);
   await stop();

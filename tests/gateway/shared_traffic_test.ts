@@ -1,14 +1,14 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSharedTraffic } from "../../lib/gateway/shared_traffic.ts";
+import { createSharedMerchantEnvelopes } from "../../lib/gateway/shared_merchant_envelopes.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { createTestClock } from "../test_clock.ts";
 
 async function stage() {
   const clock = createTestClock();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
-  return { clock, ...createSharedTraffic(store) };
+  return { clock, ...createSharedMerchantEnvelopes(store) };
 }
 
 test("each is told of the other payers and of a claim, whichever gateway has handed them out, until they are applied", async () => {
@@ -36,7 +36,7 @@ test("an envelope counts for as long as it is valid, and not for longer where th
   assert.equal((await handOut("merchant", "c", "authorize")).payments, 0);
 });
 
-test("no more are kept of a crowd than spare places are ever made for", async () => {
+test("no more are kept of a crowd than reserved places are ever made for", async () => {
   const { handOut } = await stage();
   let payments = 0;
   for (let n = 0; n < 100; n++) ({ payments } = await handOut("merchant", `payer ${n}`, "authorize"));

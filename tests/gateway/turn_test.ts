@@ -76,7 +76,7 @@ test("what fails is left for a later turn, its lease given back", async () => {
   await api.gateway.turn(2_000);
   const endedAtMs = Date.now();
   assert.equal(receiver.received.length, 1);
-  const dueAtMs = (await api.store.deliveries.reader(id))!.progress.nextDueAtMs!;
+  const dueAtMs = (await api.store.deliveries.consumer(id))!.progress.nextDueAtMs!;
   assert.ok(dueAtMs > beganAtMs + 2_000 && dueAtMs < endedAtMs + 6_000, `due in ${dueAtMs - beganAtMs} ms`);
   status = 200;
   aheadMs = 10_000;
@@ -130,7 +130,7 @@ test("what nobody hears is passed for good: the next isolate does not look throu
   const { id } = await newWebhook({ types: ["payment.claimed"] });
   await registerDevice();
   await api.gateway.turn(LONG_MS);
-  const { cursor } = (await api.store.deliveries.reader(id))!.progress;
+  const { cursor } = (await api.store.deliveries.consumer(id))!.progress;
   assert.equal(cursor, (await api.store.events.bounds()).last);
   assert.deepEqual(heard(), []);
 });

@@ -1,9 +1,9 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
-import { createLostAnswers, createUntold } from "../../lib/gateway/lost_answers.ts";
-import { createOutcomeWarnings } from "../../lib/escrow/operations/unknown_outcomes.ts";
+import { createOutcomeLookUp, createSubmissionLog } from "../../lib/gateway/submission_log.ts";
+import { createUnresolvedLookup, createUnresolvedSubmissions } from "../../lib/gateway/unresolved_submissions.ts";
+import { createOutcomeWarnings } from "../../lib/escrow/operations/outcome_warnings.ts";
 import { contractCall, operationDigest } from "../../lib/escrow/operations/operations.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { StoreError } from "../../lib/store/store.ts";
@@ -15,43 +15,50 @@ const HASH = "01".repeat(32);
 const SOURCE = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
 const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
-/** A store in which one payment was sent, and whose registers fail once. */
+/** A store in which one payment was sent, and whose sharedState fail once. */
 async function sentOnce() {
   const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
   const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
   const store = await memoryStore();
-  const journal = createJournal(store, () => NOW_MS);
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
   const digest = operationDigest(contractCall(contracts, SOURCE, operation));
-  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: digest });
+  await submissionLog.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: digest });
   let failures = 0;
-  const registers = Object.create(store.registers, {
+  const sharedState = Object.create(store.sharedState, {
     change: {
-      value: (...args: Parameters<typeof store.registers.change>) =>
+      value: (...args: Parameters<typeof store.sharedState.change>) =>
         failures++ === 0
           ? Promise.reject(new StoreError("unavailable", "the store is away"))
-          : store.registers.change(...args),
+          : store.sharedState.change(...args),
     },
   });
-  const lostAnswers = createLostAnswers({ registers, submissions: store.submissions }, () => CONFIRMED);
+  const unresolvedSubmissions = createUnresolvedSubmissions(
+    { sharedState, submissions: store.submissions },
+    () => CONFIRMED,
+  );
   /** As of a node that knows of it: what it says is noted. */
   const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
     await beforeNoted?.(hash);
-    await journal.recordOutcome(hash, { status: "success", ledger: 7 });
+    await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const, ledger: 7 };
   };
   const warning = createOutcomeWarnings({
     contracts,
     status,
-    untold: createUntold(store, lostAnswers),
-    keepUntold: lostAnswers.add,
+    untold: createUnresolvedLookup(store, unresolvedSubmissions),
+    keepUntold: unresolvedSubmissions.add,
   });
   const lookUp = createOutcomeLookUp({
     submissions: store.submissions,
     status,
     networkSeconds: () => 500,
-    onUntold: lostAnswers.add,
+    onUntold: unresolvedSubmissions.add,
   });
-  return { warning: () => warning({ source: SOURCE, operation }), lookUp, lost: () => lostAnswers.of(SOURCE, digest) };
+  return {
+    warning: () => warning({ source: SOURCE, operation }),
+    lookUp,
+    lost: () => unresolvedSubmissions.of(SOURCE, digest),
+  };
 }
 
 test("who prepares again is warned of a payment whose answer was lost, also where the store failed on the first warning", async () => {
@@ -84,24 +91,26 @@ test("who prepares again is warned though the first that are looked at came to n
 
 test("a batch of payments whose answers were all lost is warned of from its first to its last", async () => {
   const store = await memoryStore();
-  const journal = createJournal(store, () => NOW_MS);
-  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => CONFIRMED);
   const batch = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(64, "0"));
   for (const hash of batch) {
-    await journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash });
-    await lostAnswers.add(hash);
+    await submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: hash });
+    await unresolvedSubmissions.add(hash);
   }
-  for (const hash of batch) assert.deepEqual(await lostAnswers.of(SOURCE, hash), [{ hash, operation: hash }]);
-  await lostAnswers.told(batch[0]!);
-  assert.deepEqual(await lostAnswers.of(SOURCE, batch[0]!), []);
+  for (const hash of batch) assert.deepEqual(await unresolvedSubmissions.of(SOURCE, hash), [{ hash, operation: hash }]);
+  await unresolvedSubmissions.told(batch[0]!);
+  assert.deepEqual(await unresolvedSubmissions.of(SOURCE, batch[0]!), []);
 });
 
 test("who prepares again is warned of a payment, however many others of his account are without an outcome", async () => {
   const store = await memoryStore();
-  const journal = createJournal(store, () => NOW_MS);
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
   const batch = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
-  await Promise.all(batch.map((hash) => journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash })));
-  const untold = createUntold(store, createLostAnswers(store, () => CONFIRMED));
+  await Promise.all(
+    batch.map((hash) => submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: hash })),
+  );
+  const untold = createUnresolvedLookup(store, createUnresolvedSubmissions(store, () => CONFIRMED));
   for (const hash of [batch[0]!, batch[700]!, batch.at(-1)!]) {
     assert.deepEqual(await untold(SOURCE, hash), [{ hash, operation: hash }]);
   }
@@ -109,16 +118,16 @@ test("who prepares again is warned of a payment, however many others of his acco
 
 test("who prepares again just as his payment is found to be applied is warned of it", async () => {
   const store = await memoryStore();
-  const journal = createJournal(store, () => NOW_MS);
-  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
-  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  await submissionLog.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => CONFIRMED);
   /** As by another gateway, while the second question is on its way. */
   async function findOut(): Promise<void> {
-    await lostAnswers.add(HASH);
-    await journal.recordOutcome(HASH, { status: "success", ledger: 7 });
+    await unresolvedSubmissions.add(HASH);
+    await submissionLog.recordOutcome(HASH, { status: "success", ledger: 7 });
   }
   async function of(source: string, operation: string) {
-    const lost = await lostAnswers.of(source, operation);
+    const lost = await unresolvedSubmissions.of(source, operation);
     await findOut();
     return lost;
   }
@@ -126,28 +135,28 @@ test("who prepares again just as his payment is found to be applied is warned of
     await new Promise((resolve) => setTimeout(resolve, 20));
     return await store.submissions.withoutOutcome(page);
   }
-  const untold = createUntold({ submissions: { withoutOutcome } }, { of });
+  const untold = createUnresolvedLookup({ submissions: { withoutOutcome } }, { of });
   assert.equal((await untold(SOURCE, "ab"))[0]?.hash, HASH);
 });
 
 test("who prepares again is warned for a day by the network's time, however the store's clock stands", async () => {
   let nowMs = NOW_MS;
   const store = await openStore("memory:", { now: () => nowMs });
-  const journal = createJournal(store, () => nowMs);
+  const submissionLog = createSubmissionLog(store, () => nowMs);
   const [first, second] = ["01", "02"].map((digits) => digits.repeat(32));
   for (const hash of [first!, second!]) {
-    await journal.record({ hash, validUntil: 100, source: SOURCE, operation: "ab" });
+    await submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: "ab" });
   }
   const confirmed = { closeTime: 400 };
-  const lostAnswers = createLostAnswers(store, () => confirmed);
-  const hashes = async () => (await lostAnswers.of(SOURCE, "ab")).map(({ hash }) => hash);
-  await lostAnswers.add(first!);
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => confirmed);
+  const hashes = async () => (await unresolvedSubmissions.of(SOURCE, "ab")).map(({ hash }) => hash);
+  await unresolvedSubmissions.add(first!);
   for (const aheadMs of [40 * 86_400_000, -40 * 86_400_000]) {
     nowMs = NOW_MS + aheadMs;
     assert.deepEqual(await hashes(), [first]);
   }
   confirmed.closeTime += 86_400;
-  await lostAnswers.add(second!);
+  await unresolvedSubmissions.add(second!);
   nowMs = NOW_MS;
   assert.deepEqual(await hashes(), [second, first]);
   confirmed.closeTime += 1;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import type { AnySpec } from "../../lib/http/endpoint_spec.ts";
-import type { Exchange } from "../../lib/http/exchange.ts";
+import type { RequestContext } from "../../lib/http/request_context.ts";
 import { checkedBody } from "../../lib/http/validation/body.ts";
 
 /** As large as a runtime makes what it reads into, however little there is to read. */
@@ -16,7 +16,7 @@ function read(body: ReadableStream<Uint8Array>, bodyTimeoutMs: number): Promise<
   const headers = { "content-type": "application/json" };
   const request = new Request("http://gateway.test/", { method: "POST", headers, body, ...{ duplex: "half" } });
   const spec = { body: z.array(z.number()) } as unknown as AnySpec;
-  return checkedBody(spec, { request, parts: { bodyTimeoutMs } } as Exchange)!;
+  return checkedBody(spec, { request, parts: { bodyTimeoutMs } } as RequestContext)!;
 }
 
 /** Bun's own; a runtime without one collects what is left once there is enough of it. */

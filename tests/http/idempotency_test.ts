@@ -10,7 +10,7 @@ import { START_MS } from "../webhooks/parts.ts";
 const NAME = { keyId: "key1", key: "order-7" };
 const DAY_MS = 86_400_000;
 const INTENT: TransactionIntent = {
-  ...{ request: "ab".repeat(32), sequence: "5", envelope: new Uint8Array([1]), isTurnedDown: false },
+  ...{ request: "ab".repeat(32), sequence: "5", envelope: new Uint8Array([1]), isRejected: false },
   envelopes: [{ hash: "#1", validUntil: 500, sinceLedger: 10 }],
 };
 

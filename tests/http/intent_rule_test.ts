@@ -19,13 +19,13 @@ const bytesOf = (hash: string) => new TextEncoder().encode(hash);
 /** Envelopes by hash and bound, newest first; `sinceLedger` is 10 unless it is said to be unknown. */
 function intentOf(
   bounds: [hash: string, validUntil: number][],
-  { sequence = 5, isTurnedDown = false, unknownSince = [] as string[] } = {},
+  { sequence = 5, isRejected = false, unknownSince = [] as string[] } = {},
 ): TransactionIntent {
   const envelopes = bounds.map(([hash, validUntil]): IntentEnvelope =>
     unknownSince.includes(hash) ? { hash, validUntil } : { hash, validUntil, sinceLedger: 10 }
   );
   const envelope = bytesOf(bounds[0]?.[0] ?? "");
-  return { request: REQUEST, sequence: String(sequence), envelope, isTurnedDown, envelopes };
+  return { request: REQUEST, sequence: String(sequence), envelope, isRejected, envelopes };
 }
 
 /** An account that has used this number, as of ledger 20; a ledger that is not above it closed then. */
@@ -39,7 +39,7 @@ const many = (count: number, validUntil = 900) =>
 
 describe("the rule by which one intent is one payment", () => {
   const live = intentOf([["#2", 500], ["#1", 400]]);
-  const refused = { ...live, isTurnedDown: true };
+  const refused = { ...live, isRejected: true };
   const applied: LookedUp = { status: "applied", hash: "#1", ledger: 18 };
   const TABLE: [what: string, intent: TransactionIntent | undefined, known: Known, verdict: string][] = [
     ["there is no intent", undefined, {}, "fresh"],
@@ -55,13 +55,13 @@ describe("the rule by which one intent is one payment", () => {
     ["unused, turned down, not the next (I8)", refused, { account: at(2, 100) }, "again"],
     [
       "unused, sixteen are live",
-      intentOf(many(16), { isTurnedDown: true }),
+      intentOf(many(16), { isRejected: true }),
       { account: at(4, 100) },
       "again",
     ],
     [
       "unused, fifteen of sixteen are live",
-      intentOf([["#17", 900], ...many(14), ["#0", 50]], { isTurnedDown: true }),
+      intentOf([["#17", 900], ...many(14), ["#0", 50]], { isRejected: true }),
       { account: at(4, 100) },
       `replace #17 ${many(14).map(([hash]) => hash).join(" ")}`,
     ],
@@ -109,7 +109,7 @@ describe("the rule by which one intent is one payment", () => {
       { hash: "#3", validUntil: 700, sinceLedger: 20 },
       { hash: "#2", validUntil: 500, sinceLedger: 10 },
     ]);
-    assert.deepEqual([next.sequence, next.isTurnedDown], ["5", false]);
+    assert.deepEqual([next.sequence, next.isRejected], ["5", false]);
   });
 
   test("an outcome by an older envelope keeps that one's bytes, where a node has them (I13)", () => {

@@ -24,10 +24,10 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
       (TransactionBuilder.fromXdr(body.xdr, stage.network.passphrase) as { sequence: string }).sequence;
     assert.equal(sequenceOf(second), sequenceOf(first));
     // Who comes with the key again, and signs no more, is to know of it.
-    assert.equal(second.body.inPlaceOf, first.body.hash);
+    assert.equal(second.body.replaces, first.body.hash);
     assert.equal((await prepared(card, { key: "turned-down" })).text, second.text);
     assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
-    assert.equal((await prepared(card, { key: "turned-down" })).body.inPlaceOf, undefined);
+    assert.equal((await prepared(card, { key: "turned-down" })).body.replaces, undefined);
     // Rightly signed, and too late for that.
     assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
   });

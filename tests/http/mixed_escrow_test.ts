@@ -86,7 +86,7 @@ async function refusals(operation: object, name: string, ...args: xdr.ScVal[]) {
   return { ...prepared.body.error, submit: submitted.body.error.message };
 }
 
-const foreignOf = async () => (await api.request("GET", "/v1/status")).body.foreignMovements;
+const foreignOf = async () => (await api.request("GET", "/v1/status")).body.bypassMovements;
 
 /** How many movements count as foreign of what is done, and why the last one does, when the watcher has read it. */
 async function alarmOf(act: () => void): Promise<string> {

@@ -72,10 +72,10 @@ test("a replay that is asked for again with its Idempotency-Key is told as it wa
   const begun = await ask({ fromLedger: ledger });
   assert.deepEqual([begun.status, begun.body.deliveries], [202, 1]);
   const received = () => receiver.received.filter(({ path }) => path === "/once").length;
-  await until(async () => (await api.store.deliveries.reader(id))?.replay === null);
+  await until(async () => (await api.store.deliveries.consumer(id))?.replay === null);
   const again = await ask({ fromLedger: ledger });
   assert.deepEqual([again.status, again.body], [202, begun.body]);
-  assert.equal((await api.store.deliveries.reader(id))?.replay, null);
+  assert.equal((await api.store.deliveries.consumer(id))?.replay, null);
   assert.equal(received(), 1);
   const other = await newWebhook();
   for (const answer of [await ask({ fromLedger: 1 }), await ask({ fromLedger: ledger }, other.id)]) {
@@ -92,7 +92,7 @@ test("no more replays of a key are begun once they have looked through a million
   const { deliveries } = (await post(path, { fromLedger: 1 })).body;
   const name = `replayed/${key.split("_")[2]!}`;
   const events = 1_000_000;
-  await api.store.registers.change(name, (before, nowMs) => {
+  await api.store.sharedState.change(name, (before, nowMs) => {
     assert.deepEqual((before as { events: number }[]).map(({ events }) => events), [deliveries]);
     return { value: [{ hourMs: nowMs - 3_600_000, events }], keepMs: 86_400_000, answer: undefined };
   });

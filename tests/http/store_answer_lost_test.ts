@@ -36,8 +36,8 @@ test("a new secret is told although the store is away right after it was written
       bentStore(store, {
         subscriptions: { setSecrets: async (...of) => isAway = await store.subscriptions.setSecrets(...of) },
         deliveries: {
-          reader: (id) =>
-            isAway ? Promise.reject(new StoreError("unavailable", "it restarts")) : store.deliveries.reader(id),
+          consumer: (id) =>
+            isAway ? Promise.reject(new StoreError("unavailable", "it restarts")) : store.deliveries.consumer(id),
         },
       }),
   });

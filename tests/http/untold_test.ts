@@ -17,9 +17,9 @@ after(() => stage.close());
 function awayOnce(store: Store): Store {
   let isAway = true;
   return bentStore(store, {
-    registers: {
+    sharedState: {
       async change(name, change) {
-        if (!isAway || !name.startsWith("lost answers")) return await store.registers.change(name, change);
+        if (!isAway || !name.startsWith("lost answers")) return await store.sharedState.change(name, change);
         isAway = false;
         throw new StoreError("unavailable", "the connection was cut");
       },
@@ -120,7 +120,7 @@ test("a refusal says so, too, where it may come of what was applied and nobody w
     error.message,
     new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `),
   );
-  // Once he is told, it is only what it is.
+  // IdempotentOperation he is told, it is only what it is.
   assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
   assert.doesNotMatch((await prepare()).body.error.message, new RegExp(hash));
 });

@@ -23,10 +23,10 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 /** A gateway's limiter; each has a monotonic clock of its own, which began at another time. */
-function makeLimiter(holder: string, registers: Store["registers"] = store.registers): Limiter {
+function makeLimiter(holder: string, sharedState: Store["sharedState"] = store.sharedState): Limiter {
   const beganMs = holder.length * 1_000_003;
   return createSharedLimiter({
-    store: { registers },
+    store: { sharedState },
     monotonicNow: () => beganMs + elapsedMs,
     defaultRate: 120,
     holder,
@@ -37,11 +37,11 @@ function makeLimiter(holder: string, registers: Store["registers"] = store.regis
 /** A limiter, and how often it has asked the store. */
 function makeCounted(holder: string) {
   let asked = 0;
-  const change: Store["registers"]["change"] = (...of) => {
+  const change: Store["sharedState"]["change"] = (...of) => {
     asked += 1;
-    return store.registers.change(...of);
+    return store.sharedState.change(...of);
   };
-  return { limiter: makeLimiter(holder, { ...store.registers, change }), asked: () => asked };
+  return { limiter: makeLimiter(holder, { ...store.sharedState, change }), asked: () => asked };
 }
 
 function makeLimiters(count: number): Limiter[] {
@@ -166,15 +166,15 @@ describe("the limiter of gateways that share a store", () => {
 
   test("an answer that comes late leases nothing, and what was taken with it counts", async () => {
     let delayMs = 0;
-    const registers: Store["registers"] = {
-      ...store.registers,
+    const sharedState: Store["sharedState"] = {
+      ...store.sharedState,
       async change(name, change) {
-        const answer = await store.registers.change(name, change);
+        const answer = await store.sharedState.change(name, change);
         pass(delayMs);
         return answer;
       },
     };
-    const slow = makeLimiter("a", registers);
+    const slow = makeLimiter("a", sharedState);
     for (let n = 0; n < 3; n++) await slow.take("key", 100);
     delayMs = 6_000;
     while (!(slow.take("key", 100) instanceof Promise));
@@ -193,7 +193,7 @@ describe("the limiter of gateways that share a store", () => {
   });
 
   test("a store that fails refuses what has to be asked, and nobody waits for ever", async () => {
-    const failing: Store["registers"] = { ...store.registers, change: () => Promise.reject(new Error("down")) };
+    const failing: Store["sharedState"] = { ...store.sharedState, change: () => Promise.reject(new Error("down")) };
     const limiter = makeLimiter("a", failing);
     const asked = Array.from({ length: 5 }, () => limiter.take("key"));
     for (const one of asked) await assert.rejects(async () => await one, /down/);
@@ -203,11 +203,11 @@ describe("the limiter of gateways that share a store", () => {
 
   test("tokens that cannot be given back are told once", async () => {
     let isDown = false;
-    const registers: Store["registers"] = {
-      ...store.registers,
-      change: (name, change) => isDown ? Promise.reject(new Error("down")) : store.registers.change(name, change),
+    const sharedState: Store["sharedState"] = {
+      ...store.sharedState,
+      change: (name, change) => isDown ? Promise.reject(new Error("down")) : store.sharedState.change(name, change),
     };
-    const limiter = makeLimiter("a", registers);
+    const limiter = makeLimiter("a", sharedState);
     for (let n = 0; n < 5; n++) await Promise.all([limiter.take("k1", 1_000), limiter.take("k2", 1_000)]);
     isDown = true;
     pass(1_000);
@@ -225,7 +225,7 @@ describe("the limiter of gateways that share a store", () => {
     await limiter.flush();
     assert.equal(limiter.size, 0);
     pass(60_000);
-    assert.equal(await store.registers.prune(Infinity), 2);
+    assert.equal(await store.sharedState.prune(Infinity), 2);
   });
 
   test("peek takes nothing, asks nobody and tells what is known", async () => {

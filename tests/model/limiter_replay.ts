@@ -17,12 +17,12 @@ async function flush(): Promise<void> {
 /** A gateway's real limiter, whose question to the store and whose answer wait until the trace lets them through. */
 function createGateway(store: Store, number: number, rate: number, now: () => number) {
   const question: { does?: () => Promise<void>; hear?: () => void } = {};
-  const registers = Object.create(store.registers, {
+  const sharedState = Object.create(store.sharedState, {
     change: {
       value: (name: string, change: never) =>
         new Promise((resolve) => {
           question.does = async () => {
-            const answer = await store.registers.change(name, change);
+            const answer = await store.sharedState.change(name, change);
             question.does = undefined;
             question.hear = () => {
               question.hear = undefined;
@@ -33,7 +33,7 @@ function createGateway(store: Store, number: number, rate: number, now: () => nu
     },
   });
   const limiter = createSharedLimiter({
-    store: { registers },
+    store: { sharedState },
     monotonicNow: now,
     defaultRate: rate,
     holder: String(number),
@@ -82,7 +82,7 @@ export async function replay(trace: State[], gateways: number, rate: number): Pr
     const { stage } = state.gateways[gateway - 1][1].call;
     assert.equal(one.question.does !== undefined, stage === "asked", `${where}: asks the store`);
     assert.equal(one.question.hear !== undefined, stage === "done", `${where}: hears the store`);
-    const kept = await store.registers.read<LeasedBucket>(`limit/${KEY}`);
+    const kept = await store.sharedState.read<LeasedBucket>(`limit/${KEY}`);
     if (kept === undefined) continue;
     assert.deepEqual(
       {

@@ -78,13 +78,13 @@ function createProcess(store: Store, holder: string, now: () => number) {
     release: (own) => store.leases.release(own),
   };
   /** The model leaves shares out: each is told that there is no other, and acquires what it can. */
-  const change: Store["registers"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
+  const change: Store["sharedState"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
   const settle: Store["deliveries"]["settle"] = (step) =>
     hold(() => store.deliveries.settle(step), (one) => held.writing = one);
   const worker = createDeliveryWorker({
     store: Object.create(store, {
       leases: { value: leases },
-      registers: { value: { ...store.registers, change } },
+      sharedState: { value: { ...store.sharedState, change } },
       deliveries: { value: Object.create(store.deliveries, { settle: { value: settle } }) },
     }),
     attempt: async ({ message }) => {
@@ -226,7 +226,7 @@ function compare(
 }
 
 async function compareStore(store: Store, state: State, accepted: Set<number>, where: string): Promise<void> {
-  const { progress } = (await store.deliveries.reader(SUBSCRIPTION))!;
+  const { progress } = (await store.deliveries.consumer(SUBSCRIPTION))!;
   assert.equal(progress.cursor, state.cursor, `${where}: the cursor`);
   const ended = await endedOf(store, { subscriptionId: SUBSCRIPTION, limit: 200 });
   const kept = ended.map(({ delivery }) => delivery.sequence);

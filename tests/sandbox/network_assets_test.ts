@@ -87,8 +87,8 @@ describe("issued assets", () => {
   test("a trustline needs a reserve: changeTrustLowReserve", () => {
     // Two base reserves, the fee of the payment and of the trustline, and one stroop less than a third reserve.
     const keep = 10_000_000n + 200n + 4_999_999n;
-    const spare = (balanceOf(n.network, alice) - keep).toString().padStart(8, "0");
-    const amount = `${spare.slice(0, -7)}.${spare.slice(-7)}`;
+    const reserved = (balanceOf(n.network, alice) - keep).toString().padStart(8, "0");
+    const amount = `${reserved.slice(0, -7)}.${reserved.slice(-7)}`;
     n.run(alice, Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount }));
     assert.equal(n.result(alice, trust()), "txFailed/changeTrust/changeTrustLowReserve");
   });

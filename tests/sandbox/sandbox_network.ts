@@ -143,8 +143,8 @@ export function codesOf(resultXdr: Uint8Array): string {
   const last = inner ?? result;
   const codes = inner ? [result.type, inner.type] : [result.type];
   if ("results" in last) {
-    const telling = last.results.find((r) => !/Success$/.test(r.type === "opInner" ? String(r.tr.value.type) : r.type));
-    const shown = telling ?? last.results[0];
+    const reports = last.results.find((r) => !/Success$/.test(r.type === "opInner" ? String(r.tr.value.type) : r.type));
+    const shown = reports ?? last.results[0];
     if (shown) {
       codes.push(
         ...(shown.type === "opInner" ? [shown.tr.type, String(shown.tr.value.type)] : [shown.type]) as never[],

@@ -63,8 +63,8 @@ export async function startSponsorshipNetwork() {
     const { numSubEntries } = accountOf(n.network, pair);
     const { numSponsored, numSponsoring } = counts(pair);
     const kept = BigInt(2 + numSubEntries + numSponsoring - numSponsored) + reserves;
-    const spare = balanceOf(n.network, pair) - kept * BASE_RESERVE - 100n;
-    const amount = `${spare / 10_000_000n}.${(spare % 10_000_000n).toString().padStart(7, "0")}`;
+    const reserved = balanceOf(n.network, pair) - kept * BASE_RESERVE - 100n;
+    const amount = `${reserved / 10_000_000n}.${(reserved % 10_000_000n).toString().padStart(7, "0")}`;
     run([pair], pay(issuer, amount, Asset.native()));
   };
   return { n, run, result, counts, extensionOf, sponsorOf, leaveOnly };

@@ -36,7 +36,7 @@ const AMBUSHED = [
   "intents.",
   "submissions.",
   "subscriptions.",
-  "registers.change",
+  "sharedState.change",
   "leases.",
   "Transaction",
 ];

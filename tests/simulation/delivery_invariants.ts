@@ -1,6 +1,6 @@
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
 import { LONGEST_DELAY_MS } from "../../lib/retry_schedule.ts";
-import { type DueDelivery, FAILED_STATES, filterOf, type Reader } from "../../lib/store/webhook.ts";
+import { type DueDelivery, FAILED_STATES, filterOf, type StoredConsumer } from "../../lib/store/webhook.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { Hook, TakenReplay } from "./people.ts";
 import type { Heard } from "./receivers.ts";
@@ -31,7 +31,7 @@ export async function checkDeliveries(
   const { receivers, driver } = site;
   const known = new Map(log.map((event) => [event.id, event]));
   const heardBy = Map.groupBy(receivers.heard, ({ subscriptionId }) => subscriptionId);
-  const readers: Reader[] = await driver.deliveries.readers({ limit: 500 });
+  const readers: StoredConsumer[] = await driver.deliveries.consumers({ limit: 500 });
   for (const { subscription, progress } of readers) {
     const delivered = new Set<string>();
     for (const { eventId, statusCode } of heardBy.get(subscription.id) ?? []) {
@@ -125,7 +125,7 @@ export async function checkReplays(
   // Ledgers are those of the network as it is.
   if (climate.misfortunes.some(([what]) => what === "reset")) return;
   for (const { hookId, askedMs, upTo, eventId } of replays) {
-    const reader = await driver.deliveries.reader(hookId);
+    const reader = await driver.deliveries.consumer(hookId);
     if (reader === undefined) continue;
     const kept = await keptOf({ driver }, hookId);
     const isKept = new Set(kept.map(({ sequence }) => sequence));

@@ -32,7 +32,7 @@ const FOCUSES = {
   }),
   keyless: (dice: Dice, climate: Climate, seed: number): Done => ({
     ...paid(dice, climate),
-    ambushed: ["registers.", "submissions.", "Transaction"],
+    ambushed: ["sharedState.", "submissions.", "Transaction"],
     isKeyless: true,
     ...(new Dice(seed + LOSING).chance(0.4) ? { losesKeys: true } : {}),
   }),
@@ -41,7 +41,7 @@ const FOCUSES = {
     const has = (kind: Misfortune) => misfortunes.some(([what]) => what === kind);
     return {
       misfortunes,
-      ambushed: ["getEvents", "getHealth", "getLedgers", "events.", "leases.", "registers."],
+      ambushed: ["getEvents", "getHealth", "getLedgers", "events.", "leases.", "sharedState."],
       ailments: ["lag", "withholds", "repeats", ...(dice.chance(0.5) ? ["showsFormer" as const] : [])],
       lingers: has("reset") && !has("prune") && dice.chance(0.1),
       eventsOfLedger: dice.random.pick([1, 1, 3]),
@@ -58,7 +58,7 @@ const FOCUSES = {
   }),
   requests: (dice: Dice, climate: Climate): Done => ({
     misfortunes: some(dice, ["temper", "reset"]),
-    ambushed: ["keys.", "registers.", "events.read", "subscriptions.", "intents."],
+    ambushed: ["keys.", "sharedState.", "events.read", "subscriptions.", "intents."],
     deeds: climate.deeds,
     hurried: [20, 60],
     askers: 3,

@@ -89,7 +89,7 @@ export const IN_HISTORY = [
   },
   {
     name: "gateways do not tell one another of what was confirmed",
-    file: "lib/gateway/shared_findings.ts",
+    file: "lib/gateway/shared_state.ts",
     from: "        head.confirm(seen.sequence);\n",
     to: "",
     seed: 10891,

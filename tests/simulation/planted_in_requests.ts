@@ -97,14 +97,14 @@ export const IN_REQUESTS = [
   {
     name: "who pays without a key and leaves before the answer counts as told",
     file: "lib/gateway/http.ts",
-    from: "      if (caller.signal.aborted) await lostAnswers.add(hash);\n      else void",
+    from: "      if (caller.signal.aborted) await unresolvedSubmissions.add(hash);\n      else void",
     to: "      void",
     seed: 3,
     focus: "keyless",
   },
   {
     name: "the warning of a payment that nobody was told of is over by the store's clock",
-    file: "lib/gateway/lost_answers.ts",
+    file: "lib/gateway/unresolved_submissions.ts",
     from: "const KEPT_MS = 90 * 86_400_000;",
     to: "const KEPT_MS = 86_400_000;",
     seed: 5108,

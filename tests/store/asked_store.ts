@@ -20,7 +20,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     fromHeight: await events.count({ filter: { fromHeight: 1_200, toHeight: 1_300 }, limit: 10_000 }),
     before: await Promise.all([1_100, 1_250, 1_399, 2 ** 32 + 1_405].map((height) => events.before(height))),
     undecoded: await events.undecoded({ limit: 100 }),
-    readers: await deliveries.readers({ limit: 99 }),
+    consumers: await deliveries.consumers({ limit: 99 }),
     due: await of((id) => dueOf(store, id)),
     retrying: await of((id) => deliveries.failed({ state: "retrying", subscriptionId: id, limit: 200 })),
     ended: await of((id) => endedOf({ deliveries }, { subscriptionId: id, limit: 200 })),
@@ -28,7 +28,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
     intent: await intents.get({ keyId: "k1", kind: "replay", key: "order-1" }),
-    register: await store.registers.read("ledger"),
+    register: await store.sharedState.read("ledger"),
   };
 }
 
@@ -47,7 +47,7 @@ export async function goOn(store: Store) {
   });
   const pruned = await store.deliveries.pruneAttempts("wh_1", START_MS + 900);
   const forgotten = await store.events.forget({ upTo: 250, undelivered: [] });
-  const { progress } = (await store.deliveries.reader("wh_1"))!;
+  const { progress } = (await store.deliveries.consumer("wh_1"))!;
   while (await store.subscriptions.purgeDeleted());
   return { appended, refused, claimed, nonce, pruned, forgotten, progress };
 }

@@ -55,11 +55,11 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     store().observe({ called: (...call) => void told.push([call[0], call[1], call[2]]) });
     await store().keys.insert(sampleKey("a"));
     await assert.rejects(store().keys.insert(sampleKey("a")));
-    await store().deliveries.reader("wh_1");
+    await store().deliveries.consumer("wh_1");
     assert.deepEqual(told.map(([method, , failure]) => [method, failure]), [
       ["keys.insert", undefined],
       ["keys.insert", "exists"],
-      ["deliveries.reader", undefined],
+      ["deliveries.consumer", undefined],
     ]);
     for (const [, durationMs] of told) assert.ok(durationMs >= 0 && durationMs < 60_000);
     const later: string[] = [];
@@ -73,7 +73,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, intents, registers } = store();
+    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, intents, sharedState } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -117,7 +117,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [10_000, (limit) => events.count({ filter: {}, limit })],
       [100, (limit) => events.undecoded({ limit })],
       [1_000, (limit) => subscriptions.list({ limit })],
-      [500, (limit) => deliveries.readers({ limit })],
+      [500, (limit) => deliveries.consumers({ limit })],
       [200, (limit) => deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.next(sampleSubscription("wh_1"), { ...query, limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
@@ -126,7 +126,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => intents.transactions({ limit })],
       [500, (limit) => intents.nonces({ limit })],
-      [500, (limit) => registers.list({ limit })],
+      [500, (limit) => sharedState.list({ limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {
@@ -149,7 +149,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       const settling = store().deliveries.settle({ leases, settlements: [{ ...one, failed: [failed] }] });
       await assert.rejects(settling, RangeError);
     }
-    assert.equal((await store().deliveries.reader("wh_1"))!.progress.retrying, 0);
+    assert.equal((await store().deliveries.consumer("wh_1"))!.progress.retrying, 0);
   });
 
   test("a write that rejects has written nothing", async () => {
@@ -181,7 +181,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const kept = async () => [
       await store().events.read({ filter: {}, order: "asc", limit: 9 }),
       await store().events.watcherState(),
-      await store().deliveries.readers({ limit: 9 }),
+      await store().deliveries.consumers({ limit: 9 }),
       await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }),
       await store().deliveries.attempts("wh_1", { limit: 9 }),
       await store().buckets.load(),

@@ -56,7 +56,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     const bounds = { seen: undefined, mostOfKey: 9, mostInAll: 9 };
     for (const n of numbers) {
       const envelope = new Uint8Array(n === 1 ? 140_000 : n).fill(n);
-      const intent = { request: "r", sequence: String(n), envelope, isTurnedDown: n === 2, envelopes: [] };
+      const intent = { request: "r", sequence: String(n), envelope, isRejected: n === 2, envelopes: [] };
       await intents.setTransaction({ name: { keyId: `k${n % 2}`, key: `o${n}` }, version: `v${n}`, intent, ...bounds });
     }
     const found = await listed(intents.transactions);
@@ -75,10 +75,10 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
   });
 
   test("every register is listed", async () => {
-    const { registers } = store();
-    for (const n of numbers) await registers.change(`r${n}`, () => ({ value: [n], keepMs: n - 1, answer: 0 }));
+    const { sharedState } = store();
+    for (const n of numbers) await sharedState.change(`r${n}`, () => ({ value: [n], keepMs: n - 1, answer: 0 }));
     const names = await listed<string>(async ({ after, limit }) =>
-      (await registers.list({ after, limit })).map(({ name }) => name)
+      (await sharedState.list({ after, limit })).map(({ name }) => name)
     );
     assert.deepEqual(names, ["r0", "r1", "r2", "r3", "r4"]);
   });

@@ -21,14 +21,14 @@ export function deliveryContract({ store }: Subject): void {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 3);
     await subscribe(store(), "wh_2");
-    const [first, second] = await store().deliveries.readers({ limit: 9 });
+    const [first, second] = await store().deliveries.consumers({ limit: 9 });
     assert.deepEqual(first, { subscription: sampleSubscription("wh_1"), progress: freshProgress(0), replay: null });
     assert.deepEqual(second, { subscription: sampleSubscription("wh_2"), progress: freshProgress(3), replay: null });
-    assert.deepEqual(await store().deliveries.reader("wh_2"), second);
-    assert.equal(await store().deliveries.reader("wh_3"), undefined);
+    assert.deepEqual(await store().deliveries.consumer("wh_2"), second);
+    assert.equal(await store().deliveries.consumer("wh_3"), undefined);
   });
 
-  test("readers pages ascending by id, each with its own progress and replay", async () => {
+  test("consumers pages ascending by id, each with its own progress and replay", async () => {
     for (const id of ["b", "a1", "a", "B", "c"]) await subscribe(store(), id);
     await appendMany(store(), 1, 9);
     await store().deliveries.insertReplay(sampleReplay("rp_1", "a1"));
@@ -37,14 +37,14 @@ export function deliveryContract({ store }: Subject): void {
       { subscriptionId: "a", cursor: 4, failingSinceMs: 7, failed: [sampleFailed(2, "retrying", { dueAtMs: 99 })] },
       { subscriptionId: "c", cursor: 9, failed: [sampleFailed(1, "dead"), sampleFailed(2, "rejected")] },
     );
-    const readers = await store().deliveries.readers({ limit: 500 });
-    assert.deepEqual(readers.map(({ subscription }) => subscription.id), ["B", "a", "a1", "b", "c"]);
-    assert.deepEqual(readers.map(({ replay }) => replay?.id), [undefined, undefined, "rp_1", undefined, undefined]);
-    assert.deepEqual(readers[1]!.progress, freshProgress(4, { failingSinceMs: 7, retrying: 1, nextDueAtMs: 99 }));
-    assert.deepEqual(readers[4]!.progress, freshProgress(9, { rejected: 1, dead: 1 }));
-    const page = await store().deliveries.readers({ after: "a", limit: 2 });
-    assert.deepEqual(page, readers.slice(2, 4));
-    assert.deepEqual(await store().deliveries.readers({ after: "c", limit: 2 }), []);
+    const consumers = await store().deliveries.consumers({ limit: 500 });
+    assert.deepEqual(consumers.map(({ subscription }) => subscription.id), ["B", "a", "a1", "b", "c"]);
+    assert.deepEqual(consumers.map(({ replay }) => replay?.id), [undefined, undefined, "rp_1", undefined, undefined]);
+    assert.deepEqual(consumers[1]!.progress, freshProgress(4, { failingSinceMs: 7, retrying: 1, nextDueAtMs: 99 }));
+    assert.deepEqual(consumers[4]!.progress, freshProgress(9, { rejected: 1, dead: 1 }));
+    const page = await store().deliveries.consumers({ after: "a", limit: 2 });
+    assert.deepEqual(page, consumers.slice(2, 4));
+    assert.deepEqual(await store().deliveries.consumers({ after: "c", limit: 2 }), []);
   });
 
   test("retrying answers what retries with its events, by sequence, after one if given", async () => {

@@ -78,7 +78,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
       fromLedger: 5,
       toLedger: 9,
       contractIds: ["CA", "CB"],
-      noticedAt: "2026-11-01T00:00:00Z",
+      detectedAt: "2026-11-01T00:00:00Z",
     };
     const gap = { ...missing, reason: "pruned" as const };
     const full = sampleState(1_001, {

@@ -33,7 +33,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await of.subscriptions.list({ limit: 9 }),
     await of.subscriptions.version(),
     await of.subscriptions.secretsCheck(),
-    await of.deliveries.readers({ limit: 9 }),
+    await of.deliveries.consumers({ limit: 9 }),
     await of.deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 }),
     await endedOf(of, { subscriptionId: "wh_1", limit: 9 }),
     await of.deliveries.attempts("wh_1", { limit: 9 }),

@@ -104,38 +104,38 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await endedOf(store(), { subscriptionId: "wh_2", limit: 9 })).length, 1);
   });
 
-  test("forget raises the dead of readers by what they had not been sent, and moves their cursors", async () => {
+  test("forget raises the dead of consumers by what they had not been sent, and moves their cursors", async () => {
     await subscribe(store(), "wh_1", "wh_2", "wh_3");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3 }, { subscriptionId: "wh_3", cursor: 9 });
-    const readers = [
+    const consumers = [
       { subscriptionId: "wh_1", cursor: 0, events: 6 },
       { subscriptionId: "wh_2", cursor: 3, events: 0 },
       { subscriptionId: "gone", cursor: 1, events: 5 },
     ];
-    assert.equal(await forget(6, ...readers), true);
+    assert.equal(await forget(6, ...consumers), true);
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(6, { dead: 6 }));
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(6));
     assert.deepEqual(await progressOf(store(), "wh_3"), freshProgress(9));
   });
 
-  test("forget writes nothing and answers false when one of the readers has moved since", async () => {
+  test("forget writes nothing and answers false when one of the consumers has moved since", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3, failed: [sampleFailed(2, "retrying")] });
-    const readers = [{ subscriptionId: "wh_1", cursor: 0, events: 6 }, {
+    const consumers = [{ subscriptionId: "wh_1", cursor: 0, events: 6 }, {
       subscriptionId: "wh_2",
       cursor: 2,
       events: 4,
     }];
-    const before = await store().deliveries.readers({ limit: 9 });
-    assert.equal(await forget(6, ...readers), false);
-    assert.deepEqual(await store().deliveries.readers({ limit: 9 }), before);
+    const before = await store().deliveries.consumers({ limit: 9 });
+    assert.equal(await forget(6, ...consumers), false);
+    assert.deepEqual(await store().deliveries.consumers({ limit: 9 }), before);
     assert.deepEqual(await store().events.bounds(), { last: 9, forgotten: 0 });
     assert.equal((await sequences()).length, 9);
   });
 
-  test("readers can be told of what goes in several steps, and no event goes before the last of them", async () => {
+  test("consumers can be told of what goes in several steps, and no event goes before the last of them", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 2, failed: [sampleFailed(2, "retrying")] });

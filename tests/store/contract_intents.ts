@@ -310,7 +310,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     const newest = await claimed(await anotherHandle(), named("a", { kind: "replay" }));
     const version = await store().subscriptions.version();
     const isFenced = storeError("fenced", store().location);
-    const replayOf = async () => (await store().deliveries.reader("wh_1"))!.replay;
+    const replayOf = async () => (await store().deliveries.consumer("wh_1"))!.replay;
     await assert.rejects(store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"), lost), isFenced);
     assert.deepEqual([await replayOf(), await store().subscriptions.version()], [null, version]);
     assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_2", "wh_1"), newest), true);

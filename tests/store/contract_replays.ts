@@ -6,7 +6,7 @@ import type { Subject } from "./store_contract.ts";
 import { sampleReplay, settle, subscribe } from "./webhook_samples.ts";
 
 export function replayContract({ store, anotherHandle }: Subject): void {
-  const replayOf = async (id: string) => (await store().deliveries.reader(id))?.replay;
+  const replayOf = async (id: string) => (await store().deliveries.consumer(id))?.replay;
 
   test("a replay is answered with its subscription, with every field", async () => {
     await subscribe(store(), "wh_1", "wh_2");

@@ -98,8 +98,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.equal(leases.length, 8);
     const settlements = ids.map((subscriptionId) => ({ subscriptionId, cursor: 2, attempts: [sampleAttempt(1)] }));
     await store().deliveries.settle({ leases, settlements });
-    const readers = await store().deliveries.readers({ limit: 100 });
-    assert.deepEqual(readers.map(({ progress }) => progress.cursor), ids.map(() => 2));
+    const consumers = await store().deliveries.consumers({ limit: 100 });
+    assert.deepEqual(consumers.map(({ progress }) => progress.cursor), ids.map(() => 2));
 
     pass(60_000);
     await other.leases.acquire({ name: leases[5]!.name, holder: "another", durationMs: 60_000 });
@@ -108,7 +108,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
       store().deliveries.settle({ leases, settlements: later }),
       storeError("fenced", leases[5]!.name),
     );
-    assert.deepEqual(await store().deliveries.readers({ limit: 100 }), readers);
+    assert.deepEqual(await store().deliveries.consumers({ limit: 100 }), consumers);
   });
 
   test("a deleted subscription's part is passed over, the rest is written", async () => {
@@ -128,7 +128,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
-    const replayOf = async (id: string) => (await store().deliveries.reader(id))!.replay;
+    const replayOf = async (id: string) => (await store().deliveries.consumer(id))!.replay;
     await settle(store(), { subscriptionId: "wh_1", replay: { id: "rp_1", cursor: 4, done: false } });
     assert.deepEqual(await replayOf("wh_1"), sampleReplay("rp_1", "wh_1", { cursor: 4 }));
     await settle(store(), { subscriptionId: "wh_1", replay: { id: "rp_0", cursor: 9, done: true } });

@@ -163,10 +163,10 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().subscriptions.delete("wh_1"), false);
     assert.equal(await store().subscriptions.get("wh_1"), undefined);
     assert.deepEqual(await store().subscriptions.list({ keyId: "key", limit: 9 }), [sampleSubscription("wh_2")]);
-    assert.deepEqual((await store().deliveries.readers({ limit: 9 })).map(({ subscription }) => subscription.id), [
+    assert.deepEqual((await store().deliveries.consumers({ limit: 9 })).map(({ subscription }) => subscription.id), [
       "wh_2",
     ]);
-    assert.equal(await store().deliveries.reader("wh_1"), undefined);
+    assert.equal(await store().deliveries.consumer("wh_1"), undefined);
     assert.deepEqual(await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 }), []);
     assert.deepEqual(await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }), []);
     assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);

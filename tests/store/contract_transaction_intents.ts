@@ -19,7 +19,7 @@ export function sampleTransactionIntent(fields: Partial<TransactionIntent> = {})
     request: "ab".repeat(32),
     sequence: "9223372036854775807",
     envelope: new Uint8Array([0, 1, 2, 255]),
-    isTurnedDown: false,
+    isRejected: false,
     envelopes: Array.from({ length: MAX_INTENT_ENVELOPES }, (_, n) => ({
       hash: String(n).padStart(64, "0"),
       validUntil: 1_900_000_000 + n,
@@ -55,7 +55,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     assert.equal(await store().intents.transaction(named("a")), undefined);
     const intents = [
       sampleTransactionIntent(),
-      sampleTransactionIntent({ warning: "Süd ☃", isTurnedDown: true }),
+      sampleTransactionIntent({ warning: "Süd ☃", isRejected: true }),
       sampleTransactionIntent({ envelopes: [], envelope: new Uint8Array() }),
       sampleTransactionIntent({ outcome: { hash: "cd".repeat(32), ledger: 4_294_967_295 } }),
     ];

@@ -82,7 +82,7 @@ function mortal(target: Store, writes: number): Store {
     keys: { insert: dying(target.keys.insert) },
     events: { append: dying(target.events.append) },
     deliveries: { settle: dying(target.deliveries.settle) },
-    registers: { change: dying(target.registers.change) as Store["registers"]["change"] },
+    sharedState: { change: dying(target.sharedState.change) as Store["sharedState"]["change"] },
   });
 }
 
@@ -159,7 +159,7 @@ for (const [n, from] of NAMES.entries()) {
     await holder.network.bind("theirs");
     await assert.rejects(copyStore({ source, target: holder }), storeError("exists", "not empty", "store"));
     assert.deepEqual(await holder.keys.list({ limit: 9 }), []);
-    assert.equal(await holder.registers.read("copy"), undefined);
+    assert.equal(await holder.sharedState.read("copy"), undefined);
   });
 }
 

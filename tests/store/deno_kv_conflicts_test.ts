@@ -50,9 +50,9 @@ async function step(store: Store, watcher: Lease, leases: Lease[], count: Count)
       return;
     }
     case 3: {
-      const reader = (await store.deliveries.reader(id))!;
-      const undelivered = [{ subscriptionId: id, cursor: reader.progress.cursor, events: 1 }];
-      // Refused when the reader has moved since: nothing is lost by that.
+      const consumer = (await store.deliveries.consumer(id))!;
+      const undelivered = [{ subscriptionId: id, cursor: consumer.progress.cursor, events: 1 }];
+      // Refused when the consumer has moved since: nothing is lost by that.
       await store.events.forget({ upTo: Math.min(last, forgotten + upTo(4)), undelivered });
       return;
     }
@@ -120,7 +120,7 @@ function describeConflicts(): void {
       for (const one of stores) await one.close();
     });
 
-    test("forget nothing of what failed where a reader has moved, also where it takes several commits", async () => {
+    test("forget nothing of what failed where a consumer has moved, also where it takes several commits", async () => {
       const setting = `deno-kv:${join(directory, "several.kv")}`;
       const [store, other] = [await openStore(setting), await openStore(setting)];
       const failing = Array.from({ length: 10 }, (_, n) => `wh_failing_${n}`);
@@ -132,8 +132,8 @@ function describeConflicts(): void {
         await store.deliveries.settle({ leases, settlements: [{ subscriptionId, cursor: 180, failed, attempts: [] }] });
       }
       const kept = async () => {
-        const readers = await other.deliveries.readers({ limit: 20 });
-        return readers.reduce((sum, { progress }) => sum + progress.retrying, 0);
+        const consumers = await other.deliveries.consumers({ limit: 20 });
+        return consumers.reduce((sum, { progress }) => sum + progress.retrying, 0);
       };
       const all = await kept();
       const undelivered = [{ subscriptionId: "wh_1", cursor: 0, events: 180 }];

@@ -34,7 +34,7 @@ function describeHalves(): void {
       const late = new Promise((resolve) => setTimeout(resolve, 20_000));
       const asked = await Promise.allSettled([
         store.deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 10 }),
-        store.deliveries.readers({ limit: 10 }),
+        store.deliveries.consumers({ limit: 10 }),
         store.subscriptions.list({ keyId: "key", limit: 10 }),
         store.events.undecoded({ limit: 10 }),
       ].map((one) => Promise.race([one, late])));

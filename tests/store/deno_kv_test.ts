@@ -141,9 +141,9 @@ function describeDenoKv(): void {
       }));
       await settle(store, ...settlements);
       await settle(store, ...settlements.map((one) => ({ ...one, cursor: 202 })));
-      const readers = await store.deliveries.readers({ after: "wh_0198", limit: 500 });
-      assert.deepEqual(readers.map(({ progress }) => progress.cursor), Array.from({ length: 500 }, () => 202));
-      assert.equal(readers[0]!.progress.dead, 1);
+      const consumers = await store.deliveries.consumers({ after: "wh_0198", limit: 500 });
+      assert.deepEqual(consumers.map(({ progress }) => progress.cursor), Array.from({ length: 500 }, () => 202));
+      assert.equal(consumers[0]!.progress.dead, 1);
     });
 
     test("forget ends more failed deliveries than fit in one commit, and leaves nothing of them", async () => {
@@ -202,7 +202,7 @@ function describeDenoKv(): void {
         fromLedger: 1,
         toLedger: 2,
         contractIds: ["C".repeat(56)],
-        noticedAt: "2026-11-01T00:00:00Z",
+        detectedAt: "2026-11-01T00:00:00Z",
         reason: "pruned" as const,
       };
       for (const gaps of [Array.from({ length: 1_000 }, () => gap), [gap]]) {

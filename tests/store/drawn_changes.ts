@@ -45,7 +45,7 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     type: "t",
     knownAt: 1,
   }));
-  const readers = (await store.deliveries.readers({ limit: 9 })).map(({ subscription, progress }) => {
+  const consumers = (await store.deliveries.consumers({ limit: 9 })).map(({ subscription, progress }) => {
     return { subscriptionId: subscription.id, cursor: progress.cursor, events: 2 };
   });
   const call = (...made: Call) => made;
@@ -62,7 +62,7 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
         call("deliveries", "settle", { leases: partitions, settlements })
       ),
     },
-    fc.tuple(upTo(5), fc.subarray(readers), fc.constantFrom(0, 0, 1)).map(([further, some, wrong]) => {
+    fc.tuple(upTo(5), fc.subarray(consumers), fc.constantFrom(0, 0, 1)).map(([further, some, wrong]) => {
       const undelivered = some.map((one) => ({ ...one, cursor: one.cursor + wrong }));
       return call("events", "forget", { upTo: Math.min(last, forgotten + further), undelivered });
     }),
@@ -143,11 +143,11 @@ function registerChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
   const value = fc.option(fc.oneof(fc.jsonValue({ noUnicodeString: false }), text), { nil: undefined });
   return fc.oneof(
     fc.tuple(keyId, value, fc.constantFrom(0, 1, 60_000, 2 ** 32)).map(([name, next, keepMs]) =>
-      call("registers", "change", name, (before: unknown, nowMs: number) => {
+      call("sharedState", "change", name, (before: unknown, nowMs: number) => {
         return { value: next, keepMs, answer: { before, nowMs } };
       })
     ),
-    time.map((ms) => call("registers", "prune", ms)),
+    time.map((ms) => call("sharedState", "prune", ms)),
   );
 }
 
@@ -189,7 +189,7 @@ function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call):
         request: "r",
         sequence: String(n),
         envelope: new Uint8Array(n),
-        isTurnedDown: false,
+        isRejected: false,
         envelopes: [],
       };
       const step = { name: INTENT, seen, version: `v${n}`, intent, mostOfKey, mostInAll: 9, atMs };

@@ -33,7 +33,7 @@ export async function fillStore(store: Store): Promise<void> {
   await fillTransactionIntents(store);
   await fillLog(store);
   await fillWebhooks(store);
-  await store.registers.change(
+  await store.sharedState.change(
     "ledger",
     () => ({ value: { epoch: 1, höhe: [1, null, 2.5] }, keepMs: 1e12, answer: 0 }),
   );
@@ -97,7 +97,7 @@ async function fillTransactionIntents(store: Store): Promise<void> {
       request: hashOf(n),
       sequence: String(n),
       envelope: new Uint8Array(n === 1 ? 140_000 : n).fill(n),
-      isTurnedDown: n % 2 === 0,
+      isRejected: n % 2 === 0,
       envelopes: Array.from({ length: n }, (_, at) => ({ hash: hashOf(at), validUntil: at })),
       ...(n % 3 === 0 ? { outcome: { hash: hashOf(0), ledger: n }, warning: "é" } : {}),
     };

@@ -241,7 +241,7 @@ function describePlans(programs: string): void {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));
     const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
-    const { events, deliveries, subscriptions, submissions, intents, registers, keys } = driver;
+    const { events, deliveries, subscriptions, submissions, intents, sharedState, keys } = driver;
     const of = { keyId: "k1", kind: "replay" as const, key: "7" };
     const asking = await asked(async () => {
       const event = sampleEvent(EVENTS, { deviceHash: "x" });
@@ -269,8 +269,8 @@ function describePlans(programs: string): void {
         attempts: [sampleAttempt(1)],
       };
       await deliveries.settle({ leases: [partition], settlements: [settlement] });
-      await deliveries.readers({ after: "wh_2", limit: 100 });
-      await deliveries.reader("wh_7");
+      await deliveries.consumers({ after: "wh_2", limit: 100 });
+      await deliveries.consumer("wh_7");
       const query = { after: 5, upTo: 300, limit: 100, inFlight: [7, 200], nowMs: START_MS };
       await deliveries.next(sampleSubscription("wh_7"), query);
       await deliveries.next(sampleSubscription("wh_7", { ordered: true }), query);
@@ -306,15 +306,15 @@ function describePlans(programs: string): void {
         mostInAll: 1e6,
       });
       await intents.transaction(of);
-      const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isTurnedDown: false, envelopes: [] };
+      const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isRejected: false, envelopes: [] };
       for (const seen of [undefined, "7"]) {
         await intents.setTransaction({ name: of, seen, version: "v", intent, mostOfKey: 1e6, mostInAll: 1e6 });
       }
       await intents.nextNonce({ deviceHash: "7", agent: "a", used: "1", validForMs: 5 });
       await intents.prune(500);
-      await registers.read("r7");
-      await registers.change("r7", () => ({ value: 2, keepMs: 5, answer: undefined }));
-      await registers.prune(500);
+      await sharedState.read("r7");
+      await sharedState.change("r7", () => ({ value: 2, keepMs: 5, answer: undefined }));
+      await sharedState.prune(500);
     });
     const wrong: string[] = [];
     for (const statement of asking) {

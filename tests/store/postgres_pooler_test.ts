@@ -42,9 +42,12 @@ test("a transaction pooler may stand between, with prepare=false: nothing rests 
       assert.deepEqual(attempts.map(({ ordinal }) => ordinal), Array.from({ length: 10 }, (_, at) => 10 - at));
     }
     const add = (n: number) =>
-      store.registers.change<number, void>("sum", (sum = 0) => ({ value: sum + n, keepMs: 60_000, answer: undefined }));
+      store.sharedState.change<number, void>(
+        "sum",
+        (sum = 0) => ({ value: sum + n, keepMs: 60_000, answer: undefined }),
+      );
     await Promise.all(Array.from({ length: 20 }, (_, n) => add(n)));
-    assert.equal(await other.registers.read("sum"), 190);
+    assert.equal(await other.sharedState.read("sum"), 190);
   } finally {
     for (const store of opened) await store.close();
     await pooler.stop();

@@ -134,7 +134,7 @@ describe("a standby that was promoted without the last commits", { skip: program
       onAttempt: () => {},
       onProblem: () => {},
     });
-    const progress = async () => (await store.deliveries.reader("wh_1"))!.progress;
+    const progress = async () => (await store.deliveries.consumer("wh_1"))!.progress;
     worker.start();
     await append(store, sampleEvent(1));
     await until(async () => (await progress()).cursor === 1);

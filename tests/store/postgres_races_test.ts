@@ -198,7 +198,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     const setting = newSetting();
     const store = await openStore(setting);
     const count = (name: string) =>
-      store.registers.change<number, void>(
+      store.sharedState.change<number, void>(
         name,
         (value = 0) => ({ value: value + 1, keepMs: 60_000, answer: undefined }),
       );
@@ -209,10 +209,10 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     await whilePruning(
       setting,
       "SELECT 1 FROM PREFIX.register WHERE name = 'first' FOR UPDATE",
-      () => store.registers.prune(START_MS + 100_000),
+      () => store.sharedState.prune(START_MS + 100_000),
       () => NAMES.map(count),
     );
-    const values = await Promise.all(NAMES.map((name) => store.registers.read(name)));
+    const values = await Promise.all(NAMES.map((name) => store.sharedState.read(name)));
     await store.close();
     assert.deepEqual(values, NAMES.map(() => 1));
   });

@@ -126,9 +126,9 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     const other = await open(postgres.setting({ schema: "news" }));
     const elsewhere = await open(postgres.setting({ schema: "no_news" }));
     const heard = { own: 0, others: 0, elsewhere: 0 };
-    one.onNews(() => heard.own++);
-    other.onNews(() => heard.others++);
-    elsewhere.onNews(() => heard.elsewhere++);
+    one.onNotification(() => heard.own++);
+    other.onNotification(() => heard.others++);
+    elsewhere.onNotification(() => heard.elsewhere++);
     let n = 0;
     const isHeard = async () => {
       const before = heard.others;

@@ -90,7 +90,7 @@ test("what was not delivered is counted as dead, for those who would have heard 
     signal,
   );
   assert.equal(await held(store), 0);
-  const progressOf = async (id: string) => (await store.deliveries.reader(id))!.progress;
+  const progressOf = async (id: string) => (await store.deliveries.consumer(id))!.progress;
   assert.deepEqual([(await progressOf("wh_all")).dead, (await progressOf("wh_swept")).dead], [500, 5]);
   assert.equal((await progressOf("wh_all")).cursor, 500);
 });
@@ -129,16 +129,16 @@ test("intents go after seven days, however the clock stands", async () => {
   assert.equal(await store.intents.get(name), undefined);
 });
 
-test("registers are not forgotten by a clock that is forty days ahead for a while", async () => {
+test("sharedState are not forgotten by a clock that is forty days ahead for a while", async () => {
   let aheadMs = 0;
   const clock = () => now() + aheadMs;
   const store = await openStore("memory:", { now: clock });
   await append(store, [eventAt(101)], 1_100, now());
-  await store.registers.change("lost", () => ({ value: 7, keepMs: DAY_MS, answer: undefined }));
+  await store.sharedState.change("lost", () => ({ value: 7, keepMs: DAY_MS, answer: undefined }));
   aheadMs = 40 * DAY_MS;
   await createRetention({ store, holder: "me", now: clock, historyDays: 0, attemptDays: 0 })(signal);
   aheadMs = 0;
-  assert.equal(await store.registers.read("lost"), 7);
+  assert.equal(await store.sharedState.read("lost"), 7);
   await store.close();
 });
 
@@ -167,16 +167,16 @@ test("of gateways that share a store one forgets within an hour; what is cut sho
   await store.close();
 });
 
-test("registers whose time is over are forgotten", async () => {
+test("sharedState whose time is over are forgotten", async () => {
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   for (let n = 0; n < 3; n++) {
-    await store.registers.change(`r${n}`, () => ({ value: n, keepMs: n * 1_000, answer: undefined }));
+    await store.sharedState.change(`r${n}`, () => ({ value: n, keepMs: n * 1_000, answer: undefined }));
   }
   nowMs += 1_000;
   await append(store, [eventAt(101)], 1_100, nowMs);
   await createRetention({ store, holder: "me", now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
-  assert.equal(await store.registers.prune(nowMs), 0);
-  assert.equal(await store.registers.read("r2"), 2);
+  assert.equal(await store.sharedState.prune(nowMs), 0);
+  assert.equal(await store.sharedState.read("r2"), 2);
   await store.close();
 });

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/packing.ts";
+import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/codec.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import { sampleAttempt, subscribe, workerLeases } from "./webhook_samples.ts";
 

@@ -34,17 +34,17 @@ test("the time does not go back where an answer was a minute on its way, as to a
   };
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
   let standsStill = () => {};
-  const registers: typeof store.registers = Object.create(store.registers, {
+  const sharedState: typeof store.sharedState = Object.create(store.sharedState, {
     change: {
-      async value(...asked: Parameters<typeof store.registers.change>) {
+      async value(...asked: Parameters<typeof store.sharedState.change>) {
         pass(20);
-        const answer = await store.registers.change(...asked);
+        const answer = await store.sharedState.change(...asked);
         standsStill();
         return answer;
       },
     },
   });
-  const { clock, look } = await openStoreClock({ registers, isShared: true }, own);
+  const { clock, look } = await openStoreClock({ sharedState, isShared: true }, own);
   pass(10_000);
   standsStill = () => pass(60_000);
   await look();
@@ -65,18 +65,18 @@ test("an answer that comes after that of a later question is of an older time, a
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
   let isHeldUp = false;
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const registers: typeof store.registers = Object.create(store.registers, {
+  const sharedState: typeof store.sharedState = Object.create(store.sharedState, {
     change: {
-      async value(...asked: Parameters<typeof store.registers.change>) {
+      async value(...asked: Parameters<typeof store.sharedState.change>) {
         const isSlow = isHeldUp;
         isHeldUp = false;
-        const found = await store.registers.change(...asked);
+        const found = await store.sharedState.change(...asked);
         if (isSlow) await answered;
         return found;
       },
     },
   });
-  const { clock, look } = await openStoreClock({ registers, isShared: true }, own);
+  const { clock, look } = await openStoreClock({ sharedState, isShared: true }, own);
   isHeldUp = true;
   const slow = look();
   own.advance(10_000);

@@ -20,7 +20,7 @@ import { keyContract } from "./contract_keys.ts";
 import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
-import { registerContract } from "./contract_registers.ts";
+import { registerContract } from "./contract_shared_state.ts";
 import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";

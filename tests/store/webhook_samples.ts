@@ -111,7 +111,7 @@ export async function settle(
 
 /** The progress of a subscription that is there. */
 export async function progressOf(store: Store, subscriptionId: string): Promise<Progress> {
-  return (await store.deliveries.reader(subscriptionId))!.progress;
+  return (await store.deliveries.consumer(subscriptionId))!.progress;
 }
 
 /** The progress of one that has heard nothing yet, with this cursor. */

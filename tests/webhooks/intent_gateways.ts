@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Clock } from "../../lib/clock.ts";
-import { createOnce } from "../../lib/http/intents/once.ts";
+import { createIdempotentOperation } from "../../lib/http/intents/idempotent_operation.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
@@ -15,7 +15,7 @@ export function intentGateways(store: Store, clock: Clock, parts: Partial<Subscr
   return function gateway({ dies = false, ...more }: { dies?: boolean } & Partial<Subscriptions> = {}) {
     const complete = () => Promise.reject(new StoreError("unavailable", "killed"));
     const bent = dies ? bentStore(store, { intents: { complete } }) : store;
-    const once = createOnce({
+    const once = createIdempotentOperation({
       intents: bent.intents,
       clock,
       networkSeconds: () => clock.now() / 1_000,

@@ -75,7 +75,7 @@ export async function append(
 
 /** What a subscription is owed. */
 export async function owedTo(store: Store, subscriptionId: string): Promise<Backlog> {
-  const reader = await store.deliveries.reader(subscriptionId);
+  const reader = await store.deliveries.consumer(subscriptionId);
   return await backlogOf(store, reader!, (await store.events.bounds()).last);
 }
 

@@ -24,7 +24,7 @@ test("a replay waits for what is new without keeping the process busy", async ()
   await made.pass(20_000, 50);
   const replayed = made.script.posted.filter(({ replayId }) => replayId !== null).length;
   assert.deepEqual([made.script.posted.length, replayed], [15, 5]);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null);
   await next.stop({ drainMs: 0 });
 });
 
@@ -37,7 +37,7 @@ test("a replay to one that keeps the order ends, also at an event that its endpo
   }, { ordered: true, retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
   made.worker.start();
   await made.owe(1, "wh_1");
-  const look = async () => (await made.store.deliveries.reader("wh_1"))!;
+  const look = async () => (await made.store.deliveries.consumer("wh_1"))!;
   async function passUntil(isOver: () => Promise<boolean>): Promise<void> {
     for (let hour = 0; hour < 80 && !await isOver(); hour++) await made.pass(3_600_000, 60_000);
   }
@@ -81,7 +81,7 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   await made.pass(60_000, 50);
   const sent = (id: string) => made.script.posted.filter(({ replayId }) => replayId === id).length;
   assert.deepEqual([sent("rp_1"), sent("rp_2")], [5, 5]);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null);
   await made.worker.stop({ drainMs: 0 });
 });
 
@@ -115,7 +115,7 @@ test("a replay whose end was fenced off goes on when its lease has come back", a
   await made.replay("rp_1");
   await made.pass(60_000, 20);
   assert.deepEqual(refused, ["fenced"]);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null, "the replay has ended");
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null, "the replay has ended");
   await made.worker.stop({ drainMs: 0 });
 });
 
@@ -145,14 +145,14 @@ test("a replay whose end is learnt while something else is written down ends, to
   await made.store.subscriptions.insert(subscriptionOf("wh_1", { startHeight: 107 }), 100);
   await made.worker.changed("wh_1");
   await made.replay("rp_1");
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay!.endSequence, null);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay!.endSequence, null);
   await made.pass(5_400);
   // Nothing in ledger 106, the replay's last; 107 is the first that it hears by itself.
   await append(made.store, [eventAt(107)], 107, START_MS + 10_000);
   made.worker.wake();
   await made.pass(60_000, 20);
   assert.equal(made.postedTo("wh_1").length, 6);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null, "the replay has ended");
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null, "the replay has ended");
   await made.worker.stop({ drainMs: 0 });
 });
 

@@ -26,7 +26,7 @@ async function stage() {
 }
 
 const replayOf = async (store: Awaited<ReturnType<typeof openStore>>) =>
-  (await store.deliveries.reader("wh_1"))!.replay;
+  (await store.deliveries.consumer("wh_1"))!.replay;
 
 test("a replay that a gateway began before it was killed is told to who asks again while it goes on", async () => {
   const { store, gateway } = await stage();
@@ -65,9 +65,9 @@ test("a replay is not begun again by a gateway that stood still in the middle of
   });
   const wait = (ms: number) => Promise.resolve(clock.advance(ms));
   const intents = intentGateways(store, { ...clock, wait });
-  const replayOf = async () => (await bare.deliveries.reader("wh_1"))!.replay;
+  const replayOf = async () => (await bare.deliveries.consumer("wh_1"))!.replay;
   const counted = () =>
-    bare.registers.change("replayed/key1", (hours: { events: number }[] = []) => ({
+    bare.sharedState.change("replayed/key1", (hours: { events: number }[] = []) => ({
       value: hours,
       keepMs: 86_400_000,
       answer: hours.reduce((sum, { events }) => sum + events, 0),

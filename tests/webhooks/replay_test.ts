@@ -25,7 +25,7 @@ async function begin(store: Store, subscription: Subscription, fromLedger: numbe
   return await beginReplay(store, subscription.id, planned, { id, nowMs: START_MS });
 }
 
-const replayOf = async (store: Store, id: string) => (await store.deliveries.reader(id))!.replay;
+const replayOf = async (store: Store, id: string) => (await store.deliveries.consumer(id))!.replay;
 
 test("a plan counts what the subscription's filter lets through in these ledgers, both ends included", async () => {
   const store = await history();
@@ -155,12 +155,12 @@ test("a replayed delivery that fails is tried again like any other, and one that
   await begin(store, subscriptionOf("wh_1"), 101, 102);
   await made.worker.changed("wh_1");
   await made.pass(100);
-  assert.equal((await store.deliveries.reader("wh_1"))!.progress.rejected, 2);
+  assert.equal((await store.deliveries.consumer("wh_1"))!.progress.rejected, 2);
   outcome = "delivered";
   await begin(store, subscriptionOf("wh_1"), 101, 102, "rp_2");
   await made.worker.changed("wh_1");
   await made.pass(100);
-  assert.equal((await store.deliveries.reader("wh_1"))!.progress.rejected, 0);
+  assert.equal((await store.deliveries.consumer("wh_1"))!.progress.rejected, 0);
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
   await made.worker.stop({ drainMs: 0 });
 });
@@ -179,10 +179,10 @@ test("what is sent again is never too old to be tried again when it fails; what 
   );
   made.worker.start();
   await made.pass(20_000, 50);
-  const { progress: replayed } = (await store.deliveries.reader("wh_2"))!;
+  const { progress: replayed } = (await store.deliveries.consumer("wh_2"))!;
   assert.equal(replayed.dead, 0);
   assert.ok(replayed.retrying > 0);
-  const { progress: owed } = (await store.deliveries.reader("wh_1"))!;
+  const { progress: owed } = (await store.deliveries.consumer("wh_1"))!;
   assert.deepEqual([owed.dead > 0, owed.retrying], [true, 0]);
   await made.worker.stop({ drainMs: 0 });
 });

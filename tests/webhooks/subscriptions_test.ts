@@ -115,9 +115,9 @@ test("a replay that is refused because another is under way takes nothing of the
 test("a test is sent to what the webhook is once it has been counted: not when it was deleted meanwhile", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, {
-      registers: {
+      sharedState: {
         async change(...of) {
-          const answer = await store.registers.change(...of);
+          const answer = await store.sharedState.change(...of);
           await store.subscriptions.delete("wh_1");
           return answer;
         },

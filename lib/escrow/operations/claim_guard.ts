@@ -15,7 +15,7 @@ export interface ClaimCall {
 /**
  * Guards a claim: the contract pays all that is pending in the one asset that it is told, whatever it was authorised in.
  * Refused when nothing of it is known to be, or may be, in that asset. Where some is, the rest goes with it, and is an alarm
- * (`foreign_movements.ts`): anybody can authorise a payment in another asset past the gateway, and a merchant whose claims
+ * (`bypass_movements.ts`): anybody can authorise a payment in another asset past the gateway, and a merchant whose claims
  * were refused for it would lose all that is pending when it expires.
  */
 export function claimGuard(

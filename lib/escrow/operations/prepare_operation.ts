@@ -5,7 +5,7 @@ import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import { contractCall, nonceIn, type Operation, type PreparedOperation } from "./operations.ts";
-import type { PlaceInTraffic, SparePayments } from "./spare_payments.ts";
+import type { ReservedSlots, SlotReservation } from "./reserved_slots.ts";
 
 export interface PrepareRequest {
   /** The acting account, `G…`. */
@@ -50,14 +50,14 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   transactions: Pick<Transactions, "prepare">;
   /** A nonce of an agent for a device that no other envelope has which may still be applied, kept for `NONCE_SLACK_MS` more. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
-  spares: SparePayments;
+  spares: ReservedSlots;
   /** What whoever signs this should know. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<BuiltRequest> {
   async function prepared(
     source: string,
     operation: PreparedOperation,
-    place?: PlaceInTraffic,
+    place?: SlotReservation,
   ): Promise<BuiltRequest> {
     const [transaction, warning] = await Promise.all([
       transactions.prepare(source, contractCall(contracts, source, operation), place?.widen),
@@ -66,7 +66,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     return { ...transaction, operation, ...(warning === undefined ? {} : { warning }) };
   }
 
-  async function filledIn({ source, operation }: PrepareRequest, place?: PlaceInTraffic): Promise<BuiltRequest> {
+  async function filledIn({ source, operation }: PrepareRequest, place?: SlotReservation): Promise<BuiltRequest> {
     if (operation.kind === "registerAgent") {
       return await prepared(source, { ...operation, expiresAt: operation.expiresAt ?? null });
     }
@@ -82,7 +82,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   async function withNextNonce(
     source: string,
     operation: Extract<Operation, { kind: "authorize" }>,
-    place?: PlaceInTraffic,
+    place?: SlotReservation,
   ): Promise<BuiltRequest> {
     const askedAtMs = clock.monotonicMs();
     const nonce = await nextNonce(operation.deviceHash, source);

@@ -1,6 +1,6 @@
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
-import type { FootprintTerms } from "../../stellar/transactions/spare_keys.ts";
+import type { FootprintTerms } from "../../stellar/transactions/reserved_keys.ts";
 import { asAddress, asHash, asI128, asU64 } from "../decode.ts";
 import { collectablePayments, revocableCards } from "../operations/warnings.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";

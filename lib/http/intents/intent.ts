@@ -77,11 +77,11 @@ export function judge(intent: TransactionIntent | undefined, { account, lookedUp
 }
 
 /** None is applied yet. */
-function whileUnused({ sequence, envelopes, isTurnedDown }: TransactionIntent, account: AccountAsOf): Verdict {
+function whileUnused({ sequence, envelopes, isRejected }: TransactionIntent, account: AccountAsOf): Verdict {
   const live = withinBound(envelopes, account);
   if (live.length === 0) return { kind: "fresh" };
   const isNewestLive = live[0] === envelopes[0];
-  if (isNewestLive && !isTurnedDown) return { kind: "again", live };
+  if (isNewestLive && !isRejected) return { kind: "again", live };
   const isNext = account.sequence! + 1n === BigInt(sequence);
   if (isNext && live.length < MAX_INTENT_ENVELOPES) return { kind: "replace", live };
   return { kind: isNewestLive ? "again" : "wait", live };
@@ -113,7 +113,7 @@ export function withPrepared(
   sinceLedger: number | undefined,
 ): TransactionIntent {
   const envelopes = [{ hash, validUntil, ...(sinceLedger === undefined ? {} : { sinceLedger }) }, ...live];
-  return { request, sequence, envelope: bytes, warning, isTurnedDown: false, envelopes };
+  return { request, sequence, envelope: bytes, warning, isRejected: false, envelopes };
 }
 
 /**
@@ -147,5 +147,5 @@ export function withOutcome(
 
 /** The intent when none of its envelopes will ever be applied. */
 export function withoutEnvelopes(intent: TransactionIntent): TransactionIntent {
-  return { ...intent, envelope: new Uint8Array(), warning: undefined, isTurnedDown: false, envelopes: [] };
+  return { ...intent, envelope: new Uint8Array(), warning: undefined, isRejected: false, envelopes: [] };
 }

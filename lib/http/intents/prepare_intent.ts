@@ -16,7 +16,7 @@ export type PrepareAnswer =
     status?: "success";
     ledger?: number;
     /** The transaction before this one, which may be applied all the same: of the two at most one is. */
-    inPlaceOf?: string;
+    replaces?: string;
   }
   | { hash: string; status: "success"; ledger: number };
 
@@ -39,14 +39,14 @@ export function createIntentPreparer({ idempotency, escrow }: {
     return {
       ...answer,
       ...(warning === undefined ? {} : { warning }),
-      ...(former === undefined ? {} : { inPlaceOf: former.hash }),
+      ...(former === undefined ? {} : { replaces: former.hash }),
     };
   }
 
   function doneAnswer(intent: TransactionIntent, request: PrepareRequest): PrepareAnswer {
     const { outcome, envelope } = intent;
     const { hash, ledger } = outcome!;
-    const { inPlaceOf: _, ...answer } = envelope.length === 0 ? { hash: "" } : answerOf(intent, request);
+    const { replaces: _, ...answer } = envelope.length === 0 ? { hash: "" } : answerOf(intent, request);
     return answer.hash === hash
       ? { ...answer as PreparedRequest, status: "success", ledger }
       : { hash, status: "success", ledger };

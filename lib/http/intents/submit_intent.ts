@@ -1,5 +1,5 @@
 import { GatewayError } from "../../errors.ts";
-import type { Confirmed, Escrow, VettedEnvelope } from "../../escrow/escrow.ts";
+import type { CheckedEnvelope, Confirmed, Escrow } from "../../escrow/escrow.ts";
 import type { TransactionIntent, TransactionIntentName } from "../../store/transaction_intent.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { withBrought, withOutcome, withoutEnvelopes } from "./intent.ts";
@@ -8,21 +8,21 @@ import { anotherRequest, anotherTransaction, refusedMeanwhile, waitForBounds } f
 /** What is done for an intent before and after an envelope is sent. */
 export interface SubmitIntent {
   /** Keeps an envelope before it is sent. @throws {GatewayError} when it must not be sent for this intent */
-  join(name: TransactionIntentName, envelope: VettedEnvelope): Promise<void>;
+  join(name: TransactionIntentName, envelope: CheckedEnvelope): Promise<void>;
   /** Writes that an envelope was applied, before that is told. */
-  keepOutcome(name: TransactionIntentName, envelope: VettedEnvelope, ledger: number): Promise<void>;
+  keepOutcome(name: TransactionIntentName, envelope: CheckedEnvelope, ledger: number): Promise<void>;
   /**
    * Asks the rule again before a refusal is told: another envelope may be applied, or this one after all.
    * @throws {GatewayError} what is told
    */
-  afterRefusal(name: TransactionIntentName, envelope: VettedEnvelope, refusal: GatewayError): Promise<Confirmed>;
+  afterRefusal(name: TransactionIntentName, envelope: CheckedEnvelope, refusal: GatewayError): Promise<Confirmed>;
 }
 
 export function createIntentSubmitter({ idempotency, escrow }: {
   idempotency: Idempotency;
   escrow: Pick<Escrow, "transactions" | "digestOf">;
 }): SubmitIntent {
-  const { account, wasTurnedDown } = escrow.transactions;
+  const { account, wasRejected } = escrow.transactions;
   const { read, judge, commit, repeat } = idempotency;
 
   return {
@@ -59,8 +59,8 @@ export function createIntentSubmitter({ idempotency, escrow }: {
     },
 
     async afterRefusal(name, { innerHash, hash, source }, refusal) {
-      const isTurnedDown = await wasTurnedDown(innerHash);
-      if (refusal.retry === "same" && !isTurnedDown) throw refusal;
+      const isRejected = await wasRejected(innerHash);
+      if (refusal.retry === "same" && !isRejected) throw refusal;
       return await repeat(async () => {
         const seen = await read(name);
         if (seen === undefined) throw refusal;
@@ -75,10 +75,10 @@ export function createIntentSubmitter({ idempotency, escrow }: {
         const isNewest = seen.envelopes[0]?.hash === innerHash;
         const next = verdict.kind === "fresh"
           ? withoutEnvelopes(seen)
-          : { ...seen, isTurnedDown: seen.isTurnedDown || (isTurnedDown && isNewest) };
+          : { ...seen, isRejected: seen.isRejected || (isRejected && isNewest) };
         if (!await commit(judged, next)) return undefined;
         const other = verdict.kind === "fresh" ? undefined : verdict.live.find((one) => one.hash !== innerHash);
-        if (other !== undefined && !isTurnedDown && refusal.retry === "never") {
+        if (other !== undefined && !isRejected && refusal.retry === "never") {
           throw refusedMeanwhile(other.hash, refusal);
         }
         throw refusal;

@@ -1,12 +1,12 @@
 import { GatewayError } from "../../errors.ts";
 import type {
+  CheckedEnvelope,
   Confirmed,
   Escrow,
   PreparedRequest,
   PrepareRequest,
   SubmittedOperation,
   TransactionStatus,
-  VettedEnvelope,
 } from "../../escrow/escrow.ts";
 import type { TransactionIntentName } from "../../store/transaction_intent.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -69,15 +69,15 @@ export function createTransactionIntents({ idempotency, escrow }: {
 
     async submit(xdr, caller, note) {
       const name = nameOf(caller);
-      let kept: VettedEnvelope | undefined;
-      const onVetted = async (envelope: VettedEnvelope) => {
+      let kept: CheckedEnvelope | undefined;
+      const onChecked = async (envelope: CheckedEnvelope) => {
         note(escrow.describe(envelope));
         if (name === undefined) return { isIntent: false };
         await intents.join(name, envelope);
         kept = envelope;
         return { isIntent: true };
       };
-      const confirmed = await submit(xdr, onVetted, caller.beforeNoted).catch((error) => {
+      const confirmed = await submit(xdr, onChecked, caller.beforeNoted).catch((error) => {
         if (name === undefined || kept === undefined || !(error instanceof GatewayError)) throw error;
         return intents.afterRefusal(name, kept, error);
       });

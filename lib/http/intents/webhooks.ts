@@ -4,7 +4,7 @@ import type { NewSubscription } from "../../webhooks/creation.ts";
 import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
-import type { Once } from "./once.ts";
+import type { IdempotentOperation } from "./idempotent_operation.ts";
 import type { Caller } from "./transactions.ts";
 
 export type CreateWebhook = (wanted: NewSubscription, caller: Caller) => Promise<SubscriptionWithSecret>;
@@ -15,7 +15,7 @@ export type CreateWebhook = (wanted: NewSubscription, caller: Caller) => Promise
  * was slow does not make it again when it was deleted meanwhile.
  */
 export function createWebhookIntents(
-  { once, webhooks }: { once: Once; webhooks: Pick<Subscriptions, "create" | "withSecret"> },
+  { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "create" | "withSecret"> },
 ): CreateWebhook {
   return async function createWebhook(wanted, { keyId, idempotencyKey }) {
     if (idempotencyKey === undefined) return await webhooks.create(keyId, wanted);
@@ -47,7 +47,7 @@ export type ReplayWebhook = (
  * was killed that had begun it, it is found for as long as it goes on. What is only counted takes no key.
  */
 export function createReplayIntents(
-  { once, webhooks }: { once: Once; webhooks: Pick<Subscriptions, "replay"> },
+  { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "replay"> },
 ): ReplayWebhook {
   return async function replayWebhook(id, request, { keyId, idempotencyKey }) {
     if (idempotencyKey === undefined || request.dryRun) return await webhooks.replay(keyId, id, request);

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../errors.ts";
 import type { KeyRefusal, KeyVerdict } from "../../keys/verifier.ts";
 import type { KeyRecord, Scope } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
+import type { RequestContext } from "../request_context.ts";
 import { takeFromAddress } from "./rate_limit.ts";
 
 const REASONS: Record<KeyRefusal, string> = {
@@ -16,20 +16,20 @@ const REASONS: Record<KeyRefusal, string> = {
  * Says whose key a request presents; at once when the key was verified lately.
  * @throws {GatewayError} `unauthorized`, saying why, or `rate_limited` when the caller's address has failed too often
  */
-export function authenticate(exchange: Exchange): KeyRecord | Promise<KeyRecord> {
+export function authenticate(exchange: RequestContext): KeyRecord | Promise<KeyRecord> {
   const presented = presentedKey(exchange.request);
   if (typeof presented !== "string") return refuse(exchange, presented.problem);
   const verdict = exchange.parts.verifier.verify(presented);
   return verdict instanceof Promise ? verdict.then((v) => keyOf(exchange, v)) : keyOf(exchange, verdict);
 }
 
-function keyOf(exchange: Exchange, verdict: KeyVerdict): KeyRecord {
+function keyOf(exchange: RequestContext, verdict: KeyVerdict): KeyRecord {
   if ("reason" in verdict) return refuse(exchange, REASONS[verdict.reason]);
   exchange.key = verdict.record;
   return verdict.record;
 }
 
-function refuse(exchange: Exchange, message: string): never {
+function refuse(exchange: RequestContext, message: string): never {
   takeFromAddress(exchange);
   throw new GatewayError("unauthorized", message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
@@ -47,7 +47,7 @@ export function requireScope(key: KeyRecord, scopes: readonly Scope[]): void {
  * Looks whose key it is where none is asked for, so that the answer shows the limit of a valid one. It takes no token of
  * that; a wrong key costs its address one, and is not looked at when those are used up.
  */
-export async function recognize(exchange: Exchange): Promise<void> {
+export async function recognize(exchange: RequestContext): Promise<void> {
   const { parts, request } = exchange;
   const presented = presentedKey(request);
   if (typeof presented !== "string" || !exchange.limit.allowed) return;

@@ -1,18 +1,18 @@
 import { GatewayError } from "../../errors.ts";
 import type { Verdict } from "../../limits/token_bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
+import type { RequestContext } from "../request_context.ts";
 
 /**
  * Takes the tokens of a request from its key; at once where the limiter need not ask the store.
  * @throws {GatewayError} `rate_limited`, with `Retry-After`
  */
-export function takeFromKey(exchange: Exchange, key: KeyRecord, cost: number): void | Promise<void> {
+export function takeFromKey(exchange: RequestContext, key: KeyRecord, cost: number): void | Promise<void> {
   const rate = exchange.parts.limiter.take(key.id, key.rate, cost);
   return rate instanceof Promise ? rate.then((r) => passOn(exchange, r, cost)) : passOn(exchange, rate, cost);
 }
 
-function passOn(exchange: Exchange, rate: Verdict, cost: number): void {
+function passOn(exchange: RequestContext, rate: Verdict, cost: number): void {
   exchange.rate = rate;
   if (rate.allowed) return;
   exchange.parts.onLimited("key");
@@ -24,7 +24,7 @@ function passOn(exchange: Exchange, rate: Verdict, cost: number): void {
  * Takes a token from the address of a caller without a valid key, or with a wrong token: who guesses is slowed down.
  * @throws {GatewayError} `rate_limited`, with `Retry-After`
  */
-export function takeFromAddress(exchange: Exchange): void {
+export function takeFromAddress(exchange: RequestContext): void {
   const rate = exchange.parts.addresses.take(exchange.client);
   exchange.rate = rate;
   if (rate.allowed) return;

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { plainAnswer } from "../answer.ts";
-import type { AppEnv } from "../exchange.ts";
+import { plainResponse } from "../response.ts";
+import type { AppEnv } from "../request_context.ts";
 import { recognize } from "../middleware/authenticate.ts";
 import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
@@ -36,12 +36,12 @@ export function pages(version: string): Hono<AppEnv> {
     const answer = createPageAnswer(file);
     app.get(file.path, async ({ env: exchange }) => {
       await recognize(exchange);
-      return plainAnswer(exchange, await answer(exchange.request));
+      return plainResponse(exchange, await answer(exchange.request));
     });
     if (!isPage(file)) continue;
     app.get(`${file.path}/`, async ({ env: exchange }) => {
       await recognize(exchange);
-      return plainAnswer(exchange, leadToPage(file));
+      return plainResponse(exchange, leadToPage(file));
     });
   }
   return app;

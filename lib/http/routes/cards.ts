@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 
 const hashParam = z.object({ hash: deviceHash });
 

@@ -5,7 +5,7 @@ import { mustBeOneOf } from "../../escrow/values.ts";
 import { FAILED_STATES } from "../../webhooks/failed_deliveries.ts";
 import { publicAttempt, publicFailedDelivery } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { AS } from "../openapi_schemas.ts";
 import { integerText } from "../validation/query.ts";
 

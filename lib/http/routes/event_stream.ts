@@ -3,10 +3,10 @@ import { GatewayError } from "../../errors.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
 import type { EventStream, StreamFrame } from "../../events/stream.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import { plainAnswer } from "../answer.ts";
+import { plainResponse } from "../response.ts";
 import { type Endpoint, guarded } from "../endpoint.ts";
 import type { AnySpec, Input } from "../endpoint_spec.ts";
-import type { Exchange } from "../exchange.ts";
+import type { RequestContext } from "../request_context.ts";
 import { presentedKey } from "../middleware/authenticate.ts";
 import type { streamQuery } from "../validation/event_query.ts";
 
@@ -32,7 +32,7 @@ type StreamInput = Input<unknown, z.infer<typeof streamQuery>, unknown>;
  * on until somebody ends it. `spec.answer` is what stands in the data of an event.
  */
 export function eventStreamEndpoint(spec: AnySpec): Endpoint {
-  async function opened(exchange: Exchange, { query, key }: StreamInput): Promise<Response> {
+  async function opened(exchange: RequestContext, { query, key }: StreamInput): Promise<Response> {
     const { parts, request } = exchange;
     const { fromLedger, cursor, ...subjects } = query;
     const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined;
@@ -52,14 +52,14 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     // Without a body the runtimes would say that its length is 0; of this one they say none, and let it go.
     if (request.method === "HEAD") {
       stream.close();
-      return plainAnswer(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
+      return plainResponse(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
     }
     const check = parts.checkAnswers ? (event: unknown) => void spec.answer.parse(event) : undefined;
-    return plainAnswer(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
+    return plainResponse(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
   }
 
   /** Why the key that opened the stream would not open it any more. */
-  function refusalOf({ parts, request }: Exchange, { id }: KeyRecord) {
+  function refusalOf({ parts, request }: RequestContext, { id }: KeyRecord) {
     const presented = presentedKey(request) as string;
     type Verdict = Awaited<ReturnType<typeof parts.verifier.verify>>;
     const judged = (verdict: Verdict): string | undefined => {
@@ -85,7 +85,7 @@ function namingHeader(error: unknown): unknown {
 /** The body asks for frames as fast as it is read, and no faster: nothing gathers here for a reader that is slow. */
 function bodyOf(
   stream: EventStream,
-  { parts: { log }, requestId, key }: Exchange,
+  { parts: { log }, requestId, key }: RequestContext,
   check?: (event: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const openedAt = performance.now();

@@ -4,7 +4,7 @@ import type { EventType } from "../../escrow/events.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { eventsQuery, streamQuery } from "../validation/event_query.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
@@ -101,7 +101,7 @@ export const events = new Hono<AppEnv>()
         "Each event comes as a frame without a name: data is the event, id the cursor that a page or another stream goes " +
         "on from right after it. Named frames: caught_up (all that is held has been sent; { latestLedger }), ledger (the " +
         "same every few seconds), gap (events may be missing; { reason: not_held, oldestLedger } or { reason: not_read, " +
-        "epoch, fromLedger, toLedger, contractIds, noticedAt }), revoked (the key no longer stands; { reason }, and the " +
+        "epoch, fromLedger, toLedger, contractIds, detectedAt }), revoked (the key no longer stands; { reason }, and the " +
         "stream ends). Last-Event-ID beats the query. A reader that reads nothing for half a minute is ended; a key has " +
         "at most 20 streams.",
       query: streamQuery,

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { GatewayError } from "../../errors.ts";
 import { hashKey, sameHash } from "../../keys/api_key.ts";
-import { plainAnswer } from "../answer.ts";
-import type { AppEnv } from "../exchange.ts";
+import { plainResponse } from "../response.ts";
+import type { AppEnv } from "../request_context.ts";
 import { bearerToken } from "../middleware/authenticate.ts";
 import { takeFromAddress } from "../middleware/rate_limit.ts";
 
@@ -34,6 +34,6 @@ export function metricsPage({ token, render, contentType }: MetricsSource): Hono
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     };
-    return plainAnswer(exchange, new Response(await render(), { headers }));
+    return plainResponse(exchange, new Response(await render(), { headers }));
   });
 }

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { networkAnswer } from "../status_answer.ts";
 
 const ALIVE = { ok: true } as const;

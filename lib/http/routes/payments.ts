@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkRequest, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 
 /** What merchants can claim, which payments would be authorised, and how the amounts of an asset are written. */
 export const payments = new Hono<AppEnv>()

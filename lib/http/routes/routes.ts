@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { cards } from "./cards.ts";
 import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";

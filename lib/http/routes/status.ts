@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { statusAnswer } from "../status_answer.ts";
 
 /** How the gateway stands, for operators and dashboards. */

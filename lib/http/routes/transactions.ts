@@ -4,7 +4,7 @@ import { operation, preparedOperation } from "../../escrow/operations/operations
 import { accountAddress, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import { outcomeFields } from "../error_fields.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 
 const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
 
@@ -24,7 +24,7 @@ const prepareAnswer = z.object({
     "Only with an Idempotency-Key: this very transaction was applied, there is nothing left to do",
   ),
   ledger: z.int().optional().describe("The ledger that it was applied in, with status success"),
-  inPlaceOf: z.string().optional().describe(
+  replaces: z.string().optional().describe(
     "Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply " +
       "all the same; of the two it applies at most one",
   ),

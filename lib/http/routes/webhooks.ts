@@ -2,11 +2,11 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
-import type { Reader } from "../../store/webhook.ts";
+import type { StoredConsumer } from "../../store/webhook.ts";
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../request_context.ts";
 import { attempt, webhookId } from "./deliveries.ts";
 import { eventAnswer, eventId } from "./events.ts";
 
@@ -199,6 +199,8 @@ export const webhooks = new Hono<AppEnv>()
     ),
   );
 
-function shown({ subscription, progress }: Pick<Reader, "subscription"> & { progress: typeof NOTHING_DELIVERED }) {
+function shown(
+  { subscription, progress }: Pick<StoredConsumer, "subscription"> & { progress: typeof NOTHING_DELIVERED },
+) {
   return publicWebhook(subscription, progress) as z.infer<typeof webhook>;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint_spec.ts";
-import type { AppParts, Exchange } from "../exchange.ts";
+import type { AppParts, RequestContext } from "../request_context.ts";
 import { checked, checkedAssets } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";
 
@@ -22,7 +22,7 @@ const noFields = z.strictObject({});
  */
 export function checkedBody(
   { body: schema }: AnySpec,
-  { request, parts }: Exchange,
+  { request, parts }: RequestContext,
 ): Promise<unknown> | undefined {
   if (schema !== undefined) return required(schema, request, parts);
   if (request.method === "GET" || request.method === "HEAD" || request.body === null) return undefined;

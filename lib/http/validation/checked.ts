@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
-import type { AppParts } from "../exchange.ts";
+import type { AppParts } from "../request_context.ts";
 import { valueAt } from "./fields.ts";
 import { findTypo } from "./typos.ts";
 

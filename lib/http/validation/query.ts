@@ -2,7 +2,7 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import { must } from "../../escrow/values.ts";
 import type { AnySpec } from "../endpoint_spec.ts";
-import type { Exchange } from "../exchange.ts";
+import type { RequestContext } from "../request_context.ts";
 import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
@@ -27,7 +27,7 @@ export const integerText = (min: number, max: number) => {
  * The query of a request by name, checked. An endpoint without one refuses the first parameter it is given.
  * @throws {GatewayError} `invalid_request`
  */
-export function checkedQuery(spec: AnySpec, { request, known }: Exchange): unknown {
+export function checkedQuery(spec: AnySpec, { request, known }: RequestContext): unknown {
   // Most reads have none, and then there is nothing to take apart.
   if (spec.query === undefined && (known !== undefined || !request.url.includes("?"))) return NOTHING;
   const text = requestQuery(request);

@@ -13,7 +13,7 @@ import type { ContractCall } from "./contract_call.ts";
 export const LONGEST_VALIDITY_SECONDS = 3600;
 
 /** A signed envelope that may be sent. */
-export interface VettedEnvelope {
+export interface CheckedEnvelope {
   /** Base64, as it is sent. */
   xdr: string;
   /** Hex; of the outer transaction where there are two. */
@@ -32,7 +32,7 @@ export interface VettedEnvelope {
   authorisers: string[];
 }
 
-export interface VettingParts {
+export interface EnvelopeCheckParts {
   networkPassphrase: string;
   /** Why this contract's function may not be called, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
@@ -44,7 +44,7 @@ export interface VettingParts {
  * inner transaction is vetted.
  * @throws {GatewayError} `invalid_request`, saying what is wrong with it
  */
-export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnvelope {
+export function checkEnvelope(envelopeXdr: string, parts: EnvelopeCheckParts): CheckedEnvelope {
   const envelope = decoded(envelopeXdr);
   if (envelope.type === "envelopeTypeTxV0") throw refused("must be a transaction of version 1, got version 0");
   if (envelope.type === "envelopeTypeTxFeeBump" && envelope.feeBump.signatures.length === 0) {

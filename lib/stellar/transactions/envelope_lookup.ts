@@ -3,7 +3,7 @@ import { freshRead } from "../fresh_read.ts";
 import type { CallOptions } from "../rpc/nodes.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import { unsignedEnvelope } from "./envelope.ts";
-import type { Journal } from "./journal.ts";
+import type { SubmissionLog } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { ASK_AGAIN_MS, type LookupParts } from "./transaction_lookup.ts";
 
@@ -32,11 +32,11 @@ interface Answered {
  * @throws {GatewayError} `upstream_error` when a node fails or lags
  */
 export async function lookUpEnvelopes(
-  parts: LookupParts & { journal: Journal },
+  parts: LookupParts & { submissionLog: SubmissionLog },
   envelopes: Sought[],
   ledger: number,
 ): Promise<LookedUpEnvelopes> {
-  const noted = await Promise.all(envelopes.map(({ hash }) => endNoted(parts.journal, hash)));
+  const noted = await Promise.all(envelopes.map(({ hash }) => endNoted(parts.submissionLog, hash)));
   const known = noted.find((one) => one !== undefined);
   if (known !== undefined) {
     return known.status === "failed" ? known : { ...known, envelope: await envelopeOf(parts, known.hash, ledger) };
@@ -60,14 +60,14 @@ export async function lookUpEnvelopes(
 }
 
 async function endNoted(
-  journal: Journal,
+  submissionLog: SubmissionLog,
   hash: string,
 ): Promise<Exclude<LookedUpEnvelopes, { status: "missing" }> | undefined> {
-  const outcome = (await journal.get(hash))?.outcome;
+  const outcome = (await submissionLog.get(hash))?.outcome;
   if (outcome?.ledger !== undefined) {
     return outcome.status === "success" ? { status: "applied", hash, ledger: outcome.ledger } : { status: "failed" };
   }
-  const ledger = await journal.ledgerOf(hash);
+  const ledger = await submissionLog.ledgerOf(hash);
   return ledger === undefined ? undefined : { status: "applied", hash, ledger };
 }
 

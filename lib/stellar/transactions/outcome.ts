@@ -1,11 +1,11 @@
 import type { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import type { ContractCall } from "./contract_call.ts";
-import { LONGEST_VALIDITY_SECONDS, type VettedEnvelope } from "./envelope.ts";
+import { type CheckedEnvelope, LONGEST_VALIDITY_SECONDS } from "./envelope.ts";
 import type { EntryReader } from "../entries.ts";
 import { freshRead } from "../fresh_read.ts";
 import type { Head } from "../head.ts";
-import type { Journal, Outcome } from "./journal.ts";
+import type { Outcome, SubmissionLog } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
@@ -18,7 +18,7 @@ export interface OutcomeParts {
   rpc: RpcClient;
   head: Head;
   clock: Clock;
-  journal: Journal;
+  submissionLog: SubmissionLog;
   /** What it means that an invocation trapped. */
   explainFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
@@ -81,7 +81,7 @@ export function hasForgotten(answer: TransactionAnswer, validUntil: number): boo
 /** The outcome that an answer of the node speaks of, undefined while there is none. */
 export async function outcomeIn(
   parts: OutcomeParts,
-  { hash, validUntil, call }: VettedEnvelope,
+  { hash, validUntil, call }: CheckedEnvelope,
   answer: TransactionAnswer,
 ): Promise<Outcome | undefined> {
   if (answer.status !== "NOT_FOUND") return await outcomeOf(parts, hash, call, answer);
@@ -96,7 +96,7 @@ export async function outcomeIn(
  */
 export async function endedBefore(
   parts: OutcomeParts & { entries: EntryReader },
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   code: string,
 ): Promise<Outcome | undefined> {
   const { hash, innerHash, validUntil, source, sequence } = envelope;
@@ -106,9 +106,9 @@ export async function endedBefore(
   if (answer.status !== "NOT_FOUND" || !hasForgotten(answer, validUntil)) {
     return answer.status === "NOT_FOUND" ? undefined : await outcomeOf(parts, hash, envelope.call, answer);
   }
-  const noted = (await parts.journal.get(hash))?.outcome;
+  const noted = (await parts.submissionLog.get(hash))?.outcome;
   if (noted !== undefined) return noted;
-  const ofInner = (await parts.journal.get(innerHash))?.outcome;
+  const ofInner = (await parts.submissionLog.get(innerHash))?.outcome;
   if (ofInner?.ledger !== undefined) return ofInner;
   // What was applied has used its sequence number.
   const account = await readAccount(parts.entries, source).catch((cause) => {
@@ -122,7 +122,7 @@ export async function endedBefore(
 /** The inner transaction of a fee bump may have been applied by itself, or in another fee bump. */
 export async function foundOf(
   rpc: RpcClient,
-  { hash, innerHash }: VettedEnvelope,
+  { hash, innerHash }: CheckedEnvelope,
   options?: CallOptions,
 ): Promise<TransactionAnswer> {
   const answer = await rpc.getTransaction(hash, options);

@@ -10,7 +10,7 @@ import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { Head } from "../head.ts";
 import { type Excess, excessOf } from "./size.ts";
-import type { FootprintTerms } from "./spare_keys.ts";
+import type { FootprintTerms } from "./reserved_keys.ts";
 
 /** How long a prepared transaction can be applied, in seconds. */
 export const VALID_FOR_SECONDS = 300;

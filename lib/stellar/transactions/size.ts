@@ -1,6 +1,6 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import { nodeXdr } from "./node_xdr.ts";
-import type { FootprintTerms } from "./spare_keys.ts";
+import type { FootprintTerms } from "./reserved_keys.ts";
 
 /** What one transaction would touch, and what the network lets one touch. */
 export interface Excess {

@@ -2,8 +2,8 @@ import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import type { EntryReader } from "../entries.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
-import type { VettedEnvelope } from "./envelope.ts";
-import type { Outcome } from "./journal.ts";
+import type { CheckedEnvelope } from "./envelope.ts";
+import type { Outcome } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { accountSequence } from "./prepare.ts";
@@ -72,18 +72,18 @@ interface Progress {
  */
 export async function sendAndConfirm(
   parts: SubmitParts,
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   isIntent = false,
 ): Promise<Outcome> {
   const { hash, innerHash, validUntil } = envelope;
   // Its inner transaction may have been sent by itself, or in another fee bump.
-  const [noted, ofInner] = await Promise.all([...new Set([hash, innerHash])].map(parts.journal.get));
+  const [noted, ofInner] = await Promise.all([...new Set([hash, innerHash])].map(parts.submissionLog.get));
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
   const before = [noted, ofInner].filter((note) => note !== undefined);
   const mayBeWaiting = before.some(({ outcome }) => outcome === undefined);
   // Not by a clock: one that is ahead would end before its time what others may be sending too.
   const isLate = parts.head.closeTime > validUntil;
-  const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
+  const ledger = noted !== undefined || isLate ? await parts.submissionLog.ledgerOf(hash) : undefined;
   if (ledger !== undefined) return { status: "success", ledger };
   if (isLate) {
     const ended = await endedBefore(parts, envelope, "txTooLate");
@@ -118,7 +118,7 @@ export async function sendAndConfirm(
 }
 
 /** @throws {GatewayError} `upstream_error` when its outcome is not known in time */
-async function untilEnded(parts: SubmitParts, envelope: VettedEnvelope, progress: Progress): Promise<Outcome> {
+async function untilEnded(parts: SubmitParts, envelope: CheckedEnvelope, progress: Progress): Promise<Outcome> {
   while (true) {
     const sendNow = !progress.accepted && parts.clock.monotonicMs() >= progress.resendAtMs;
     const refused = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
@@ -139,7 +139,7 @@ async function untilEnded(parts: SubmitParts, envelope: VettedEnvelope, progress
  */
 async function guarded(
   parts: SubmitParts,
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   mayBeWaiting: boolean,
 ): Promise<Outcome | undefined> {
   const { call, authorisers } = envelope;
@@ -157,18 +157,18 @@ async function guarded(
 }
 
 /** The inner transaction of a fee bump beside the outer one: it may be asked for, and sent again, by its own hash. */
-async function note({ journal, digestOf }: SubmitParts, envelope: VettedEnvelope): Promise<void> {
+async function note({ submissionLog, digestOf }: SubmitParts, envelope: CheckedEnvelope): Promise<void> {
   const { hash, innerHash, validUntil, source, call } = envelope;
   const about = { validUntil, source, operation: digestOf(call) };
   const inner = { hash: innerHash, ...about };
   const notes = hash === innerHash ? [inner] : [{ hash, inner: innerHash, ...about }, inner];
-  await Promise.all(notes.map((one) => journal.record(one)));
+  await Promise.all(notes.map((one) => submissionLog.record(one)));
 }
 
 /** Sends the envelope once and notes in `progress` what came of it; the outcome when it was refused, or had one before. */
 async function sendOnce(
   parts: SubmitParts,
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   progress: Progress,
 ): Promise<Outcome | undefined> {
   const sent = await send(parts.rpc, envelope);
@@ -192,7 +192,7 @@ interface Rejected {
   error?: GatewayError;
 }
 
-async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
+async function send(rpc: RpcClient, envelope: CheckedEnvelope): Promise<Sent> {
   try {
     const { status, errorResultXdr } = await rpc.sendTransaction(envelope.xdr);
     if (status === "PENDING" || status === "DUPLICATE") return { kind: "accepted" };
@@ -220,7 +220,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
  */
 async function afterRejection(
   parts: SubmitParts,
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   { code, error: named }: Rejected,
   progress: Progress,
 ): Promise<Outcome | undefined> {
@@ -269,7 +269,7 @@ async function afterRejection(
 /** Asks for the outcome; undefined when the node fails, which is borne a few times in a row. */
 async function ask(
   parts: SubmitParts,
-  envelope: VettedEnvelope,
+  envelope: CheckedEnvelope,
   progress: Progress,
 ): Promise<TransactionAnswer | undefined> {
   try {

@@ -1,9 +1,15 @@
 import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
-import { calledIn, LONGEST_VALIDITY_SECONDS, requireNearBound, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
+import {
+  calledIn,
+  type CheckedEnvelope,
+  checkEnvelope,
+  LONGEST_VALIDITY_SECONDS,
+  requireNearBound,
+} from "./envelope.ts";
 import { type LookedUpEnvelopes, lookUpEnvelopes } from "./envelope_lookup.ts";
 import { askNewest } from "../fresh_read.ts";
-import type { Outcome } from "./journal.ts";
+import type { Outcome } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
@@ -33,14 +39,14 @@ export interface TransactionStatus {
 }
 
 /** Answers whether an intent was noted for it: then another is made in its place only with the same sequence number. */
-export type OnVetted = (envelope: VettedEnvelope) => Promise<{ isIntent: boolean }>;
+export type OnChecked = (envelope: CheckedEnvelope) => Promise<{ isIntent: boolean }>;
 
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<BuiltTransaction>;
   /**
-   * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
-   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is waited for before anything is
+   * Vets, sends and confirms a signed envelope; see `checkEnvelope` and `sendAndConfirm`. Whoever submits the same one
+   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onChecked` is waited for before anything is
    * sent, and nothing is when it rejects. `beforeNoted` is done before it is noted that it was applied, which it is not when
    * that rejects: from then on nobody asks what became of it.
    * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
@@ -48,7 +54,7 @@ export interface Transactions {
    */
   submit(
     envelopeXdr: string,
-    onVetted?: OnVetted,
+    onChecked?: OnChecked,
     beforeNoted?: (confirmed: Confirmed) => Promise<void>,
   ): Promise<Confirmed>;
   /**
@@ -66,7 +72,7 @@ export interface Transactions {
   /** See `lookUpEnvelopes`. */
   lookUp(envelopes: { hash: string; sinceLedger?: number }[], ledger: number): Promise<LookedUpEnvelopes>;
   /** Whether the last time that this transaction was sent from here, the network turned it down. */
-  wasTurnedDown(hash: string): Promise<boolean>;
+  wasRejected(hash: string): Promise<boolean>;
 }
 
 /** An account as of one ledger. */
@@ -89,16 +95,16 @@ export interface TransactionsParts extends PrepareParts, SubmitParts, LookupPart
 
 /** Writing to the network: prepare, submit, and what became of it. */
 export function createTransactions(parts: TransactionsParts): Transactions {
-  const { head, journal, networkPassphrase, onProblem } = parts;
+  const { head, submissionLog, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
   async function submitOnce(
-    envelope: VettedEnvelope,
+    envelope: CheckedEnvelope,
     isIntent?: boolean,
     beforeNoted?: (confirmed: Confirmed) => Promise<void>,
   ): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
-    const inner = innerHash === hash ? undefined : await journal.get(innerHash);
+    const inner = innerHash === hash ? undefined : await submissionLog.get(innerHash);
     const outcome = await sendAndConfirm(parts, envelope, isIntent);
     // That the network would not take a fee bump says nothing of its inner transaction, where that was sent by itself before.
     const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
@@ -117,7 +123,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   async function recordOutcome(hashes: Iterable<string>, outcome: Outcome, before?: Promise<void>): Promise<void> {
     try {
       await before;
-      await Promise.all([...hashes].map((hash) => journal.recordOutcome(hash, outcome)));
+      await Promise.all([...hashes].map((hash) => submissionLog.recordOutcome(hash, outcome)));
     } catch (error) {
       onProblem?.(`the outcome of a transaction could not be noted: ${(error as Error).message}`);
     }
@@ -128,7 +134,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     hash: string,
     noted?: { validUntil: number; outcome?: Outcome },
   ): Promise<Outcome | undefined> {
-    const ledger = await journal.ledgerOf(hash);
+    const ledger = await submissionLog.ledgerOf(hash);
     if (ledger !== undefined) return { status: "success", ledger };
     const lookup = lookUpTransaction(parts, hash);
     const answer = await lookup.first();
@@ -151,9 +157,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 
   /** The inner transaction of a fee bump may have been applied by itself. */
   async function foundOfInner(hash: string): Promise<Outcome | undefined> {
-    const inner = await journal.innerOf(hash);
+    const inner = await submissionLog.innerOf(hash);
     if (inner === undefined) return undefined;
-    return await foundOut(inner, await journal.get(inner)).catch((error) => {
+    return await foundOut(inner, await submissionLog.get(inner)).catch((error) => {
       if (error instanceof GatewayError && error.code === "not_found") return undefined;
       throw error;
     });
@@ -169,8 +175,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   return {
     prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
-    async submit(envelopeXdr, onVetted, beforeNoted) {
-      const envelope = vetEnvelope(envelopeXdr, {
+    async submit(envelopeXdr, onChecked, beforeNoted) {
+      const envelope = checkEnvelope(envelopeXdr, {
         networkPassphrase,
         refuseCall: parts.refuseCall,
       });
@@ -178,7 +184,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       // By a clock that is behind, a good time bound would seem to be hours away.
       if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await head.certainTime();
       requireNearBound(envelope.validUntil, seconds);
-      const told = await onVetted?.(envelope);
+      const told = await onChecked?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
       const joined = underWay.get(envelope.xdr);
       if (joined !== undefined) return await joined;
@@ -189,7 +195,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     },
 
     async status(hash, beforeNoted) {
-      const noted = await journal.get(hash);
+      const noted = await submissionLog.get(hash);
       // Where it was in no ledger one may know better: it may have been sent again elsewhere, or the node was wrong.
       const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
       if (outcome === undefined) return { hash, status: "pending" };
@@ -208,8 +214,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 
     lookUp: (envelopes, ledger) => lookUpEnvelopes(parts, envelopes, ledger),
 
-    async wasTurnedDown(hash) {
-      return (await journal.get(hash))?.outcome?.status === "rejected";
+    async wasRejected(hash) {
+      return (await submissionLog.get(hash))?.outcome?.status === "rejected";
     },
   };
 }

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
-import { storableText } from "../packing.ts";
+import { storableText } from "../codec.ts";
 import { type Lease, type Store, StoreError, WATCHER_LEASE } from "../store.ts";
 import { partitionLease, PARTITIONS } from "../webhook.ts";
 import { type CopyKind, type Kind, KINDS, type Target } from "./kinds.ts";
@@ -67,15 +67,15 @@ export async function copyStore(
   for (const lease of leases.values()) await target.leases.release([lease]);
   await target.network.adopt(source.id);
   // Over by every clock: who serves from it may have another one.
-  await target.registers.change(COPY_REGISTER, (mark, nowMs) => ({ value: mark, keepMs: -nowMs, answer: undefined }));
+  await target.sharedState.change(COPY_REGISTER, (mark, nowMs) => ({ value: mark, keepMs: -nowMs, answer: undefined }));
   return tallies;
 }
 
 /** Marks the target, if it is empty; answers its time. */
 async function begin(source: Store, target: Store): Promise<number> {
-  if (await target.registers.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
+  if (await target.sharedState.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
   const mark: CopyMark = { from: { id: source.id, location: source.location } };
-  return await target.registers.change(COPY_REGISTER, (before: CopyMark | undefined, nowMs) => {
+  return await target.sharedState.change(COPY_REGISTER, (before: CopyMark | undefined, nowMs) => {
     if (before !== undefined) throw halfCopy(target.location, before);
     return { value: mark, keepMs: FOR_GOOD_MS, answer: nowMs };
   });

@@ -1,5 +1,5 @@
 import type { ListedIntent, ListedNonce } from "../intent.ts";
-import type { KeptRegister } from "../register.ts";
+import type { StoredValue } from "../shared_state.ts";
 import type { LoggedEvent, UndecodedEvent } from "../event.ts";
 import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
 import type { Submission } from "../submission.ts";
@@ -12,8 +12,8 @@ import {
   partitionLease,
   partitionOf,
   type Progress,
-  type Reader,
   type Settlement,
+  type StoredConsumer,
   type Subscription,
   WRITES,
 } from "../webhook.ts";
@@ -60,13 +60,13 @@ interface Records {
   intents: ListedIntent;
   transactionIntents: ListedTransactionIntent;
   nonces: ListedNonce;
-  registers: KeptRegister;
+  sharedState: StoredValue;
   subscriptions: Subscription;
   events: LoggedEvent;
   undecoded: UndecodedEvent;
   failedDeliveries: Of<FailedDelivery>;
   attempts: Of<Attempt>;
-  progress: Reader;
+  progress: StoredConsumer;
   store: { network?: string; secretsCheck?: string; watcher?: WatcherState };
 }
 export type CopyKind = keyof Records;
@@ -131,19 +131,19 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
       }),
     compared: ({ untilMs: _, ...nonce }) => nonce,
   },
-  registers: {
-    async *pages({ registers }) {
-      const all = paged(({ name }: KeptRegister) => name, (after) => registers.list({ after, limit: PAGE }));
+  sharedState: {
+    async *pages({ sharedState }) {
+      const all = paged(({ name }: StoredValue) => name, (after) => sharedState.list({ after, limit: PAGE }));
       for await (const page of all) {
         const copied = page.filter(({ name }) => name !== COPY_REGISTER);
         if (copied.length > 0) yield copied;
       }
     },
-    write: ({ store: { registers } }, kept) =>
+    write: ({ store: { sharedState } }, kept) =>
       each(
         kept,
         ({ name, value, untilMs }) =>
-          registers.change(name, (_, nowMs) => ({ value, keepMs: untilMs - nowMs, answer: undefined })),
+          sharedState.change(name, (_, nowMs) => ({ value, keepMs: untilMs - nowMs, answer: undefined })),
       ),
   },
   subscriptions: {
@@ -182,14 +182,17 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
   progress: {
     async *pages(store) {
       const { forgotten } = await store.events.bounds();
-      for await (const page of readers(store)) {
+      for await (const page of consumers(store)) {
         // Of what is forgotten there is nothing to come.
         const from = ({ cursor }: Progress) => Math.max(cursor, forgotten);
-        yield page.map((reader) => ({ ...reader, progress: { ...reader.progress, cursor: from(reader.progress) } }));
+        yield page.map((consumer) => ({
+          ...consumer,
+          progress: { ...consumer.progress, cursor: from(consumer.progress) },
+        }));
       }
     },
-    write: (target, readers) =>
-      each(readers, async ({ subscription, progress: { cursor, failingSinceMs }, replay }) => {
+    write: (target, consumers) =>
+      each(consumers, async ({ subscription, progress: { cursor, failingSinceMs }, replay }) => {
         const settlement = { subscriptionId: subscription.id, cursor, failingSinceMs, attempts: [] };
         await target.store.deliveries.settle({ leases: [leaseOf(target, subscription.id)], settlements: [settlement] });
         if (replay !== null) await target.store.deliveries.insertReplay(replay);
@@ -230,8 +233,8 @@ async function* paged<T, Key>(keyOf: (record: T) => Key, read: (after?: Key) => 
   }
 }
 
-function readers({ deliveries }: Store): Pages<Reader> {
-  return paged(({ subscription }) => subscription.id, (after) => deliveries.readers({ after, limit: PAGE }));
+function consumers({ deliveries }: Store): Pages<StoredConsumer> {
+  return paged(({ subscription }) => subscription.id, (after) => deliveries.consumers({ after, limit: PAGE }));
 }
 
 /** What every subscription has, one after the other. */
@@ -240,7 +243,7 @@ function ofEach<Read, T extends object>(
   recordOf: (read: Read) => T,
 ): (store: Store) => Pages<Of<T>> {
   return async function* pages(store) {
-    for await (const page of readers(store)) {
+    for await (const page of consumers(store)) {
       for (const { subscription: { id } } of page) {
         for await (const some of read(store, id)) yield some.map((one) => ({ ...recordOf(one), subscriptionId: id }));
       }

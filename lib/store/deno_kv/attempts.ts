@@ -3,7 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { DeliveryStore } from "../store.ts";
 import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
 import { collect, commit, type DenoKvContext } from "./database.ts";
-import { attemptKey, type ReaderEntry, readerKey, READERS_VERSION } from "./schema.ts";
+import { attemptKey, type ConsumerEntry, consumerKey, READERS_VERSION } from "./schema.ts";
 
 type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempts" | "pruneAttempts">;
 
@@ -16,7 +16,7 @@ export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): Attemp
     subscriptionId: string,
     beforeMs: number,
   ): Promise<{ done: { removed: number; isEnd: boolean } } | undefined> {
-    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    const entry = await kv.get<ConsumerEntry>(consumerKey(subscriptionId));
     const since = entry.value?.attemptsSinceMs ?? null;
     if (since === null || since >= beforeMs) return { done: { removed: 0, isEnd: true } };
     const stored = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
@@ -35,19 +35,19 @@ export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): Attemp
     recordAttempt: (subscriptionId, attempt) =>
       oneAtATime(() =>
         retry(async () => {
-          const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+          const entry = await kv.get<ConsumerEntry>(consumerKey(subscriptionId));
           if (entry.value === null) return { done: undefined };
           const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
-          const reader = structuredClone(entry.value);
-          const [noted] = noteAttempts(atomic, subscriptionId, reader, [attempt]);
-          return await commit(atomic.set(entry.key, reader)) ? { done: noted } : undefined;
+          const consumer = structuredClone(entry.value);
+          const [noted] = noteAttempts(atomic, subscriptionId, consumer, [attempt]);
+          return await commit(atomic.set(entry.key, consumer)) ? { done: noted } : undefined;
         })
       ),
     async attempts(subscriptionId, { before = Infinity, limit }) {
-      const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscriptionId));
-      if (reader === null) return [];
-      const last = Math.min(before - 1, reader.ordinal);
-      const first = Math.max(1, reader.ordinal - ATTEMPTS_KEPT + 1);
+      const { value: consumer } = await kv.get<ConsumerEntry>(consumerKey(subscriptionId));
+      if (consumer === null) return [];
+      const last = Math.min(before - 1, consumer.ordinal);
+      const first = Math.max(1, consumer.ordinal - ATTEMPTS_KEPT + 1);
       const found: Attempt[] = [];
       for (const { from, to } of slotRanges(first, last)) {
         const range = { start: attemptKey(subscriptionId, from), end: attemptKey(subscriptionId, to + 1) };
@@ -70,18 +70,18 @@ export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): Attemp
   };
 }
 
-/** Writes attempts under the next ordinals, which it notes in `reader`; answers them as they are kept. One write each. */
+/** Writes attempts under the next ordinals, which it notes in `consumer`; answers them as they are kept. One write each. */
 export function noteAttempts(
   atomic: KvAtomic,
   subscriptionId: string,
-  reader: ReaderEntry,
+  consumer: ConsumerEntry,
   attempts: NewAttempt[],
 ): Attempt[] {
   return attempts.map((attempt) => {
-    reader.ordinal += 1;
-    reader.attemptsSinceMs = Math.min(reader.attemptsSinceMs ?? Infinity, attempt.atMs);
-    const kept: Attempt = { ...attempt, ordinal: reader.ordinal };
-    atomic.set(attemptKey(subscriptionId, slotOf(reader.ordinal)), kept);
+    consumer.ordinal += 1;
+    consumer.attemptsSinceMs = Math.min(consumer.attemptsSinceMs ?? Infinity, attempt.atMs);
+    const kept: Attempt = { ...attempt, ordinal: consumer.ordinal };
+    atomic.set(attemptKey(subscriptionId, slotOf(consumer.ordinal)), kept);
     return kept;
   });
 }

@@ -29,7 +29,7 @@ export interface DenoKvContext {
   isHeld(): boolean;
   /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
-  /** Does what changes readers one after the other: within this process nothing comes in between then. */
+  /** Does what changes consumers one after the other: within this process nothing comes in between then. */
   oneAtATime<T>(work: () => Promise<T>): Promise<T>;
 }
 

@@ -11,7 +11,7 @@ import {
   FAILED_STATES,
   type FailedDelivery,
   isDue,
-  type Reader,
+  type StoredConsumer,
   type Subscription,
 } from "../webhook.ts";
 import { denoKvAttempts } from "./attempts.ts";
@@ -19,11 +19,11 @@ import { denoKvEventQueries } from "./event_query.ts";
 import { claimedEntry } from "./intents.ts";
 import { collect, commit, type DenoKvContext, getAll, next } from "./database.ts";
 import {
+  type ConsumerEntry,
+  consumerKey,
   dueKey,
   eventKey,
   failedKey,
-  type ReaderEntry,
-  readerKey,
   READERS_VERSION,
   stateKey,
   subscriptionKey,
@@ -49,7 +49,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   ): Promise<DueDelivery[]> =>
     retry(async () => {
       // What is left of a deleted one is not owed.
-      if ((await kv.get(readerKey(subscriptionId))).value === null) return { done: [] };
+      if ((await kv.get(consumerKey(subscriptionId))).value === null) return { done: [] };
       const sequences = await list();
       const failed = await getAll<FailedDelivery>(kv, sequences.map((sequence) => failedKey(sequence, subscriptionId)));
       const events = await getAll<LoggedEvent>(kv, sequences.map(eventKey));
@@ -71,8 +71,8 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   async function dueSequences(subscriptionId: string, nowMs: number, limit: number): Promise<number[]> {
     const prefix = ["due", subscriptionId];
     const due = await sequencesIn({ prefix, end: dueKey(subscriptionId, nowMs, Infinity) }, limit);
-    const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscriptionId));
-    const isSetBack = (reader?.attemptedUntilMs ?? 0) > nowMs + CLOCK_STEP_MS;
+    const { value: consumer } = await kv.get<ConsumerEntry>(consumerKey(subscriptionId));
+    const isSetBack = (consumer?.attemptedUntilMs ?? 0) > nowMs + CLOCK_STEP_MS;
     const start = dueKey(subscriptionId, isSetBack ? nowMs : nowMs + LONGEST_DELAY_MS, Infinity);
     for await (const { key, value: attemptedAtMs } of kv.list<number>({ prefix, start }, { batchSize: limit })) {
       if (due.length >= limit) break;
@@ -111,35 +111,35 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   return {
     ...denoKvAttempts(context),
     settle: denoKvSettling(context),
-    readers: ({ after = "", limit }) =>
+    consumers: ({ after = "", limit }) =>
       retry(async () => {
-        const [subscriptions, readers] = await Promise.all([
+        const [subscriptions, consumers] = await Promise.all([
           collect(kv.list<Subscription>(
             { prefix: ["subscription"], start: subscriptionKey(next(after)) },
             { limit, batchSize: limit },
           )),
-          collect(kv.list<ReaderEntry>(
-            { prefix: ["progress"], start: readerKey(next(after)) },
+          collect(kv.list<ConsumerEntry>(
+            { prefix: ["progress"], start: consumerKey(next(after)) },
             { limit, batchSize: limit },
           )),
         ]);
         // One may have been added or deleted between the two.
-        const isSound = subscriptions.length === readers.length &&
-          subscriptions.every(({ key }, index) => key[1] === readers[index]!.key[1]);
+        const isSound = subscriptions.length === consumers.length &&
+          subscriptions.every(({ key }, index) => key[1] === consumers[index]!.key[1]);
         if (!isSound) return undefined;
-        return { done: subscriptions.map(({ value }, index) => toReader(value, readers[index]!.value)) };
+        return { done: subscriptions.map(({ value }, index) => toConsumer(value, consumers[index]!.value)) };
       }),
-    async reader(subscriptionId) {
-      const [subscription, reader] = await kv.getMany<[Subscription, ReaderEntry]>([
+    async consumer(subscriptionId) {
+      const [subscription, consumer] = await kv.getMany<[Subscription, ConsumerEntry]>([
         subscriptionKey(subscriptionId),
-        readerKey(subscriptionId),
+        consumerKey(subscriptionId),
       ]);
-      return subscription.value === null ? undefined : toReader(subscription.value, reader.value!);
+      return subscription.value === null ? undefined : toConsumer(subscription.value, consumer.value!);
     },
     async next(subscription, query) {
-      const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscription.id));
-      if (reader === null) return undefined;
-      const { progress: { cursor, retrying }, kept } = reader;
+      const { value: consumer } = await kv.get<ConsumerEntry>(consumerKey(subscription.id));
+      if (consumer === null) return undefined;
+      const { progress: { cursor, retrying }, kept } = consumer;
       const progress = { cursor, retrying, kept: retrying + kept.rejected + kept.dead };
       return await nextDeliveries(sourceOf(subscription.id), progress, subscription, query);
     },
@@ -149,7 +149,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         retry(async () => {
           const intent = claim && await claimedEntry(kv, claim);
           if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
-          const entry = await kv.get<ReaderEntry>(readerKey(replay.subscriptionId));
+          const entry = await kv.get<ConsumerEntry>(consumerKey(replay.subscriptionId));
           if (entry.value === null) return { done: false };
           if (entry.value.replay !== null) {
             throw new StoreError(
@@ -170,6 +170,6 @@ function stateRange(subscriptionId: string, state: FailedDelivery["state"]): { p
   return { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
 }
 
-function toReader(subscription: Subscription, { progress, replay }: ReaderEntry): Reader {
+function toConsumer(subscription: Subscription, { progress, replay }: ConsumerEntry): StoredConsumer {
   return { subscription, progress, replay };
 }

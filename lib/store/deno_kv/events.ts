@@ -1,7 +1,7 @@
 import type { Kv, KvAtomic } from "../../runtime/kv.ts";
 import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { unixSeconds } from "../packing.ts";
+import { unixSeconds } from "../codec.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { denoKvEventQueries } from "./event_query.ts";
 import { denoKvForget } from "./retention.ts";

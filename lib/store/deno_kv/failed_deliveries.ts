@@ -1,7 +1,7 @@
 import type { Kv, KvAtomic } from "../../runtime/kv.ts";
 import { FAILED_KEPT, type FailedDelivery } from "../webhook.ts";
 import { collect, getAll } from "./database.ts";
-import { dueKey, failedKey, type ReaderEntry, stateKey } from "./schema.ts";
+import { type ConsumerEntry, dueKey, failedKey, stateKey } from "./schema.ts";
 
 const DROPPED_PER_COMMIT = 250;
 
@@ -48,7 +48,7 @@ export function removeFailed(
 }
 
 /** One more, or one less, of the deliveries in this state. */
-export function count({ progress, kept }: ReaderEntry, state: FailedDelivery["state"], change: 1 | -1): void {
+export function count({ progress, kept }: ConsumerEntry, state: FailedDelivery["state"], change: 1 | -1): void {
   progress[state] += change;
   if (state !== "retrying") kept[state] += change;
 }
@@ -66,7 +66,7 @@ export async function dropOldest(
   kv: Kv,
   atomic: KvAtomic,
   subscriptionId: string,
-  { kept }: ReaderEntry,
+  { kept }: ConsumerEntry,
 ): Promise<boolean> {
   const state = (["rejected", "dead"] as const).find((one) => kept[one] > FAILED_KEPT);
   if (state === undefined) return false;

@@ -27,7 +27,7 @@ import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
-import { denoKvRegisters } from "./registers.ts";
+import { denoKvSharedState } from "./shared_state.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
@@ -93,7 +93,7 @@ function createDriver(
     submissions: denoKvSubmissions(context),
     intents: denoKvIntents(context),
     leases: leases.methods,
-    registers: denoKvRegisters(context),
+    sharedState: denoKvSharedState(context),
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),

@@ -7,6 +7,8 @@ import { type FailedDelivery, partitionLease, PARTITIONS } from "../webhook.ts";
 import { firstDue, removeFailed } from "./failed_deliveries.ts";
 import { chunks, collect, commit, type DenoKvContext, getAll } from "./database.ts";
 import {
+  type ConsumerEntry,
+  consumerKey,
   eventKey,
   FORGOTTEN,
   idKey,
@@ -15,8 +17,6 @@ import {
   leaseKey,
   LOG,
   type LogEntry,
-  type ReaderEntry,
-  readerKey,
   READERS_VERSION,
 } from "./schema.ts";
 
@@ -24,7 +24,7 @@ type ForgetStep = Parameters<EventStore["forget"]>[0];
 
 /** Of eight keys each. */
 const EVENTS_PER_COMMIT = 80;
-/** Of three keys each, besides their readers and those named. */
+/** Of three keys each, besides their consumers and those named. */
 const FAILED_PER_COMMIT = 150;
 
 /** A partition's lease is written by whoever settles. */
@@ -36,7 +36,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
   async function forgetSome(
     { upTo, undelivered, areMore = false }: ForgetStep,
   ): Promise<{ done: "refused" | "more" | "done" } | undefined> {
-    // Whoever else changes a reader raises the version, or writes a partition's lease.
+    // Whoever else changes a consumer raises the version, or writes a partition's lease.
     const checked = await kv.getMany<unknown[]>([READERS_VERSION, FORGOTTEN, ...PARTITION_LEASES]);
     const forgotten = (checked[1]!.value ?? 0) as number;
     checkForget(upTo, { last: (await kv.get<LogEntry>(LOG)).value?.last ?? 0, forgotten });
@@ -47,23 +47,23 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
     const isLast = failed.length < FAILED_PER_COMMIT;
     const ended = Map.groupBy(failed, ({ key }) => key[2] as string);
     const ids = [...new Set([...ended.keys(), ...undelivered.map(({ subscriptionId }) => subscriptionId)])];
-    const entries = await getAll<ReaderEntry>(kv, ids.map(readerKey));
-    const readers = new Map(ids.map((id, index) => [id, entries[index]!]));
-    if (undelivered.some((one) => hasMoved(readers.get(one.subscriptionId)!, one.cursor))) return { done: "refused" };
+    const entries = await getAll<ConsumerEntry>(kv, ids.map(consumerKey));
+    const consumers = new Map(ids.map((id, index) => [id, entries[index]!]));
+    if (undelivered.some((one) => hasMoved(consumers.get(one.subscriptionId)!, one.cursor))) return { done: "refused" };
     const atomic = kv.atomic().check(...checked).sum(READERS_VERSION, 1n);
-    for (const [id, { key, value: reader }] of readers) {
+    for (const [id, { key, value: consumer }] of consumers) {
       const gone = (ended.get(id) ?? []).map(({ value }) => value);
       for (const one of gone) removeFailed(atomic, id, one);
       // Of a deleted subscription there is nothing to count.
-      if (reader === null) continue;
-      for (const { state } of gone) endOne(reader, state);
+      if (consumer === null) continue;
+      for (const { state } of gone) endOne(consumer, state);
       if (gone.some(({ state }) => state === "retrying")) {
-        reader.progress.nextDueAtMs = await firstDue(kv, id, new Set(gone.map(({ sequence }) => sequence)));
+        consumer.progress.nextDueAtMs = await firstDue(kv, id, new Set(gone.map(({ sequence }) => sequence)));
       }
       const named = undelivered.find(({ subscriptionId }) => subscriptionId === id);
-      reader.progress.dead += named?.events ?? 0;
-      if (named !== undefined) reader.progress.cursor = Math.max(reader.progress.cursor, upTo);
-      atomic.set(key, reader);
+      consumer.progress.dead += named?.events ?? 0;
+      if (named !== undefined) consumer.progress.cursor = Math.max(consumer.progress.cursor, upTo);
+      atomic.set(key, consumer);
     }
     if (isLast && !areMore) atomic.set(FORGOTTEN, Math.max(forgotten, upTo));
     return await commit(atomic) ? { done: isLast ? "done" : "more" } : undefined;
@@ -100,7 +100,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
 }
 
 /** What retried is dead now; what had ended stays counted, and is kept no more. */
-function endOne({ progress, kept }: ReaderEntry, state: FailedDelivery["state"]): void {
+function endOne({ progress, kept }: ConsumerEntry, state: FailedDelivery["state"]): void {
   if (state !== "retrying") {
     kept[state] -= 1;
     return;
@@ -109,7 +109,7 @@ function endOne({ progress, kept }: ReaderEntry, state: FailedDelivery["state"])
   progress.dead += 1;
 }
 
-function hasMoved({ value }: KvEntryMaybe<ReaderEntry>, cursor: number): boolean {
+function hasMoved({ value }: KvEntryMaybe<ConsumerEntry>, cursor: number): boolean {
   return value !== null && value.progress.cursor !== cursor;
 }
 

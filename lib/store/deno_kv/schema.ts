@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import type { Kv, KvKey } from "../../runtime/kv.ts";
-import { packAddress, packHash } from "../packing.ts";
+import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { IntentName, KeptClaim } from "../intent.ts";
 import type { KeptTransactionIntent, TransactionIntentName } from "../transaction_intent.ts";
@@ -98,7 +98,7 @@ export const nonceTimeKey = (untilMs: number, deviceHash: string, agent: string)
   agent,
 ];
 
-/** `LeaseEntry`. Once there it stays, so that terms only rise. */
+/** `LeaseEntry`. IdempotentOperation there it stays, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];
 export interface LeaseEntry {
   /** Null: given back. */
@@ -188,9 +188,9 @@ export const SECRETS_CHECK: KvKey = ["secrets_check"];
 /** `true`, from its deletion until nothing of it is left. */
 export const deletedKey = (subscriptionId: string): KvKey => ["deleted_subscription", subscriptionId];
 
-/** `ReaderEntry`, there as long as its subscription. Not far from the leases: the two are written together. */
-export const readerKey = (subscriptionId: string): KvKey => ["progress", subscriptionId];
-export interface ReaderEntry {
+/** `ConsumerEntry`, there as long as its subscription. Not far from the leases: the two are written together. */
+export const consumerKey = (subscriptionId: string): KvKey => ["progress", subscriptionId];
+export interface ConsumerEntry {
   progress: Progress;
   replay: Replay | null;
   /** How many of those that ended are kept. */
@@ -202,7 +202,7 @@ export interface ReaderEntry {
   /** The latest `attemptedAtMs` that a failed delivery had; absent: none had one. */
   attemptedUntilMs?: number;
 }
-/** Raised by whoever writes or deletes a reader without its partition's lease: one check stands for a check of each. */
+/** Raised by whoever writes or deletes a consumer without its partition's lease: one check stands for a check of each. */
 export const READERS_VERSION: KvKey = ["progress_version"];
 
 /** `FailedDelivery`. */

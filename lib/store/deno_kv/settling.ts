@@ -5,15 +5,15 @@ import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
 import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./database.ts";
 import { checkOwn } from "./leases.ts";
-import { createReaderCache } from "./reader_cache.ts";
+import { createConsumerCache } from "./consumer_cache.ts";
 import {
+  type ConsumerEntry,
+  consumerKey,
   FORGOTTEN,
   type LeaseEntry,
   leaseKey,
   LOG,
   type LogEntry,
-  type ReaderEntry,
-  readerKey,
   READERS_VERSION,
 } from "./schema.ts";
 
@@ -32,76 +32,76 @@ const ATTEMPTS_PER_COMMIT = 100;
  * leases as they are, so that of two commits under the same lease the later has to look again.
  */
 export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContext): DeliveryStore["settle"] {
-  const cache = createReaderCache();
+  const cache = createConsumerCache();
 
-  /** Answers the readers that keep too much now. */
+  /** Answers the consumers that keep too much now. */
   async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
-    const { version, held, readers } = await read(leases, [...parts.keys()]);
+    const { version, held, consumers } = await read(leases, [...parts.keys()]);
     checkOwn(location, leases, held);
     const atomic = kv.atomic().check(version, ...held);
     for (const { key, value } of held) atomic.set(key, value);
-    for (const [subscriptionId, reader] of readers) {
-      await settleReader(atomic, subscriptionId, reader, parts.get(subscriptionId)!);
-      atomic.set(readerKey(subscriptionId), reader);
+    for (const [subscriptionId, consumer] of consumers) {
+      await settleConsumer(atomic, subscriptionId, consumer, parts.get(subscriptionId)!);
+      atomic.set(consumerKey(subscriptionId), consumer);
     }
     const versionstamp = await commit(atomic);
     if (versionstamp === undefined) return undefined;
-    cache.keep(readers, held, versionstamp);
-    const tooMany = [...readers].filter(([, { kept }]) => Math.max(kept.rejected, kept.dead) > FAILED_KEPT);
+    cache.keep(consumers, held, versionstamp);
+    const tooMany = [...consumers].filter(([, { kept }]) => Math.max(kept.rejected, kept.dead) > FAILED_KEPT);
     return { done: tooMany.map(([subscriptionId]) => subscriptionId) };
   }
 
-  /** What is checked is read first, or at the same moment as the readers. */
+  /** What is checked is read first, or at the same moment as the consumers. */
   async function read(leases: Lease[], subscriptionIds: string[]): Promise<{
     version: KvEntryMaybe<unknown>;
     held: KvEntryMaybe<LeaseEntry>[];
-    readers: Map<string, ReaderEntry>;
+    consumers: Map<string, ConsumerEntry>;
   }> {
     const checked = [READERS_VERSION, ...leases.map(({ name }) => leaseKey(name))];
     const atOnce = subscriptionIds.filter((id) => !cache.has(id)).slice(0, MAX_KEYS - checked.length);
-    const first = await kv.getMany<unknown[]>([...checked, ...atOnce.map(readerKey)]);
+    const first = await kv.getMany<unknown[]>([...checked, ...atOnce.map(consumerKey)]);
     const [version, ...held] = first.slice(0, checked.length) as [KvEntryMaybe<unknown>, ...KvEntryMaybe<LeaseEntry>[]];
     cache.compare([version, ...held]);
     const read = new Set(atOnce);
-    const rest = await getAll(kv, subscriptionIds.filter((id) => !read.has(id) && !cache.has(id)).map(readerKey));
-    const readers = new Map<string, ReaderEntry>();
-    for (const { key, value } of [...first.slice(checked.length), ...rest] as KvEntryMaybe<ReaderEntry>[]) {
-      if (value !== null) readers.set(key[1] as string, value);
+    const rest = await getAll(kv, subscriptionIds.filter((id) => !read.has(id) && !cache.has(id)).map(consumerKey));
+    const consumers = new Map<string, ConsumerEntry>();
+    for (const { key, value } of [...first.slice(checked.length), ...rest] as KvEntryMaybe<ConsumerEntry>[]) {
+      if (value !== null) consumers.set(key[1] as string, value);
     }
     for (const id of subscriptionIds) {
-      const reader = cache.take(id);
-      if (reader !== undefined) readers.set(id, reader);
+      const consumer = cache.take(id);
+      if (consumer !== undefined) consumers.set(id, consumer);
     }
-    return { version, held, readers };
+    return { version, held, consumers };
   }
 
-  async function settleReader(
+  async function settleConsumer(
     atomic: KvAtomic,
     subscriptionId: string,
-    reader: ReaderEntry,
+    consumer: ConsumerEntry,
     settlements: Settlement[],
   ): Promise<void> {
     const isFailing = settlements.some(({ failed = [], delivered = [] }) => failed.length + delivered.length > 0);
-    if (isFailing) await settleFailed(atomic, subscriptionId, reader, settlements);
-    const { progress } = reader;
+    if (isFailing) await settleFailed(atomic, subscriptionId, consumer, settlements);
+    const { progress } = consumer;
     for (const { cursor, replay, failingSinceMs, attempts } of settlements) {
       progress.cursor = Math.max(progress.cursor, cursor ?? 0);
       if (failingSinceMs !== undefined) progress.failingSinceMs = failingSinceMs;
-      if (replay !== undefined && replay.id === reader.replay?.id) {
-        if (replay.done) reader.replay = null;
-        else reader.replay.cursor = Math.max(reader.replay.cursor, replay.cursor);
+      if (replay !== undefined && replay.id === consumer.replay?.id) {
+        if (replay.done) consumer.replay = null;
+        else consumer.replay.cursor = Math.max(consumer.replay.cursor, replay.cursor);
       }
-      noteAttempts(atomic, subscriptionId, reader, attempts);
+      noteAttempts(atomic, subscriptionId, consumer, attempts);
     }
   }
 
   async function settleFailed(
     atomic: KvAtomic,
     subscriptionId: string,
-    reader: ReaderEntry,
+    consumer: ConsumerEntry,
     settlements: Settlement[],
   ): Promise<void> {
-    const { progress, kept } = reader;
+    const { progress, kept } = consumer;
     const isAnyKept = progress.retrying + kept.rejected + kept.dead > 0;
     const named = settlements.flatMap(({ failed = [], delivered = [] }) => [
       ...failed.map(({ sequence }) => sequence),
@@ -112,12 +112,12 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
     const [log, forgotten] = await kv.getMany<[LogEntry, number]>([LOG, FORGOTTEN]);
     const bounds = { last: log.value?.last ?? 0, forgotten: forgotten.value ?? 0 };
     for (const { failed = [], delivered = [] } of settlements) {
-      for (const sequence of delivered) replace(reader, after, sequence, undefined);
+      for (const sequence of delivered) replace(consumer, after, sequence, undefined);
       for (const one of failed) {
         if (one.sequence > bounds.last) {
           throw new RangeError(`there is no event ${one.sequence} yet, the last is ${bounds.last}`);
         }
-        if (one.sequence > bounds.forgotten) replace(reader, after, one.sequence, one);
+        if (one.sequence > bounds.forgotten) replace(consumer, after, one.sequence, one);
       }
     }
     writeFailed(atomic, subscriptionId, before, after);
@@ -139,7 +139,7 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
   }
 
   async function dropSome(subscriptionId: string): Promise<{ done: boolean } | undefined> {
-    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    const entry = await kv.get<ConsumerEntry>(consumerKey(subscriptionId));
     if (entry.value === null) return { done: false };
     const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
     if (!await dropOldest(kv, atomic, subscriptionId, entry.value)) return { done: false };
@@ -194,16 +194,16 @@ function charactersOf(part: Settlement[]): number {
 
 /** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
 function replace(
-  reader: ReaderEntry,
+  consumer: ConsumerEntry,
   kept: FailedBySequence,
   sequence: number,
   failed: FailedDelivery | undefined,
 ): void {
   const former = kept.get(sequence);
-  if (former !== undefined) count(reader, former.state, -1);
+  if (former !== undefined) count(consumer, former.state, -1);
   kept.delete(sequence);
   if (failed === undefined) return;
-  reader.attemptedUntilMs = Math.max(reader.attemptedUntilMs ?? 0, failed.attemptedAtMs);
-  count(reader, failed.state, 1);
+  consumer.attemptedUntilMs = Math.max(consumer.attemptedUntilMs ?? 0, failed.attemptedAtMs);
+  count(consumer, failed.state, 1);
   kept.set(sequence, failed);
 }

@@ -6,12 +6,12 @@ import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import {
+  type ConsumerEntry,
+  consumerKey,
   deletedKey,
   failedKey,
   LOG,
   type LogEntry,
-  type ReaderEntry,
-  readerKey,
   READERS_VERSION,
   SECRETS_CHECK,
   subscriptionCountKey,
@@ -71,7 +71,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)
-          .set(readerKey(id), newReader(log.value?.last ?? 0));
+          .set(consumerKey(id), newReader(log.value?.last ?? 0));
         return await commit(atomic) ? { done: undefined } : undefined;
       }),
     get: async (id) => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined,
@@ -123,8 +123,8 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
   };
 }
 
-/** A reader that has heard nothing yet of what comes after this sequence. */
-function newReader(cursor: number): ReaderEntry {
+/** A consumer that has heard nothing yet of what comes after this sequence. */
+function newReader(cursor: number): ConsumerEntry {
   return {
     progress: { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null },
     replay: null,
@@ -165,7 +165,7 @@ export async function startRemoval(
       if (!first) return;
       const count = await kv.get<number>(subscriptionCountKey(first.keyId));
       for (const { id, keyId } of subscriptions) {
-        atomic.delete(subscriptionKey(id)).delete(subscriptionOfKey(keyId, id)).delete(readerKey(id));
+        atomic.delete(subscriptionKey(id)).delete(subscriptionOfKey(keyId, id)).delete(consumerKey(id));
         atomic.set(deletedKey(id), true);
       }
       const left = (count.value ?? 0) - subscriptions.length;

@@ -117,6 +117,6 @@ export function denoKvTransactionIntents(
 
 /** What a caller has read before it may hold version and time, too. */
 function onlyIntent(intent: TransactionIntent): TransactionIntent {
-  const { request, sequence, envelope, warning, isTurnedDown, envelopes, outcome } = intent;
-  return { request, sequence, envelope, warning, isTurnedDown, envelopes, outcome };
+  const { request, sequence, envelope, warning, isRejected, envelopes, outcome } = intent;
+  return { request, sequence, envelope, warning, isRejected, envelopes, outcome };
 }

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openSqlite, SQLITE, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { copySqlite, linkTarget } from "./copy.ts";
-import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
+import { refuseLeftoverLog, removeStaleFiles } from "./stale_files.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
 import { StoreError } from "../store_error.ts";
@@ -82,7 +82,7 @@ function checkTarget(path: string): void {
 /** What was left of a backup to the same name goes, where it can: its disk may be full of it. */
 function removeLeft(path: string): void {
   try {
-    removeLeftovers(path, "part", LEFT_MS);
+    removeStaleFiles(path, "part", LEFT_MS);
   } catch {
     // A folder that may be written and not read, or another user's file: it stays.
   }

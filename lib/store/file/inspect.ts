@@ -9,7 +9,7 @@ import { toStoreError } from "../sqlite/errors.ts";
 import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
 import { StoreError } from "../store_error.ts";
 import { linkTarget } from "./copy.ts";
-import { refuseLeftoverLog } from "./leftovers.ts";
+import { refuseLeftoverLog } from "./stale_files.ts";
 import { holdStoreFile, lockOf } from "./store_file.ts";
 
 /** How a store stands, found without changing anything in it. */

@@ -14,7 +14,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { linkTarget, syncToDisk } from "./copy.ts";
 import { diskFull } from "./errors.ts";
-import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
+import { refuseLeftoverLog, removeStaleFiles } from "./stale_files.ts";
 import { StoreError } from "../store_error.ts";
 
 /** How a store is opened. */
@@ -79,7 +79,7 @@ const MAKING_MS = 60_000;
 
 async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`;
-  removeLeftovers(path, "new", MAKING_MS);
+  removeStaleFiles(path, "new", MAKING_MS);
   refuseLeftoverLog(path, location);
   try {
     await make(unfinished);
@@ -100,7 +100,7 @@ async function makeWhole(path: string, location: string, make: (path: string) =>
 /** Removes the file of a database that nobody uses, and what SQLite puts beside it. */
 export function removeDatabase(path: string): void {
   // A read-only disk refuses also to remove what is not there.
-  const found = ["", "-wal", "-shm", "-journal"].map((rest) => path + rest).filter((file) => existsSync(file));
+  const found = ["", "-wal", "-shm", "-submissionLog"].map((rest) => path + rest).filter((file) => existsSync(file));
   for (const file of found) rmSync(file, { force: true });
 }
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
-import { storableText } from "../packing.ts";
+import { storableText } from "../codec.ts";
 import { isConnectionLost } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
 
@@ -10,7 +10,7 @@ import type { PostgresSetting } from "./setting.ts";
 export type Parameter = string | number | boolean | null | Uint8Array | readonly object[];
 
 /**
- * One connection, made with its first statement. Once it is lost it stays so, and another takes its place: the driver
+ * One connection, made with its first statement. IdempotentOperation it is lost it stays so, and another takes its place: the driver
  * makes its own anew with what was not sent on the former, sends a ROLLBACK where there is none to send it on, which ends
  * the process (porsager/postgres issues 1154 and 1208), and may go on in the middle of a transaction on a new one.
  */

@@ -3,13 +3,13 @@ import { nextDeliveries, type NextProgress, type NextSource } from "../next_deli
 import { intentFenced } from "../intent.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import {
+  CONSUMER_REPLAY,
+  type ConsumerRow,
   type FailedRow,
-  type ReaderRow,
-  READERS_REPLAY,
   REPLAY_COLUMNS,
   replayRow,
+  toConsumer,
   toFailed,
-  toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
 import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
@@ -43,12 +43,12 @@ export function postgresDeliveries(
 ): NounDriver<DeliveryStore> {
   const { database, location, prefix } = context;
 
-  const readers = (where: string) =>
+  const consumers = (where: string) =>
     `SELECT subscription.*, progress.*,
       (SELECT due_at_ms FROM ${prefix}failed_delivery AS failed
         WHERE failed.subscription = subscription.number AND due_at_ms IS NOT NULL
         ORDER BY due_at_ms, sequence LIMIT 1) AS next_due_at_ms,
-      ${READERS_REPLAY}
+      ${CONSUMER_REPLAY}
     FROM (SELECT * FROM ${prefix}subscription WHERE ${where}) AS subscription
       CROSS JOIN ${newestProgress(prefix)}
       LEFT JOIN ${prefix}replay AS replay ON replay.subscription = subscription.number
@@ -152,13 +152,13 @@ export function postgresDeliveries(
   }
 
   return {
-    async readers({ after = "", limit }) {
-      const found = await database.read<ReaderRow>(readers("id > $1 ORDER BY id LIMIT $2"), [after, limit]);
-      return found.map(toReader);
+    async consumers({ after = "", limit }) {
+      const found = await database.read<ConsumerRow>(consumers("id > $1 ORDER BY id LIMIT $2"), [after, limit]);
+      return found.map(toConsumer);
     },
-    async reader(subscriptionId) {
-      const [row] = await database.read<ReaderRow>(readers("id = $1"), [subscriptionId]);
-      return row && toReader(row);
+    async consumer(subscriptionId) {
+      const [row] = await database.read<ConsumerRow>(consumers("id = $1"), [subscriptionId]);
+      return row && toConsumer(row);
     },
     async next(subscription, query) {
       const [progress] = await database.read<NextProgress>(nextProgress, [subscription.id]);

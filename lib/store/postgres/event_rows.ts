@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { type LoggedEvent, type NewEvent, publicEvent, type UndecodedEvent } from "../event.ts";
-import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../packing.ts";
+import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../codec.ts";
 import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 

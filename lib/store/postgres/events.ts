@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
-import { unixSeconds } from "../packing.ts";
+import { unixSeconds } from "../codec.ts";
 import { idColumns, requireId } from "../sql/event_rows.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";

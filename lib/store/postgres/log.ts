@@ -109,13 +109,13 @@ export interface PostgresNews {
   /** Tells the others soon, and no more often than every 50 ms. */
   tell(): void;
   /** Calls it when another has told. */
-  listen(onNews: () => void): void;
+  listen(onNotification: () => void): void;
 }
 
-export function postgresNews(database: PostgresDatabase, prefix: string): PostgresNews {
+export function postgresNotifications(database: PostgresDatabase, prefix: string): PostgresNews {
   const own = `${prefix} ${randomBase62(12, randomBytes)}`;
   let isUntold = false;
-  let telling: Promise<void> | undefined;
+  let reports: Promise<void> | undefined;
 
   async function tellUntold(): Promise<void> {
     while (isUntold) {
@@ -128,11 +128,11 @@ export function postgresNews(database: PostgresDatabase, prefix: string): Postgr
   return {
     tell() {
       isUntold = true;
-      telling ??= tellUntold().catch(() => {}).finally(() => telling = undefined);
+      reports ??= tellUntold().catch(() => {}).finally(() => reports = undefined);
     },
-    listen: (onNews) =>
+    listen: (onNotification) =>
       database.listen(CHANNEL, (payload) => {
-        if (payload !== own && payload.startsWith(`${prefix} `)) onNews();
+        if (payload !== own && payload.startsWith(`${prefix} `)) onNotification();
       }),
   };
 }

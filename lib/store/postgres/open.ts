@@ -9,9 +9,9 @@ import { postgresEvents } from "./events.ts";
 import { postgresIntents } from "./intents.ts";
 import { postgresKeys } from "./keys.ts";
 import { postgresLeases } from "./leases.ts";
-import { postgresLog, postgresNews } from "./log.ts";
+import { postgresLog, postgresNotifications } from "./log.ts";
 import { postgresNetwork } from "./network.ts";
-import { postgresRegisters } from "./registers.ts";
+import { postgresSharedState } from "./shared_state.ts";
 import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
@@ -52,14 +52,14 @@ export function createPostgresDriver(
   const log = postgresLog(context);
   const rows = postgresEventRows(context);
   const leases = postgresLeases(context);
-  const news = postgresNews(database, prefix);
+  const news = postgresNotifications(database, prefix);
 
   return {
     location,
     id,
     isShared: true,
     holdForServing: () => Promise.resolve(),
-    onNews: news.listen,
+    onNotification: news.listen,
     close: () => database.close(),
     toStoreError: (error) => toStoreError(error, location),
     network: postgresNetwork(context),
@@ -68,7 +68,7 @@ export function createPostgresDriver(
     submissions: postgresSubmissions(context),
     intents: postgresIntents(context),
     leases: leases.methods,
-    registers: postgresRegisters(context),
+    sharedState: postgresSharedState(context),
     events: postgresEvents(context, log, rows, leases, news),
     subscriptions: postgresSubscriptions(context),
     deliveries: postgresDeliveries(context, log, rows, leases),

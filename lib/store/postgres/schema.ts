@@ -186,7 +186,7 @@ function tables(prefix: string): string {
     sequence text NOT NULL,
     envelope bytea NOT NULL,
     warning text,
-    is_turned_down boolean NOT NULL,
+    is_rejected boolean NOT NULL,
     envelopes text NOT NULL,
     outcome_hash text,
     outcome_ledger bigint,

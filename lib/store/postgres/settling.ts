@@ -43,7 +43,7 @@ export function postgresSettling(
   /** The versions that were written here: a standby that was promoted without the last commits has older ones. */
   const written = createRecentMap<number>(REMEMBERED);
   const isOlder = ({ row: { subscription, version } }: Part) => version < (written.get(`${subscription}`) ?? 0);
-  const ofReaders = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
+  const ofConsumers = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
   // Each by its key: as a join, planned while little had failed, it would go through all of a subscription's for each.
   const readStates = `SELECT given.id, given.sequence, (
       SELECT failed.state FROM ${prefix}failed_delivery AS failed
@@ -61,7 +61,7 @@ export function postgresSettling(
       // Held until the commit: nothing that fails now is forgotten meanwhile (retention.ts).
       fails ? queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`) : undefined,
       fails ? log.bounds(queries) : { last: 0, forgotten: 0 },
-      queries.read<KeptProgressRow & { id: string }>(ofReaders, [ids]),
+      queries.read<KeptProgressRow & { id: string }>(ofConsumers, [ids]),
       named.length === 0
         ? []
         : queries.read<{ id: string; sequence: number; state: State | null }>(readStates, [named]),

@@ -24,7 +24,7 @@ export function postgresTransactionIntents({ database, prefix }: Pick<PostgresCo
     SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
       (SELECT count(*) FROM ${table} WHERE key_id = $1 AND key = $2) AS there`;
   const change = `
-    UPDATE ${table} SET version = $3, request = $4, sequence = $5, envelope = $6, warning = $7, is_turned_down = $8,
+    UPDATE ${table} SET version = $3, request = $4, sequence = $5, envelope = $6, warning = $7, is_rejected = $8,
       envelopes = $9, outcome_hash = $10, outcome_ledger = $11, used_at_ms = greatest(used_at_ms, ${NOW_MS}, $12::bigint)
     WHERE key_id = $1 AND key = $2 AND version = $13`;
 

@@ -1,4 +1,4 @@
-import type { FailedDelivery, Reader, Replay } from "../webhook.ts";
+import type { FailedDelivery, Replay, StoredConsumer } from "../webhook.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
 /** How far one subscription has come. */
@@ -13,7 +13,7 @@ export interface ProgressRow {
   attempts: number;
 }
 
-export interface ReaderRow extends SubscriptionRow, ProgressRow {
+export interface ConsumerRow extends SubscriptionRow, ProgressRow {
   next_due_at_ms: number | null;
   /** The rest is null without a replay. */
   replay_id: string | null;
@@ -41,8 +41,8 @@ export const PROGRESS_COLUMNS =
   "cursor, failing_since_ms, retrying, rejected, dead, rejected_kept, dead_kept, attempts";
 /** In the order of `replayRow`. */
 export const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms";
-/** Of the table `replay`, as a `ReaderRow` has them. */
-export const READERS_REPLAY = REPLAY_COLUMNS.split(", ").map((column) => `replay.${column} AS replay_${column}`)
+/** Of the table `replay`, as a `ConsumerRow` has them. */
+export const CONSUMER_REPLAY = REPLAY_COLUMNS.split(", ").map((column) => `replay.${column} AS replay_${column}`)
   .join(", ");
 
 /** Without its subscription. */
@@ -59,7 +59,7 @@ export function replayRow(replay: Replay) {
   };
 }
 
-export function toReader(row: ReaderRow): Reader {
+export function toConsumer(row: ConsumerRow): StoredConsumer {
   return {
     subscription: toSubscription(row),
     progress: {

@@ -1,5 +1,5 @@
 import type { EventFilter } from "../event.ts";
-import { packAddress, packHash } from "../packing.ts";
+import { packAddress, packHash } from "../codec.ts";
 
 /** Some rows of the log; each `?` stands for the next parameter. */
 export interface Condition<Value> {
@@ -7,7 +7,7 @@ export interface Condition<Value> {
   params: Value[];
 }
 
-/** A condition on a column that has an index of its own, which ends with the sequence; most telling first. */
+/** A condition on a column that has an index of its own, which ends with the sequence; most reports first. */
 interface Subject {
   column: string;
   /** Whether `type` stands between the column and the sequence in its index. */

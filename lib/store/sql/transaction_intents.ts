@@ -6,7 +6,7 @@ export interface TransactionIntentRow {
   sequence: string;
   envelope: Uint8Array;
   warning: string | null;
-  is_turned_down: boolean | number;
+  is_rejected: boolean | number;
   /** JSON. */
   envelopes: string;
   outcome_hash: string | null;
@@ -15,11 +15,11 @@ export interface TransactionIntentRow {
 }
 
 export const TRANSACTION_INTENT_COLUMNS =
-  "version, request, sequence, envelope, warning, is_turned_down, envelopes, outcome_hash, outcome_ledger, used_at_ms";
+  "version, request, sequence, envelope, warning, is_rejected, envelopes, outcome_hash, outcome_ledger, used_at_ms";
 
 /** The columns that a write replaces, in the order of `TRANSACTION_INTENT_COLUMNS`, but for the first and the last. */
 export function transactionIntentRow<Bytes>(
-  { request, sequence, warning, isTurnedDown, envelopes, outcome }: Omit<TransactionIntent, "envelope">,
+  { request, sequence, warning, isRejected, envelopes, outcome }: Omit<TransactionIntent, "envelope">,
   envelope: Bytes,
 ) {
   return {
@@ -27,7 +27,7 @@ export function transactionIntentRow<Bytes>(
     sequence,
     envelope,
     warning: warning ?? null,
-    is_turned_down: isTurnedDown,
+    is_rejected: isRejected,
     envelopes: JSON.stringify(envelopes),
     outcome_hash: outcome?.hash ?? null,
     outcome_ledger: outcome?.ledger ?? null,
@@ -40,7 +40,7 @@ export function toTransactionIntent(row: TransactionIntentRow): KeptTransactionI
     request: row.request,
     sequence: row.sequence,
     envelope: new Uint8Array(row.envelope),
-    isTurnedDown: Boolean(row.is_turned_down),
+    isRejected: Boolean(row.is_rejected),
     envelopes: JSON.parse(row.envelopes),
     usedAtMs: row.used_at_ms,
   };

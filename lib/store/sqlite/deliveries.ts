@@ -1,13 +1,13 @@
 import type { NounDriver } from "../checked_store.ts";
 import { nextDeliveries, type NextProgress, type NextSource } from "../next_deliveries.ts";
 import {
+  CONSUMER_REPLAY,
+  type ConsumerRow,
   type FailedRow,
-  type ReaderRow,
-  READERS_REPLAY,
   REPLAY_COLUMNS,
   replayRow,
+  toConsumer,
   toFailed,
-  toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
 import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
@@ -23,11 +23,11 @@ import { sqliteSettling } from "./settling.ts";
 
 type FailedEventRow = EventRow & FailedRow;
 
-const READERS = `
+const CONSUMERS = `
   SELECT subscription.*, progress.*,
     (SELECT min(due_at_ms) FROM failed_delivery
       WHERE failed_delivery.subscription = subscription.number AND due_at_ms IS NOT NULL) AS next_due_at_ms,
-    ${READERS_REPLAY}
+    ${CONSUMER_REPLAY}
   FROM subscription JOIN progress ON progress.subscription = subscription.number
     LEFT JOIN replay ON replay.subscription = subscription.number`;
 
@@ -44,10 +44,10 @@ export function sqliteDeliveries(
   const settle = sqliteSettling(context, log, attempts);
   const fence = intentFence(context);
   const numberOf = database.prepare<{ number: number }>("SELECT number FROM subscription WHERE id = ?");
-  const listReaders = database.prepare<ReaderRow>(
-    `${READERS} WHERE subscription.id > ? ORDER BY subscription.id LIMIT ?`,
+  const listConsumers = database.prepare<ConsumerRow>(
+    `${CONSUMERS} WHERE subscription.id > ? ORDER BY subscription.id LIMIT ?`,
   );
-  const reader = database.prepare<ReaderRow>(`${READERS} WHERE subscription.id = ?`);
+  const consumer = database.prepare<ConsumerRow>(`${CONSUMERS} WHERE subscription.id = ?`);
 
   const failed = (where: string) => `
     SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms, attempted_at_ms
@@ -101,10 +101,10 @@ export function sqliteDeliveries(
   });
 
   return {
-    readers: ({ after = "", limit }) => listReaders.all(after, limit).map(toReader),
-    reader(subscriptionId) {
-      const row = reader.get(subscriptionId);
-      return row && toReader(row);
+    consumers: ({ after = "", limit }) => listConsumers.all(after, limit).map(toConsumer),
+    consumer(subscriptionId) {
+      const row = consumer.get(subscriptionId);
+      return row && toConsumer(row);
     },
     async next(subscription, query) {
       const progress = readProgress.get(subscription.id);

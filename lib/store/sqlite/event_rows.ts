@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
-import { packAddress, packAmount, packHash, unixSeconds, unpackAddress, unpackAmount, unpackHash } from "../packing.ts";
+import { packAddress, packAmount, packHash, unixSeconds, unpackAddress, unpackAmount, unpackHash } from "../codec.ts";
 import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
 import { rowValues } from "./database.ts";
 

@@ -7,7 +7,7 @@ import type { EventRow, EventRows, UndecodedRow } from "./event_rows.ts";
 import { sqliteForget } from "./retention.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
-import { unixSeconds } from "../packing.ts";
+import { unixSeconds } from "../codec.ts";
 import { rowValues, type SqliteContext } from "./database.ts";
 
 /** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */

@@ -32,7 +32,7 @@ export function sqliteLog({ database }: Pick<SqliteContext, "database">): Sqlite
   const forgetStarts = database.prepare(`
     DELETE FROM height_start WHERE height < (SELECT max(height) FROM height_start WHERE height < ifnull(
       (SELECT height FROM height_start WHERE sequence > ? ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`);
-  /** Once reached is reached for good. */
+  /** IdempotentOperation reached is reached for good. */
   const known = createRecentMap<number>(1_000);
   const bounds = () => readBounds.get()!;
 

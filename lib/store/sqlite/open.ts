@@ -24,7 +24,7 @@ import { sqliteKeys } from "./keys.ts";
 import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
 import { sqliteNetwork } from "./network.ts";
-import { sqliteRegisters } from "./registers.ts";
+import { sqliteSharedState } from "./shared_state.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
@@ -152,7 +152,7 @@ export function createSqliteDriver(
     submissions: sqliteSubmissions(context),
     intents: sqliteIntents(context),
     leases: leases.methods,
-    registers: sqliteRegisters(context),
+    sharedState: sqliteSharedState(context),
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqliteSubscriptions(context, log),
     deliveries: sqliteDeliveries(context, log, rows, leases),

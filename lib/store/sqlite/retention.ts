@@ -23,12 +23,12 @@ export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounD
   return ({ upTo, undelivered, areMore = false }) =>
     database.transaction(() => {
       checkForget(upTo, log.bounds());
-      const readers = undelivered.flatMap(({ subscriptionId, cursor, events }) => {
+      const consumers = undelivered.flatMap(({ subscriptionId, cursor, events }) => {
         const found = cursorOf.get(subscriptionId);
         return found === undefined ? [] : [{ ...found, expected: cursor, events }];
       });
-      if (readers.some(({ cursor, expected }) => cursor !== expected)) return false;
-      for (const { subscription, events } of readers) move.run(subscription, upTo, events);
+      if (consumers.some(({ cursor, expected }) => cursor !== expected)) return false;
+      for (const { subscription, events } of consumers) move.run(subscription, upTo, events);
       if (areMore || upTo <= log.bounds().forgotten) return true;
       for (const { subscription, state, failed } of countFailed.all(upTo)) {
         const of = (wanted: string) => state === wanted ? failed : 0;

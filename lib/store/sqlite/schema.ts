@@ -158,7 +158,7 @@ const INTENT_TABLES = `
     sequence TEXT NOT NULL, -- decimal: 64 bits
     envelope BLOB NOT NULL,
     warning TEXT,
-    is_turned_down INTEGER NOT NULL,
+    is_rejected INTEGER NOT NULL,
     envelopes TEXT NOT NULL, -- JSON
     outcome_hash TEXT,
     outcome_ledger INTEGER,

@@ -53,7 +53,7 @@ function prepared(database: SqliteDatabase) {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     update: database.prepare(`
-      UPDATE transaction_intent SET version = ?, request = ?, sequence = ?, envelope = ?, warning = ?, is_turned_down = ?,
+      UPDATE transaction_intent SET version = ?, request = ?, sequence = ?, envelope = ?, warning = ?, is_rejected = ?,
         envelopes = ?, outcome_hash = ?, outcome_ledger = ?, used_at_ms = max(used_at_ms, ?)
       WHERE key_id = ? AND key = ? AND version = ?`),
     prune: database.prepare(`

@@ -1,6 +1,12 @@
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease } from "../../store/store.ts";
-import { type FailedDelivery, isDue, type NextDelivery, type Reader, type Subscription } from "../../store/webhook.ts";
+import {
+  type FailedDelivery,
+  isDue,
+  type NextDelivery,
+  type StoredConsumer,
+  type Subscription,
+} from "../../store/webhook.ts";
 import type { Recipient } from "./attempt.ts";
 import { type Cursor, cursorAt, isDone, openReplay, type ReplayCursor } from "./cursor.ts";
 import { type Endpoint, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
@@ -69,7 +75,11 @@ export const PUT_OFF_MS = 5_000;
 /** A consumer posts so often before others do: what comes of runs is committed with less work. */
 export const POSTS_IN_A_ROW = 32;
 
-export function openConsumer({ subscription, progress, replay }: Reader, partition: number, lease: Lease): Consumer {
+export function openConsumer(
+  { subscription, progress, replay }: StoredConsumer,
+  partition: number,
+  lease: Lease,
+): Consumer {
   const { cursor, failingSinceMs, retrying, rejected, dead } = progress;
   return {
     subscription,
@@ -91,7 +101,7 @@ export function openConsumer({ subscription, progress, replay }: Reader, partiti
 }
 
 /** The subscription was changed, or has a replay. */
-export function renew(consumer: Consumer, { subscription, replay }: Reader): void {
+export function renew(consumer: Consumer, { subscription, replay }: StoredConsumer): void {
   consumer.subscription = subscription;
   consumer.eligible = undefined;
   if (replay !== null && replay.id !== consumer.replay?.id) consumer.replay = openReplay(subscription, replay);

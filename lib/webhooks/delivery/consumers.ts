@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
+import { filterOf, partitionOf, type StoredConsumer } from "../../store/webhook.ts";
 import { close as closeConsumer, type Consumer, openConsumer, renew } from "./consumer.ts";
 import { REFRESH_MS } from "./eligibility.ts";
 import { createMatcher } from "./matching.ts";
@@ -64,7 +64,7 @@ export function createConsumers({ store, partitions, clock }: {
 
   async function loadOne(id: string): Promise<void> {
     const leases = partitions.leases();
-    const found = await store.deliveries.reader(id);
+    const found = await store.deliveries.consumer(id);
     if (found !== undefined) update(found, leases);
     else if (consumers.has(id)) close([consumers.get(id)!]);
   }
@@ -92,7 +92,7 @@ export function createConsumers({ store, partitions, clock }: {
     let after: string | undefined;
     while (true) {
       const leases = partitions.leases();
-      const page = await store.deliveries.readers({ after, limit: PAGE });
+      const page = await store.deliveries.consumers({ after, limit: PAGE });
       for (const found of page) {
         there.add(found.subscription.id);
         update(found, leases);
@@ -104,7 +104,7 @@ export function createConsumers({ store, partitions, clock }: {
   }
 
   /** @param leases as they were before it was read: whoever had one of another term may have gone on since */
-  function update(found: Reader, leases: (Lease | undefined)[]): void {
+  function update(found: StoredConsumer, leases: (Lease | undefined)[]): void {
     const { subscription } = found;
     const partition = partitionOf(subscription.id);
     const lease = partitions.lease(partition);

@@ -45,7 +45,7 @@ interface Held {
  * much for one becomes free for another.
  */
 export function createPartitions(
-  { leases: store, registers, isShared }: Pick<Store, "leases" | "registers" | "isShared">,
+  { leases: store, sharedState, isShared }: Pick<Store, "leases" | "sharedState" | "isShared">,
   clock: Clock,
   holder: string,
 ): Partitions {
@@ -75,7 +75,7 @@ export function createPartitions(
   async function share(): Promise<number> {
     if (!isShared) return PARTITIONS;
     const mayCount = isCounted || clock.monotonicMs() - cameAt >= LEASE_MS;
-    const workers = await registers.change(WORKERS, (before: Workers | undefined, nowMs) => {
+    const workers = await sharedState.change(WORKERS, (before: Workers | undefined, nowMs) => {
       // One that is there for longer than it could have said is of a clock that was set back since.
       const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
       const there = Object.fromEntries(Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs)));
@@ -134,7 +134,7 @@ export function createPartitions(
       held.clear();
       if (own.length > 0) await store.release(own);
       if (!isShared) return;
-      await registers.change(WORKERS, (workers: Workers | undefined) => {
+      await sharedState.change(WORKERS, (workers: Workers | undefined) => {
         return { value: others(workers), keepMs: LEASE_MS, answer: undefined };
       });
     },

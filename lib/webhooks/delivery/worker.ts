@@ -32,7 +32,7 @@ import { enqueue, forget, READ_AHEAD, take } from "./ready.ts";
 import { giveUpOld, type Outcome, positionNow } from "./settlement.ts";
 
 export interface WorkerParts extends Omit<EligibilityParts, "refresh"> {
-  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
+  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   attempt: Attempter;
   /** What is sent of an event. */
   message(event: LoggedEvent): EventMessage;

@@ -3,7 +3,7 @@ import { GatewayError } from "../../errors.ts";
 import { type Connection, Connections, type Endpoint, PostFailure } from "./connections.ts";
 import { createDeadlines, type TimeLimit } from "./deadlines.ts";
 import { exchange, type Message, type PostResult } from "./exchange.ts";
-import type { TargetPolicy, VettedTarget } from "../targets/policy.ts";
+import type { CheckedTarget, TargetPolicy } from "../targets/policy.ts";
 
 export type { PostResult };
 
@@ -108,15 +108,15 @@ export function createPoster({ policy, now, ca, maxIdle = 512, idleMs = 15_000 }
 }
 
 /** The look-up can't be stopped, only left behind; it has a bound of its own. */
-function vetted(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<VettedTarget> {
-  const { promise, resolve, reject } = Promise.withResolvers<VettedTarget>();
+function vetted(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<CheckedTarget> {
+  const { promise, resolve, reject } = Promise.withResolvers<CheckedTarget>();
   limit.onReached((why) => reject(new PostFailure(why)));
   policy.check(url).then(resolve, reject);
   return promise;
 }
 
 /** Nothing is shared between names, even at one address: the certificate was checked for one of them. */
-function endpointsOf({ url, host, addresses }: VettedTarget): Endpoint[] {
+function endpointsOf({ url, host, addresses }: CheckedTarget): Endpoint[] {
   const { protocol } = url;
   const tlsHost = protocol === "https:" ? host : undefined;
   const port = Number(url.port) || (tlsHost === undefined ? 80 : 443);

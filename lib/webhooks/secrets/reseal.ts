@@ -15,7 +15,7 @@ const UNDER_WAY = "rekey-under-way";
  * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
  */
 export async function sealSecrets(
-  store: SecretStore & Pick<Store, "registers">,
+  store: SecretStore & Pick<Store, "sharedState">,
   cipher: SecretCipher,
 ): Promise<number> {
   const isPlain = await comparedWith(store, cipher) === "plain";
@@ -29,9 +29,9 @@ export async function sealSecrets(
 const FIRST_MS = 60_000;
 
 /** The check of whoever came first: of gateways that start at once with different keys the others are refused. */
-async function agreedCheck({ registers }: Pick<Store, "registers">, cipher: SecretCipher): Promise<string> {
+async function agreedCheck({ sharedState }: Pick<Store, "sharedState">, cipher: SecretCipher): Promise<string> {
   const own = cipher.checkText()!;
-  const check = await registers.change("secrets check", (first: string | undefined) => {
+  const check = await sharedState.change("secrets check", (first: string | undefined) => {
     return { value: first ?? own, keepMs: FIRST_MS, answer: first ?? own };
   });
   cipher.compare(check);

@@ -4,7 +4,7 @@ import { isLoopback, refusalOf } from "./addresses.ts";
 import { type Resolve, ResolveError } from "./dns.ts";
 
 /** A target that may be posted to now, at exactly these addresses. */
-export interface VettedTarget {
+export interface CheckedTarget {
   url: URL;
   /** The host for TLS: a name without a dot at its end, or an address without brackets. */
   host: string;
@@ -17,7 +17,7 @@ export interface TargetPolicy {
    * Vets a webhook's URL and every address that its host has at this moment.
    * @throws {GatewayError} `invalid_request` saying why it is refused.
    */
-  check(url: string, signal?: AbortSignal): Promise<VettedTarget>;
+  check(url: string, signal?: AbortSignal): Promise<CheckedTarget>;
 }
 
 export interface TargetPolicyOptions {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createForeignMovements, type MovementEvent } from "../../../lib/escrow/assets/foreign_movements.ts";
+import { createBypassMovements, type MovementEvent } from "../../../lib/escrow/assets/bypass_movements.ts";
 import { CONTRACT, sampleEvent } from "../../store/samples.ts";
 
 test("others have their turn while the first look goes through the log of many cards and merchants", async () => {
@@ -14,7 +14,7 @@ test("others have their turn while the first look goes through the log of many c
   });
   let [turn, isDone] = [0, false];
   const readIn = new Map<number, number>();
-  const movements = createForeignMovements({
+  const movements = createBypassMovements({
     log: {
       bounds: () => Promise.resolve({ last: events.length }),
       read({ filter: { deviceHash, merchant }, after = 0, upTo = Infinity, limit }) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEscrowLog, type EscrowEvent, type EventLog } from "../../../lib/escrow/assets/escrow_log.ts";
-import { createForeignMovements, type ForeignMovement } from "../../../lib/escrow/assets/foreign_movements.ts";
+import { type BypassMovement, createBypassMovements } from "../../../lib/escrow/assets/bypass_movements.ts";
 import { claimGuard } from "../../../lib/escrow/operations/claim_guard.ts";
 
 const CARD = "ab".repeat(32);
@@ -73,10 +73,10 @@ test("a claim that came late into the log does not hide what was authorised afte
   await assert.rejects(claim("X"), /operation.asset must be Y, which the merchant's payments were authorised in/);
 });
 
-async function alarmsOf(found: Found[]): Promise<ForeignMovement[]> {
-  const alarms: ForeignMovement[] = [];
+async function alarmsOf(found: Found[]): Promise<BypassMovement[]> {
+  const alarms: BypassMovement[] = [];
   const events = logged(found);
-  await createForeignMovements({
+  await createBypassMovements({
     log: { read: reader(events), bounds: () => Promise.resolve({ last: events.at(-1)!.sequence }) },
     contractIds: [ESCROW],
     assets: { has: () => true },
@@ -85,7 +85,7 @@ async function alarmsOf(found: Found[]): Promise<ForeignMovement[]> {
   return alarms;
 }
 
-const ofClaims = (alarms: ForeignMovement[]) =>
+const ofClaims = (alarms: BypassMovement[]) =>
   alarms.filter(({ because }) => because === "not_what_was_authorized").map(({ event }) => event.ledger);
 
 test("nor is it an alarm for that", async () => {

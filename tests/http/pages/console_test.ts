@@ -240,10 +240,10 @@ test("in the sandbox, where a ledger may close only when something happens, an o
 
 test("foreign movements, payments about to be lost and deliveries that nobody takes are money's trouble", () => {
   assert.deepEqual(stuckMoney(WELL), []);
-  const foreignMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
+  const bypassMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
   const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
   const expiring = { payments: 2, merchants: 1, firstAt: Date.now() / 1_000 + 7_230, complete: true };
-  const found = stuckMoney({ foreignMovements, deliveries, expiring });
+  const found = stuckMoney({ bypassMovements, deliveries, expiring });
   assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt", "doubt"]);
   assert.match(found[1]!.text, /2 payments are lost to 1 merchant unless claimed, the first within 2 h\./);
   assert.match(found[0]!.text, /2 movements were in a foreign asset, the last a escrow\.funded in ledger 12/);

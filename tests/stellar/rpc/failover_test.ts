@@ -11,7 +11,7 @@ import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/c
 import { askNewest } from "../../../lib/stellar/fresh_read.ts";
 import { createHead, type Head } from "../../../lib/stellar/head.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
-import { memoryOfEscrow } from "../transactions/memory_journal.ts";
+import { memoryOfEscrow } from "../transactions/memory_submission_log.ts";
 
 /** A real RPC server on a real port, which can be stopped, held back to an old ledger, or made to lose its answers. */
 interface Node {

@@ -6,7 +6,7 @@ import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 import type { TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
 import { lookUpEnvelopes } from "../../../lib/stellar/transactions/envelope_lookup.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
-import { memoryJournal } from "./memory_journal.ts";
+import { memoryJournal } from "./memory_submission_log.ts";
 import { ENVELOPE, START_SECONDS } from "./submit_stage.ts";
 
 const LEDGER = 100;
@@ -39,12 +39,12 @@ function stage(
     };
     return Promise.resolve({ status: "NOT_FOUND", txHash: hash, ...stamp, ...find(one) } as TransactionAnswer);
   };
-  const { journal, notes, ledgers } = memoryJournal();
+  const { submissionLog, notes, ledgers } = memoryJournal();
   const parts = {
     rpc: stubRpc({ getTransaction, getHealth: () => Promise.reject(new Error("no")) }),
     head,
     clock,
-    journal,
+    submissionLog,
     nodes,
   };
   const lookUp = (...envelopes: { hash: string; sinceLedger?: number }[]) => lookUpEnvelopes(parts, envelopes, LEDGER);

@@ -18,7 +18,7 @@ import { createHead } from "../../../lib/stellar/head.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
 import { operationDigest } from "../../../lib/escrow/operations/operations.ts";
 import { accountEntry } from "../account_entry.ts";
-import { memoryJournal } from "./memory_journal.ts";
+import { memoryJournal } from "./memory_submission_log.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 export const PASSPHRASE = "Test SDF Network ; September 2015";
@@ -120,7 +120,7 @@ export function submitStage(script: {
     },
   };
   const rpc = stubRpc(methods);
-  const { journal, notes, ledgers } = memoryJournal();
+  const { submissionLog, notes, ledgers } = memoryJournal();
   const parts = { rpc, head, clock };
   const transactions = createTransactions({
     ...parts,
@@ -129,11 +129,11 @@ export function submitStage(script: {
     fees: { bid: () => Promise.reject(new Error("not in these tests")) },
     networkPassphrase: PASSPHRASE,
     submitTimeoutMs: 60_000,
-    journal: {
-      ...journal,
+    submissionLog: {
+      ...submissionLog,
       async record(note) {
         order.push("note");
-        await journal.record(note);
+        await submissionLog.record(note);
         await script.note?.();
       },
     },

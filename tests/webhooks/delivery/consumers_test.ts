@@ -117,8 +117,8 @@ test("what another gateway delivered before it gave a webhook away is not sent a
           acquire: (request) => isTaken ? Promise.resolve(undefined) : store.leases.acquire(request),
         },
         deliveries: {
-          async reader(id) {
-            const found = await store.deliveries.reader(id);
+          async consumer(id) {
+            const found = await store.deliveries.consumer(id);
             await held;
             return found;
           },

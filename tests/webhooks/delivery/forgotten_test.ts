@@ -24,7 +24,7 @@ for (const isBack of [true, false]) {
       if (hour === 31 && isBack) isDown = false;
     }
     const delivered = new Set(await deliveredTo(made)).size;
-    const { dead, retrying, cursor } = (await made.store.deliveries.reader("wh_1"))!.progress;
+    const { dead, retrying, cursor } = (await made.store.deliveries.consumer("wh_1"))!.progress;
     assert.deepEqual({ dead: dead + delivered, retrying, cursor }, { dead: 100, retrying: 0, cursor: 100 });
     await made.worker.stop({ drainMs: 0 });
   });
@@ -50,10 +50,10 @@ test("what is forgotten while it is posted to an endpoint that hangs is counted 
   while (underWay === 0) await made.pass(250, 250);
   await forgetOld(made);
   assert.equal((await made.store.events.bounds()).forgotten, 10);
-  const { dead: before } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { dead: before } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.equal(before, 10, "all ten are counted");
   await made.pass(600_000, 250);
-  const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { dead, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: 10, retrying: 0 });
   await made.worker.stop({ drainMs: 0 });
 });
@@ -71,10 +71,10 @@ test("what is forgotten just before its post fails is counted as dead once", asy
   await made.pass(2_000);
   await forgetOld(made);
   assert.equal((await made.store.events.bounds()).forgotten, 1);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 1);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 1);
   fail();
   await made.pass(60_000, 250);
-  const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { dead, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: 1, retrying: 0 });
   await made.worker.stop({ drainMs: 0 });
 });
@@ -94,7 +94,7 @@ test("what failed beyond a delivery that was never answered is counted once when
   await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
   made.clock.advance(25 * HOUR_MS);
   await forgetOld(made);
-  const { cursor, dead, rejected, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { cursor, dead, rejected, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ cursor, dead, rejected, retrying }, { cursor: 4, dead: 2, rejected: 1, retrying: 0 });
 });
 

@@ -66,7 +66,7 @@ for (const withLeases of [true, false]) {
     assert.equal(posted.filter((id) => id === lost).length, 2);
     assert.equal(posted.at(-1), eventAt(104).id);
     await made.worker.stop({ drainMs: 0 });
-    assert.equal((await standby.deliveries.reader("wh_1"))!.progress.cursor, 4);
+    assert.equal((await standby.deliveries.consumer("wh_1"))!.progress.cursor, 4);
   });
 }
 
@@ -121,11 +121,11 @@ test("a replay whose end was lost with a database's last commits goes on, and an
   await made.worker.changed("wh_1");
   await made.owe(1, "wh_1");
   await made.pass(3_000);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null);
 
   database.end();
   await made.pass(10_000);
-  assert.equal((await standby.deliveries.reader("wh_1"))!.replay, null);
+  assert.equal((await standby.deliveries.consumer("wh_1"))!.replay, null);
   await made.worker.stop({ drainMs: 0 });
 });
 

@@ -33,7 +33,7 @@ test("one that keeps the order has all its attempts: asking whether the endpoint
     gatherMs: 1,
   });
   worker.start();
-  const isDead = async () => (await store.deliveries.reader("wh_1"))!.progress.dead > 0;
+  const isDead = async () => (await store.deliveries.consumer("wh_1"))!.progress.dead > 0;
   // Far less than three days of the network's clock: by its age it does not die.
   for (let minute = 0; minute < 80 * 60 && !await isDead(); minute++) {
     for (let turn = 0; turn < 20; turn++) await yieldToOthers();

@@ -62,7 +62,7 @@ test("what a replay has delivered is not sent once more where it becomes due bef
   made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(1_000);
-  const dueAtMs = (await made.store.deliveries.reader("wh_1"))!.progress.nextDueAtMs!;
+  const dueAtMs = (await made.store.deliveries.consumer("wh_1"))!.progress.nextDueAtMs!;
   await resend(made, 3);
   await made.pass(dueAtMs - made.clock.now() - 20);
   answer();

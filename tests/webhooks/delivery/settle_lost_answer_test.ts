@@ -55,7 +55,7 @@ test("what posts came to is written down where the store fails to say which leas
   made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(10_000);
-  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.ok(fenced > 1, "it was fenced off, and tried again");
   assert.equal(progress.cursor, 3);
   await made.worker.stop({ drainMs: 0 });

@@ -155,7 +155,7 @@ test("a cursor moves over what does not match, and a start looks through none of
   await append(made.store, Array.from({ length: 50 }, (_, n) => eventAt(101 + n)), 150);
   await made.pass(100);
   await made.worker.stop({ drainMs: 0 });
-  assert.equal((await made.store.deliveries.reader("wh_rare"))!.progress.cursor, 50);
+  assert.equal((await made.store.deliveries.consumer("wh_rare"))!.progress.cursor, 50);
 });
 
 test("a subscription made while events arrive hears those after it", async () => {

@@ -53,8 +53,8 @@ test("a clock that is set back while it is read when to try again delays nothing
       ...store,
       deliveries: {
         ...store.deliveries,
-        reader: async (id) => {
-          const found = await store.deliveries.reader(id);
+        consumer: async (id) => {
+          const found = await store.deliveries.consumer(id);
           if (isSlow) await made.clock.wait(3_000);
           return found;
         },

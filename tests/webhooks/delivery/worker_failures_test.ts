@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
-import type { Reader } from "../../../lib/store/webhook.ts";
+import type { StoredConsumer } from "../../../lib/store/webhook.ts";
 import { append, eventAt, owedTo, START_MS } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 import { endedOf } from "../../store/webhook_samples.ts";
@@ -15,7 +15,7 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(100);
-  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.deepEqual([progress.rejected, progress.dead, progress.retrying], [1, 0, 0]);
   assert.equal(progress.cursor, 3);
   const [ended] = await endedOf(made.store, { subscriptionId: "wh_1", limit: 10 });
@@ -29,7 +29,7 @@ test("more failures at a time than a commit takes are written down in several", 
   made.worker.start();
   await made.owe(60, ...ids);
   await made.pass(2_000, 50);
-  for (const id of ids) assert.equal((await made.store.deliveries.reader(id))!.progress.rejected, 60, id);
+  for (const id of ids) assert.equal((await made.store.deliveries.consumer(id))!.progress.rejected, 60, id);
   assert.deepEqual(made.problems, []);
   await made.worker.stop({ drainMs: 0 });
 });
@@ -39,7 +39,7 @@ test("a dead endpoint gets one probe a break, and what waits for it is no rows",
   made.worker.start();
   await made.owe(1_000, "wh_1");
   await made.pass(60_000, 50);
-  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.ok(progress.retrying <= 16, `${progress.retrying} rows`);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 1_000);
   assert.ok(made.script.posted.length < 30, `${made.script.posted.length} posts in a minute`);
@@ -60,7 +60,7 @@ test("an endpoint that is back gets everything that waited, and is no longer sai
   isDown = false;
   await made.pass(30_000, 50);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.failingSinceMs, null);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.failingSinceMs, null);
   const delivered = await made.store.deliveries.attempts("wh_1", { limit: 200 });
   assert.ok(delivered.every(({ outcome }) => outcome === "delivered"));
   await made.worker.stop({ drainMs: 0 });
@@ -74,7 +74,7 @@ test("what waits for a dead endpoint is given up after three days by the network
   // The wall clock alone makes nothing old.
   made.clock.step(40 * DAY_MS);
   await made.pass(10_000, 50);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 0);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
   made.clock.step(-40 * DAY_MS);
   await append(
     made.store,
@@ -84,7 +84,7 @@ test("what waits for a dead endpoint is given up after three days by the network
   );
   made.worker.wake();
   await made.pass(30_000, 50);
-  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.ok(progress.dead >= 2_000 - 16, `${progress.dead} dead`);
   assert.ok(progress.dead <= 2_000, "the new one waits");
   await made.worker.stop({ drainMs: 0 });
@@ -109,7 +109,7 @@ test("what waited while no gateway ran is not given up before its endpoint has b
     const next = made.newWorker("next");
     next.start();
     await made.pass(60_000, 50);
-    const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+    const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
     if (isBack) assert.deepEqual([progress.dead, progress.retrying, progress.cursor], [0, 0, 501]);
     else assert.ok(progress.dead >= 498, `${progress.dead} dead`);
     await next.stop({ drainMs: 0 });
@@ -125,14 +125,14 @@ test("what failed and is still owed after three days is given up while the endpo
   isDown = true;
   await made.owe(8, "wh_1");
   await made.pass(1_000);
-  const { retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.ok(retrying > 1, `${retrying} failed`);
   await append(made.store, [], 9_000, START_MS + 3 * DAY_MS + HOUR_MS);
   await made.pass(HOUR_MS / 2, 5_000);
   assert.equal((await owedTo(made.store, "wh_1")).pending, retrying, "what is not due is not looked at yet");
   const posts = made.script.posted.length;
   await made.pass(HOUR_MS, 5_000);
-  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.deepEqual([progress.dead, progress.retrying], [8, 0]);
   assert.equal(made.script.posted.length, posts);
   await made.worker.stop({ drainMs: 0 });
@@ -144,7 +144,7 @@ test("what waited for days for its key to be enabled again is sent, though its e
   made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.retrying, 1);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.retrying, 1);
   isEnabled = false;
   await made.pass(3_000, 50);
   await made.owe(5, "wh_1");
@@ -154,7 +154,7 @@ test("what waited for days for its key to be enabled again is sent, though its e
   isEnabled = true;
   await made.pass(10_000, 50);
   assert.equal(made.postedTo("wh_1").length, 1 + 6);
-  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 0);
+  assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   await made.worker.stop({ drainMs: 0 });
 });
@@ -203,15 +203,15 @@ for (const outcome of ["retry", "rejected"] as const) {
 
 /** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
 function whenAskedForKept(
-  answer: (ask: () => Promise<Reader | undefined>, nth: number) => Promise<Reader | undefined>,
+  answer: (ask: () => Promise<StoredConsumer | undefined>, nth: number) => Promise<StoredConsumer | undefined>,
 ) {
   let asked = 0;
   return (store: Store): Store => ({
     ...store,
     deliveries: {
       ...store.deliveries,
-      reader: async (id) => {
-        const ask = async () => await store.deliveries.reader(id);
+      consumer: async (id) => {
+        const ask = async () => await store.deliveries.consumer(id);
         return ((await ask())?.progress.retrying ?? 0) === 0 ? ask() : answer(ask, ++asked);
       },
     },

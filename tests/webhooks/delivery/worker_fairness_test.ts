@@ -64,7 +64,7 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   isDown = false;
   const before = made.script.posted.length;
   await made.pass(6_000, 50);
-  const { retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  const { retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.ok(retrying > 0 && retrying <= 16, `${retrying} failed before it was left in peace`);
   assert.equal((await owedTo(made.store, "wh_1")).pending, retrying);
   const waiting = [0, 1, 2, 3].map((n) => eventAt(101 + retrying + n).id);

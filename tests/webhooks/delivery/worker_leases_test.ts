@@ -84,9 +84,9 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
     store: () =>
       bentStore(store, {
         deliveries: {
-          async readers(page) {
+          async consumers(page) {
             if (isSlow) await clock.wait(30_000);
-            return await store.deliveries.readers(page);
+            return await store.deliveries.consumers(page);
           },
         },
       }),
@@ -250,7 +250,7 @@ test("after a kill a start repeats no more than what was under way", async () =>
   killed.worker.start();
   await killed.owe(100, "wh_1");
   await killed.pass(500);
-  const written = (await dead.deliveries.reader("wh_1"))!.progress.cursor;
+  const written = (await dead.deliveries.consumer("wh_1"))!.progress.cursor;
   assert.ok(written >= 40, String(written));
   await alive.holdForServing();
   const next = await workerStage(() => "delivered", { on: alive, clock });

@@ -115,7 +115,7 @@ test("a gateway whose own clock is a day off takes its share like the others", a
 
 test("a worker that is there for longer than it could have said, by a clock set back since, is not believed", async () => {
   const { store, join, pass, shares } = await sharedStage();
-  await store.registers.change("workers", (_, nowMs) => {
+  await store.sharedState.change("workers", (_, nowMs) => {
     return { value: { ghost: nowMs + 86_400_000 }, keepMs: 90_000_000, answer: undefined };
   });
   join("a");
@@ -205,7 +205,7 @@ test("a dead worker's deliveries go on within 15 s, with what it knew of endpoin
   dead.worker.start();
   await dead.owe(1, ...IDS);
   await dead.pass(30_000, 100);
-  assert.notEqual((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
+  assert.notEqual((await store.deliveries.consumer("wh_0"))!.progress.failingSinceMs, null);
   const [kept] = await store.deliveries.failed({ state: "retrying", subscriptionId: "wh_0", limit: 1 });
   assert.ok(kept!.delivery.attempts > 2);
   isDead = true;
@@ -217,7 +217,7 @@ test("a dead worker's deliveries go on within 15 s, with what it knew of endpoin
   const [first, ...more] = alive.postedTo("wh_0");
   assert.equal(first?.attempt, kept!.delivery.attempts + 1, "attempts are counted on");
   assert.deepEqual(more, []);
-  assert.equal((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
+  assert.equal((await store.deliveries.consumer("wh_0"))!.progress.failingSinceMs, null);
   await alive.worker.stop({ drainMs: 0 });
 });
 
@@ -258,7 +258,7 @@ test("a lease is trusted from when it was asked for, however late the store answ
   };
   const { acquire, renew } = store.leases;
   const leases = { ...store.leases, acquire: late(acquire), renew: late(renew) };
-  const partitions = createPartitions({ leases, registers: store.registers, isShared: true }, clock, "slow");
+  const partitions = createPartitions({ leases, sharedState: store.sharedState, isShared: true }, clock, "slow");
   const held = () => ALL.filter((one) => partitions.holds(one)).length;
   answersAfterMs = 1_000;
   await partitions.keep(() => false);

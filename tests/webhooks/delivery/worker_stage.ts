@@ -83,7 +83,7 @@ export async function workerStage(answer: (post: Posted) => Answer, options: Opt
 
   /** Begins a replay of all from ledger 101 on. */
   async function replay(id: string, subscriptionId = "wh_1"): Promise<void> {
-    const { subscription } = (await bare.deliveries.reader(subscriptionId))!;
+    const { subscription } = (await bare.deliveries.consumer(subscriptionId))!;
     const plan = await planReplay(bare, subscription, { fromLedger: 101 });
     await beginReplay(bare, subscriptionId, plan, { id, nowMs: START_MS });
     await worker.changed(subscriptionId);

@@ -102,9 +102,9 @@ test("it is signed so also when a gateway is answered only then what it has aske
   const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
     bentStore(store, {
       deliveries: {
-        async reader(id) {
+        async consumer(id) {
           const until = held;
-          const answer = await store.deliveries.reader(id);
+          const answer = await store.deliveries.consumer(id);
           await until;
           return answer;
         },
@@ -139,7 +139,7 @@ test("what was on its way when the secret was rotated is not rejected by who rel
   void rotate().then(() => answeredMs = clock.now());
   await passUntil(() => posted.length > 150);
   assert.ok(answeredMs < clock.now());
-  const { rejected, retrying } = (await store.deliveries.reader("wh_1"))!.progress;
+  const { rejected, retrying } = (await store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ rejected, retrying }, { rejected: 0, retrying: 0 });
   await stop();
 });

@@ -76,15 +76,15 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
 /**
  * What of money and of the news of it needs somebody: movements in an asset that they should not be in, payments that are
  * lost to their merchants soon, deliveries of all keys that are not taken.
- * @param {Pick<GatewayStatus, "deliveries"> & { foreignMovements?: ForeignMovements, expiring?: Expiring | null }} status
+ * @param {Pick<GatewayStatus, "deliveries"> & { bypassMovements?: ForeignMovements, expiring?: Expiring | null }} status
  * @returns {Finding[]}
  */
-export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, foreignMovements, expiring }) {
+export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, bypassMovements, expiring }) {
   /** @type {Finding[]} */
   const found = [];
-  const last = foreignMovements?.last ?? null;
-  if (foreignMovements !== undefined && last !== null) {
-    const times = counted(foreignMovements.count, "movement was", "movements were");
+  const last = bypassMovements?.last ?? null;
+  if (bypassMovements !== undefined && last !== null) {
+    const times = counted(bypassMovements.count, "movement was", "movements were");
     found.push(
       bad(
         `${times} in a foreign asset, the last a ${last.type} in ledger ${

@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+import type { KeyLocation } from "../lib/keys/key_location.ts";
+import { type Store, StoreError } from "../lib/store/store.ts";
+import { type CommandIo, type Flags, UsageError } from "./command.ts";
+import type { KEY_PLACE_ROWS } from "./help.ts";
+import { storeSetting } from "./store_setting.ts";
+
+type PlaceFlags = Flags<typeof KEY_PLACE_ROWS>;
+
+export interface PlaceOptions {
+  /** Refuses a place that is not there, instead of making it: to look for a key must not make a store. */
+  mustExist: boolean;
+}
+
+/**
+ * Runs `use` on the place where this environment keeps its keys: what a flag names, else the keys file of the settings,
+ * else their store, else the runtime's own store in the working directory. Answers the exit code of `use`.
+ * @throws {UsageError} when two places are named, one that is none, or one that is gone when the command ends.
+ * @throws {StoreError | KeysFileError} when the place cannot be used.
+ */
+export async function withKeyLocation(
+  flags: PlaceFlags,
+  io: CommandIo,
+  options: PlaceOptions,
+  use: (place: KeyLocation) => Promise<number>,
+): Promise<number> {
+  const place = await openKeyPlace(chosenPlace(flags, io.env), io, options);
+  try {
+    return await use(place);
+  } finally {
+    await place.close();
+  }
+}
+
+/** Each kind is loaded only when it is used, so that the other does not cost its start. */
+async function openKeyPlace({ path, setting }: Place, io: CommandIo, options: PlaceOptions): Promise<KeyLocation> {
+  if (path !== undefined) {
+    const { openKeysFile, requireKeysFile } = await import("../lib/keys/keys_file.ts");
+    if (options.mustExist) await requireKeysFile(path);
+    return openKeysFile(path);
+  }
+  const onNotice = (notice: string) => io.stderr(`${notice}\n`);
+  return await (await import("../lib/store/open.ts")).openStore(setting, { ...options, onNotice });
+}
+
+type Place = { path: string; setting?: undefined } | { path?: undefined; setting: string };
+
+function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>): Place {
+  const path = flags["keys-file"];
+  if (path !== undefined && flags.store !== undefined) {
+    throw new UsageError("--store and --keys-file are both given: keys live in exactly one place");
+  }
+  if (path !== undefined) return { path };
+  if (flags.store !== undefined) return { setting: storeSetting(flags.store, env) };
+  // An empty variable is one that is not set, as everywhere.
+  if (env.SERVICE_API_KEYS) {
+    throw new UsageError(
+      "the keys of this environment are in SERVICE_API_KEYS, which no command can change: make a record for it with " +
+        "keygen --record, or name another place with --store or --keys-file",
+    );
+  }
+  if (env.SERVICE_API_KEYS_FILE) return { path: env.SERVICE_API_KEYS_FILE };
+  return { setting: storeSetting(undefined, env) };
+}
+
+/** The webhooks of one API key. */
+export interface KeyWebhooks {
+  count: number;
+  /** They are not in the place of the key: to delete it leaves them there. */
+  areApart: boolean;
+  /** Deletes those that there are by now, with what is still owed to them. */
+  remove(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type WebhookPlace = Pick<Store, "subscriptions" | "close">;
+
+/** A store in memory has no webhooks that are of interest here: it is no mistake either. */
+const ANY = { isMemoryAllowed: true };
+
+/** More than a key can have. */
+const LIMIT = 1_000;
+
+/**
+ * Finds the webhooks of a key. They are in the store, also where keys are in a file.
+ * @throws {UsageError} when the environment names what is no store
+ */
+export async function webhooksOfKey(place: KeyLocation, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
+  const opened = isStore(place) ? undefined : await openIfThere(storeSetting(undefined, io.env, ANY));
+  const store = isStore(place) ? place : opened;
+  const list = async () => await store?.subscriptions.list({ keyId, limit: LIMIT }) ?? [];
+  return {
+    count: (await list()).length,
+    areApart: opened !== undefined,
+    async remove() {
+      for (const { id } of await list()) await store!.subscriptions.delete(id);
+    },
+    async close() {
+      await opened?.close();
+    },
+  };
+}
+
+function isStore(place: KeyLocation): place is KeyLocation & WebhookPlace {
+  return "subscriptions" in place;
+}
+
+/** To look into a store must not make one. */
+async function openIfThere(setting: string): Promise<WebhookPlace | undefined> {
+  const path = /^(?:sqlite|deno-kv):(.+)$/s.exec(setting)?.[1];
+  if (path !== undefined && !existsSync(path)) return undefined;
+  if (setting === "memory:") return undefined;
+  try {
+    return await (await import("../lib/store/open.ts")).openStore(setting, { mustExist: path === undefined });
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "missing") return undefined;
+    throw error;
+  }
+}

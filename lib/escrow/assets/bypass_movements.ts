@@ -1,0 +1,215 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { newestLedgerFirst } from "./escrow_log.ts";
+import { createRecentMap } from "../../bounded_map.ts";
+import type { AssetList } from "./asset_list.ts";
+import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
+
+/**
+ * Why a movement is foreign. `not_listed`: its asset is none of those dealt in. `not_the_policys`: a card was funded in
+ * another asset than its policy names. `not_what_was_funded`: a card was funded in another asset than its escrow held, or
+ * more of an asset was paid, or paid out, than was there of it. `not_what_was_authorized`: a merchant claimed another asset
+ * than the payments were authorised in.
+ */
+export const BYPASS_REASONS = [
+  "not_listed",
+  "not_the_policys",
+  "not_what_was_funded",
+  "not_what_was_authorized",
+] as const;
+export type BypassReason = (typeof BYPASS_REASONS)[number];
+
+/** An event of the log, as far as it is looked at here. */
+export interface MovementEvent {
+  sequence: number;
+  id: string;
+  type: string;
+  contractId: string;
+  ledger: number;
+  /** Unix seconds, by the network's clock. */
+  knownAt: number;
+  deviceHash?: string;
+  merchant?: string;
+  asset?: string;
+  /** Decimal. */
+  amount?: string;
+}
+
+export interface BypassMovement {
+  event: MovementEvent & { asset: string };
+  because: BypassReason;
+}
+
+interface MovementFilter {
+  types: string[];
+  deviceHash?: string;
+  merchant?: string;
+}
+
+/** What the log is asked. Everything in the order of sequences. */
+export interface MovementLog {
+  bounds(): Promise<{ last: number }>;
+  read(query: {
+    filter: MovementFilter;
+    /** Exclusive. */
+    after?: number;
+    /** Inclusive. */
+    upTo?: number;
+    order: "asc" | "desc";
+    limit: number;
+  }): Promise<MovementEvent[]>;
+}
+
+export interface BypassMovements {
+  /** Looks at what the log holds since the last look. Joins a look that is under way. Rejects when the log can't be read. */
+  look(): Promise<void>;
+  /** How many were found, and the last one. */
+  found(): { count: number; last: BypassMovement | undefined };
+}
+
+/** How far back the first look goes: what was found before a restart is found again. */
+export const FIRST_LOOK_EVENTS = 5_000;
+const PAGE = 500;
+/** More than one transaction can claim. */
+const MOST_AUTHORIZED = 500;
+/** What a card's escrow holds is first learnt from so many movements before. */
+const MOST_MOVEMENTS = 200;
+const LOOKED_AT = ["agent.registered", "agent.revoked", ...ESCROW_MOVEMENTS, "payment.claimed"];
+const MOST_CARDS = 10_000;
+
+/**
+ * Follows the log for movements in an asset that they should not be in: the contracts take any, and pay it out of the one
+ * balance that they keep for all. Asks nobody but the log. What the log does not say (an asset that was not learnt, a policy
+ * from before it) is not held against a movement, nor what happened at other contracts or in another life of the network.
+ */
+export function createBypassMovements({ log, contractIds, assets, onForeign }: {
+  log: MovementLog;
+  /** The contracts of now: the log keeps the events of those that were watched before. */
+  contractIds: readonly string[];
+  assets: Pick<AssetList, "has">;
+  /** Told of each as it is found, in the log's order. */
+  onForeign(movement: BypassMovement): void;
+}): BypassMovements {
+  /** By life of the network and card, the asset that its newest policy names; null: the log does not know, or there is none. */
+  const policies = createRecentMap<string | null>(MOST_CARDS);
+  /** By life of the network and card, what its escrow holds. */
+  const held = createRecentMap<Holdings>(MOST_CARDS);
+  let looked: number | undefined;
+  let looking: Promise<void> | undefined;
+  let count = 0;
+  let last: BypassMovement | undefined;
+
+  const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
+
+  /**
+   * The newest so many before this event, newest ledger first, without those of other contracts and lives of the network.
+   * `isLate`: there are some after it, so that what was before it is not what is now.
+   */
+  async function before(event: MovementEvent, filter: MovementFilter, limit: number) {
+    const read = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
+    const ours = read.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
+    const found = ours.filter((one) => newestLedgerFirst(event, one) < 0).sort(newestLedgerFirst);
+    return { found, isLate: found.length < ours.length };
+  }
+
+  /** The asset that the card's policy named before this event. */
+  async function policyAsset(event: MovementEvent): Promise<string | null> {
+    const { deviceHash } = event;
+    if (deviceHash === undefined) return null;
+    const known = policies.get(keyOf(event));
+    if (known !== undefined) return known;
+    const { found, isLate } = await before(event, { types: ["agent.registered", "agent.revoked"], deviceHash }, 1);
+    const asset = found[0]?.asset ?? null;
+    if (!isLate) policies.set(keyOf(event), asset);
+    return asset;
+  }
+
+  /** What the card's escrow held before this event, as far as the log says. */
+  async function heldBefore(event: MovementEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
+    const known = held.get(keyOf(event));
+    if (known !== undefined) return { holdings: known, isLate: false };
+    const filter = { types: ESCROW_MOVEMENTS, deviceHash: event.deviceHash };
+    const { found, isLate } = await before(event, filter, MOST_MOVEMENTS);
+    const none: Holdings = new Map();
+    return { holdings: found.reduceRight((holdings, one) => afterMovement(holdings, one).holdings, none), isLate };
+  }
+
+  /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
+  async function isOfAnother(event: MovementEvent): Promise<boolean> {
+    const { type, deviceHash, asset } = event;
+    if (deviceHash === undefined) return false;
+    const { holdings, isLate } = await heldBefore(event);
+    const { holdings: after, foreign } = afterMovement(holdings, event);
+    if (!isLate) held.set(keyOf(event), after);
+    if (type !== "escrow.funded") return foreign > 0n;
+    return asset !== undefined && heldInOthers(holdings, asset).length > 0;
+  }
+
+  /** The assets of what a claim collected: all that was authorised for the merchant since the claim before. */
+  async function authorizedAssets(event: MovementEvent): Promise<string[]> {
+    const filter = { types: ["payment.authorized", "payment.claimed"], merchant: event.merchant };
+    const { found } = await before(event, filter, MOST_AUTHORIZED);
+    const claimed = found.findIndex(({ type }) => type === "payment.claimed");
+    return found.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
+  }
+
+  async function foreign(event: MovementEvent & { asset: string }): Promise<BypassReason | undefined> {
+    const { asset, type } = event;
+    if (type === "payment.claimed") {
+      if (!assets.has(asset)) return "not_listed";
+      return (await authorizedAssets(event)).some((one) => one !== asset) ? "not_what_was_authorized" : undefined;
+    }
+    const policy = type === "escrow.funded" ? await policyAsset(event) : null;
+    const ofAnother = await isOfAnother(event);
+    if (!assets.has(asset)) return "not_listed";
+    if (policy !== null && policy !== asset) return "not_the_policys";
+    return ofAnother ? "not_what_was_funded" : undefined;
+  }
+
+  async function lookAt(event: MovementEvent): Promise<void> {
+    const { asset, deviceHash, type } = event;
+    if (type === "agent.registered" || type === "agent.revoked") {
+      if (deviceHash !== undefined) policies.set(keyOf(event), asset ?? null);
+      return;
+    }
+    if (asset === undefined) return void await isOfAnother(event);
+    const because = await foreign({ ...event, asset });
+    if (because === undefined) return;
+    count += 1;
+    last = { event: { ...event, asset }, because };
+    onForeign(last);
+  }
+
+  async function lookOn(): Promise<void> {
+    const { last: upTo } = await log.bounds();
+    looked ??= Math.max(0, upTo - FIRST_LOOK_EVENTS);
+    while (looked < upTo) {
+      const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
+      for (const event of events) {
+        if (isOurs(event)) await lookAt(event);
+        // What was before it takes a store that answers at once up to some milliseconds.
+        await yieldToOthers();
+        // What the store fails at later does not have this one counted twice.
+        looked = event.sequence;
+      }
+      if (events.length < PAGE) looked = upTo;
+    }
+  }
+
+  return {
+    look() {
+      looking ??= lookOn().finally(() => looking = undefined);
+      return looking;
+    },
+    found: () => ({ count, last }),
+  };
+}
+
+/** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
+function lifeOf({ id }: Pick<MovementEvent, "id">): string {
+  return id.slice(0, -30);
+}
+
+/** By which a card of one life of the network is remembered. */
+function keyOf(event: MovementEvent): string {
+  return `${lifeOf(event)} ${event.deviceHash}`;
+}

@@ -1,0 +1,119 @@
+import { SorobanDataBuilder, xdr } from "@stellar/stellar-sdk/base";
+import type { Clock } from "../../clock.ts";
+import { GatewayError } from "../../errors.ts";
+import type { EntryReader } from "../entries.ts";
+import { nodeXdr } from "./node_xdr.ts";
+
+/** What one transaction may touch, and what touching more costs; fees in stroops, rounded up (CAP-46-07, CAP-62, CAP-65). */
+export interface FootprintTerms {
+  mostEntries: number;
+  mostWrittenEntries: number;
+  feePerWrittenEntry: bigint;
+  feePerWrittenKb: bigint;
+  /** Of the envelope: kept in history, and sent around. */
+  feePerHistoryKb: bigint;
+  feePerBandwidthKb: bigint;
+  feePer10000Instructions: bigint;
+}
+
+/** Keys that an invocation may turn out to need, though its simulation did not. */
+export interface ReservedKeys {
+  /** Base64 LedgerKeys, those needed most first: the limits may cut the list short. */
+  keys: string[];
+  /** What the host needs to take in one key more. */
+  instructionsPerKey: number;
+  /** Size of an entry that may be there by then: each that may be written counts as written, changed or not. */
+  bytesPerKey: number;
+}
+
+/** Voted on now and then; whoever prepares just then may be told to prepare again. */
+const CACHED_MS = 600_000;
+
+/** Reads the network's settings, at most every ten minutes. */
+export function createFootprintTerms(
+  { entries, clock }: { entries: EntryReader; clock: Clock },
+): { read(): Promise<FootprintTerms> } {
+  let cached: FootprintTerms | undefined;
+  let cachedUntilMs = -Infinity;
+
+  return {
+    /** @throws {GatewayError} `upstream_error` when they can't be read */
+    async read() {
+      if (cached !== undefined && clock.monotonicMs() < cachedUntilMs) return cached;
+      const { entries: found } = await entries.read(SETTING_KEYS);
+      cached = decodedTerms(found.map((entry) => entry?.xdr));
+      cachedUntilMs = clock.monotonicMs() + CACHED_MS;
+      return cached;
+    },
+  };
+}
+
+const { ConfigSettingId } = xdr;
+const SETTING_KEYS = [
+  ConfigSettingId.configSettingContractLedgerCostV0,
+  ConfigSettingId.configSettingContractLedgerCostExtV0,
+  ConfigSettingId.configSettingContractHistoricalDataV0,
+  ConfigSettingId.configSettingContractBandwidthV0,
+  ConfigSettingId.configSettingContractComputeV0,
+].map((configSettingId) =>
+  xdr.LedgerKey.configSetting(new xdr.LedgerKeyConfigSetting({ configSettingId })).toXdr("base64")
+);
+
+function decodedTerms(settings: (string | undefined)[]): FootprintTerms {
+  return nodeXdr("the network's settings", () => {
+    const [cost, costExt, history, bandwidth, compute] = settings.map((setting) => {
+      if (setting === undefined) throw new GatewayError("upstream_error", "the network lacks settings of protocol 23");
+      const data = xdr.LedgerEntryData.fromXdr(setting, "base64");
+      if (data.type !== "configSetting") throw new TypeError(`got an entry of type ${data.type}`);
+      return data.configSetting;
+    });
+    if (
+      cost?.type !== "configSettingContractLedgerCostV0" || costExt?.type !== "configSettingContractLedgerCostExtV0" ||
+      history?.type !== "configSettingContractHistoricalDataV0" ||
+      bandwidth?.type !== "configSettingContractBandwidthV0" || compute?.type !== "configSettingContractComputeV0"
+    ) throw new TypeError("got other settings than were asked for");
+    return {
+      mostEntries: costExt.contractLedgerCostExt.txMaxFootprintEntries,
+      mostWrittenEntries: cost.contractLedgerCost.txMaxWriteLedgerEntries,
+      feePerWrittenEntry: cost.contractLedgerCost.feeWriteLedgerEntry,
+      feePerWrittenKb: costExt.contractLedgerCostExt.feeWrite1Kb,
+      feePerHistoryKb: history.contractHistoricalData.feeHistorical1Kb,
+      feePerBandwidthKb: bandwidth.contractBandwidth.feeTxSize1Kb,
+      feePer10000Instructions: compute.contractCompute.feeRatePerInstructionsIncrement,
+    };
+  });
+}
+
+/**
+ * A simulation's transaction data (base64) with reserved keys that may be written, as many as the limits allow, and the fee
+ * for them. None of it is refunded.
+ */
+export function withReservedKeys(transactionData: string, reserved: ReservedKeys, terms: FootprintTerms): string {
+  const data = nodeXdr("transactionData", () => xdr.SorobanTransactionData.fromXdr(transactionData, "base64"));
+  const { footprint: { readOnly, readWrite }, instructions, diskReadBytes, writeBytes } = data.resources;
+  const room = Math.min(
+    terms.mostWrittenEntries - readWrite.length,
+    terms.mostEntries - readWrite.length - readOnly.length,
+  );
+  const present = new Set([...readOnly, ...readWrite].map((key) => key.toXdr("base64")));
+  const added = [...new Set(reserved.keys)].filter((key) => !present.has(key)).slice(0, Math.max(0, room));
+  if (added.length === 0) return transactionData;
+  const moreInstructions = added.length * reserved.instructionsPerKey;
+  const moreWriteBytes = added.length * reserved.bytesPerKey;
+  const moreEnvelopeBytes = added.reduce((bytes, key) => bytes + xdr.decodeBytes(key, "base64").length, 0);
+  const moreFee = BigInt(added.length) * terms.feePerWrittenEntry +
+    feeFor(moreWriteBytes, terms.feePerWrittenKb, 1024n) +
+    feeFor(moreEnvelopeBytes, terms.feePerHistoryKb, 1024n) +
+    feeFor(moreEnvelopeBytes, terms.feePerBandwidthKb, 1024n) +
+    feeFor(moreInstructions, terms.feePer10000Instructions, 10_000n);
+  // Appended: data.ext numbers the keys that come before.
+  return new SorobanDataBuilder(data)
+    .appendFootprint([], added.map((key) => xdr.LedgerKey.fromXdr(key, "base64")))
+    .setResources(instructions + moreInstructions, diskReadBytes, writeBytes + moreWriteBytes)
+    .setResourceFee(data.resourceFee + moreFee)
+    .build().toXdr("base64");
+}
+
+function feeFor(amount: number, rate: bigint, per: bigint): bigint {
+  return (BigInt(amount) * rate + per - 1n) / per;
+}

@@ -1,0 +1,108 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { mkdirSync, renameSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createMaintenance } from "../../lib/gateway/maintenance.ts";
+import { createLog } from "../../lib/log.ts";
+import type { AskDisk } from "../../lib/store/file/file_watch.ts";
+import { createTestClock } from "../test_clock.ts";
+import { folderForTests } from "../folder.ts";
+
+const folder = folderForTests();
+
+function stage(location: string, askDisk?: AskDisk) {
+  const lines: string[] = [];
+  const reverts: number[] = [];
+  const clock = { ...createTestClock(), networkReverts: () => reverts };
+  const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
+  const maintenance = createMaintenance({ store: { location }, clock, log, askDisk });
+  return { clock, lines, maintenance, tellRevert: () => void reverts.push(1) };
+}
+
+test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
+  const path = join(folder, "gateway.db");
+  writeFileSync(path, "store");
+  const { maintenance, lines } = stage(`sqlite:${path}`);
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), false);
+  renameSync(path, `${path}.away`);
+  maintenance.look();
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), true);
+  assert.match(maintenance.troubles()[0]!, /^the file of sqlite:.* was removed: what is written now is lost/);
+  assert.equal(lines.filter((line) => /"level":"error"/.test(line)).length, 1);
+  writeFileSync(path, "another file of this name");
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), true);
+  renameSync(`${path}.away`, path);
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), false);
+  assert.ok(lines.some((line) => line.includes("the store's file is there again")));
+});
+
+test("a store whose whole folder is gone is told like one whose file is, and nothing is said of a disk", () => {
+  const data = join(folder, "data");
+  mkdirSync(data);
+  writeFileSync(join(data, "gateway.db"), "store");
+  const askDisk = (path: string) => ({ ...statfsSync(path), bavail: 1_000_000_000 });
+  const { maintenance, lines } = stage(`sqlite:${join(data, "gateway.db")}`, askDisk);
+  maintenance.look();
+  renameSync(data, `${data}.away`);
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), true);
+  assert.equal(maintenance.troubles().length, 1);
+  renameSync(`${data}.away`, data);
+  maintenance.look();
+  assert.equal(maintenance.isStoreGone(), false);
+  assert.equal(lines.length, 2);
+});
+
+test("a disk that is almost full is told once, and once when it has room again; until then it is a trouble", () => {
+  const path = join(folder, "on-a-full-disk.db");
+  writeFileSync(path, "store");
+  let freeMegabytes = 5_000;
+  const askDisk = () => ({ bavail: freeMegabytes * 1_000, blocks: 1_000_000_000, bsize: 1_000 });
+  const { maintenance, lines } = stage(`sqlite:${path}`, askDisk);
+  const told = () => lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
+  maintenance.look();
+  assert.deepEqual([told(), maintenance.troubles()], [[], []]);
+  freeMegabytes = 1_999;
+  maintenance.look();
+  freeMegabytes = 1_500;
+  maintenance.look();
+  const low = `the disk of sqlite:${path} is almost full: 1999 MB are left`;
+  assert.deepEqual([told(), maintenance.troubles()], [[["warn", low]], [low]]);
+  assert.match(lines[0]!, /make room, or keep events for a shorter time/);
+  assert.equal(maintenance.isStoreGone(), false, "what is written is still kept");
+  freeMegabytes = 2_000;
+  maintenance.look();
+  maintenance.look();
+  assert.deepEqual(told().slice(1), [["info", "the store's disk has room again"]]);
+  assert.deepEqual(maintenance.troubles(), []);
+});
+
+test("a step of this machine's clock is told, with its way and size", () => {
+  const { maintenance, clock, lines } = stage("memory:");
+  clock.advance(10_000);
+  maintenance.look();
+  assert.deepEqual(lines, []);
+  clock.step(86_400_000);
+  maintenance.look();
+  clock.step(-3_600_000);
+  maintenance.look();
+  assert.match(lines[0]!, /clock was set ahead by 86400 s/);
+  assert.match(lines[1]!, /clock was set back by 3600 s/);
+  assert.deepEqual(maintenance.troubles(), []);
+});
+
+test("the time that a network takes back with its ledgers is no step of this machine's clock", () => {
+  const { maintenance, clock, lines, tellRevert } = stage("memory:");
+  clock.step(-86_400_000);
+  tellRevert();
+  maintenance.look();
+  assert.deepEqual(lines, []);
+  clock.step(-3_600_000);
+  maintenance.look();
+  assert.match(lines[0]!, /clock was set back by 3600 s/);
+});

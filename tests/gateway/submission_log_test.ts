@@ -1,0 +1,132 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
+import { createOutcomeLookUp, createSubmissionLog } from "../../lib/gateway/submission_log.ts";
+import { createUnresolvedSubmissions } from "../../lib/gateway/unresolved_submissions.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
+
+const CONFIRMED = { closeTime: 400 };
+const NOW_MS = 1_793_491_200_000;
+const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+const noteOf = (n: number, validUntil = 1_793_491_500) => ({
+  hash: hashOf(n),
+  validUntil,
+  source: "G1",
+  operation: "ab",
+});
+
+test("an outcome comes out of the store as it went in, its error with everything a caller is told", async () => {
+  const submissionLog = createSubmissionLog(await memoryStore(), () => NOW_MS);
+  const error = new GatewayError("contract_refused", "payment_escrow.authorize refused", {
+    contractError: "AgentNotAuthorized",
+    reason: "policy_expired",
+    retry: "prepare_again",
+    param: "operation.amount",
+    headers: { Location: "/nowhere" },
+    cause: new Error("never kept"),
+  });
+  await submissionLog.record(noteOf(1));
+  assert.deepEqual(await submissionLog.get(hashOf(1)), { validUntil: 1_793_491_500 });
+  await submissionLog.recordOutcome(hashOf(1), { status: "failed", ledger: 7, error });
+  const { outcome } = (await submissionLog.get(hashOf(1)))!;
+  const { code, message, contractError, reason, retry, param, status, headers, cause } = outcome!.error!;
+  assert.deepEqual([outcome!.status, outcome!.ledger, code, message], ["failed", 7, error.code, error.message]);
+  assert.deepEqual([contractError, reason, retry, param], [
+    "AgentNotAuthorized",
+    "policy_expired",
+    "prepare_again",
+    error.param,
+  ]);
+  assert.deepEqual([status, headers, cause], [422, {}, undefined]);
+  await submissionLog.record(noteOf(2));
+  await submissionLog.recordOutcome(hashOf(2), { status: "success", ledger: 8 });
+  assert.deepEqual((await submissionLog.get(hashOf(2)))!.outcome, { status: "success", ledger: 8 });
+  assert.equal(await submissionLog.get(hashOf(3)), undefined);
+});
+
+test("what a newer program kept of an error is told as far as this one knows it", async () => {
+  const store = await memoryStore();
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  await submissionLog.record(noteOf(1));
+  const error = { code: "brand_new", message: "no", retry: "tomorrow" };
+  await store.submissions.recordOutcome(hashOf(1), { status: "rejected", error });
+  const restored = (await submissionLog.get(hashOf(1)))!.outcome!.error!;
+  assert.deepEqual([restored.code, restored.message, restored.retry], ["invalid_request", "no", "never"]);
+});
+
+test("a fee bump leads to its inner transaction, which is noted beside it, and nothing else does", async () => {
+  const submissionLog = createSubmissionLog(await memoryStore(), () => NOW_MS);
+  await submissionLog.record({ ...noteOf(2), inner: hashOf(1) });
+  await submissionLog.record(noteOf(1));
+  assert.deepEqual([await submissionLog.innerOf(hashOf(2)), await submissionLog.innerOf(hashOf(1))], [
+    hashOf(1),
+    undefined,
+  ]);
+  assert.ok(await submissionLog.get(hashOf(2)));
+});
+
+test("the ledger of a transaction is that of an event it made, in the log", async () => {
+  const store = await memoryStore();
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  await append(store, [eventAt(123, 1, { txHash: hashOf(5) })], 200, NOW_MS);
+  assert.equal(await submissionLog.ledgerOf(hashOf(5)), 123);
+  assert.equal(await submissionLog.ledgerOf(hashOf(6)), undefined);
+});
+
+test("the inner transaction of a fee bump is known also while the store's clock is forty days ahead", async () => {
+  let nowMs = NOW_MS;
+  const store = await openStore("memory:", { now: () => nowMs });
+  const submissionLog = createSubmissionLog(store, () => nowMs);
+  await submissionLog.record({ ...noteOf(2), inner: hashOf(1) });
+  nowMs += 40 * 86_400_000;
+  assert.equal(await submissionLog.innerOf(hashOf(2)), hashOf(1));
+  await store.close();
+});
+
+test("what nobody asked for is looked up once its time is over, however much it is, and what can't be told is passed over", async () => {
+  const store = await memoryStore();
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  for (let n = 0; n < 450; n++) await submissionLog.record(noteOf(n, n === 449 ? 1_000 : 100));
+  const asked: string[] = [];
+  const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
+    asked.push(hash);
+    if (hash === hashOf(7)) throw new GatewayError("not_found", "forgotten");
+    await beforeNoted?.(hash);
+    await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
+    return { hash, status: "success" as const };
+  };
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => CONFIRMED);
+  const lookUpOutcomes = createOutcomeLookUp({
+    submissions: store.submissions,
+    status,
+    networkSeconds: () => 500,
+    onUntold: unresolvedSubmissions.add,
+  });
+  await lookUpOutcomes(new AbortController().signal);
+  assert.equal(asked.length, 449);
+  const left = (await store.submissions.withoutOutcome({ limit: 9 })).map(({ hash }) => hash);
+  assert.deepEqual(left, [hashOf(7), hashOf(449)]);
+  const untold = await unresolvedSubmissions.of("G1", "ab");
+  assert.equal(untold.length, 50, "the newest ones");
+  assert.deepEqual(untold[0], { hash: hashOf(448), operation: "ab" });
+  await lookUpOutcomes(AbortSignal.abort());
+  assert.equal(asked.length, 449);
+});
+
+test("who was not told of a payment is remembered until somebody is, for a day, and of no other account", async () => {
+  const store = await memoryStore();
+  const submissionLog = createSubmissionLog(store, () => NOW_MS);
+  const confirmed = { ...CONFIRMED };
+  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => confirmed);
+  for (const n of [1, 2, 3]) await submissionLog.record({ ...noteOf(n), source: n === 3 ? "G3" : "G1" });
+  for (const n of [1, 2, 3, 2, 9]) await unresolvedSubmissions.add(hashOf(n));
+  const kept = async (source: string) => (await unresolvedSubmissions.of(source, "ab")).map(({ hash }) => hash);
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2), hashOf(1)], [hashOf(3)]]);
+  await unresolvedSubmissions.told(hashOf(1));
+  await unresolvedSubmissions.told(hashOf(9));
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2)], [hashOf(3)]]);
+  confirmed.closeTime += 86_401;
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[], []]);
+});

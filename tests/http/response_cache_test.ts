@@ -1,0 +1,64 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createResponseCache } from "../../lib/http/response_cache.ts";
+import { networkOfFile, startGateway } from "./test_gateway.ts";
+
+const on = networkOfFile();
+
+test("a read asked for again is checked again: key, scope, rate, method and query", async () => {
+  const { stop, newKey, request } = await startGateway(on, { started: false });
+  const path = `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`;
+  const reader = await newKey({ rate: 4 });
+  for (const remaining of ["3", "2"]) {
+    const answer = await request("GET", path, { key: reader });
+    assert.deepEqual([answer.status, answer.body, answer.headers.get("x-ratelimit-remaining")], [
+      200,
+      { pending: "0", payments: [] },
+      remaining,
+    ]);
+  }
+  assert.equal((await request("GET", path, { key: null })).status, 401);
+  assert.equal((await request("GET", path, { key: await newKey({ scopes: ["write"] }) })).status, 403);
+  assert.equal((await request("GET", path, { key: await newKey({ disabled: true }) })).status, 401);
+  assert.equal((await request("POST", path, { key: reader, body: {} })).status, 405);
+  assert.match((await request("GET", `${path}?limit=1`)).body.error.message, /unknown query parameter limit/);
+  assert.equal((await request("GET", path, { key: reader })).status, 200);
+  assert.equal((await request("GET", path, { key: reader })).status, 200);
+  assert.equal((await request("GET", path, { key: reader })).status, 429);
+  await stop();
+});
+
+test("a path that is refused is refused again, and each path has its own answer", async () => {
+  const { stop, request } = await startGateway(on, { started: false });
+  for (let again = 0; again < 2; again++) {
+    assert.match((await request("GET", "/v1/devices/zz")).body.error.message, /hash/);
+    assert.equal((await request("GET", `/v1/devices/${"ab".repeat(32)}`)).body.error.code, "device_not_found");
+    assert.equal((await request("GET", `/v1/devices/${"ab".repeat(32)}/policy`)).body.error.code, "agent_not_found");
+    assert.equal((await request("GET", "/v1/nothing")).status, 404);
+    assert.deepEqual((await request("GET", "/v1/health", { key: null })).body, { ok: true });
+  }
+  await stop();
+});
+
+test("with CORS an answer asked for again has its headers too", async () => {
+  const { stop, request } = await startGateway(on, {
+    started: false,
+    settings: { corsOrigins: "https://app.example.com" },
+  });
+  for (let again = 0; again < 2; again++) {
+    const { headers } = await request("GET", "/v1/network", { headers: { origin: "https://app.example.com" } });
+    assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
+  }
+  await stop();
+});
+
+test("what is kept of URLs is bounded in number and length, and no query is kept", () => {
+  const responseCache = createResponseCache(() => {});
+  const remember = (url: string) => responseCache.remember(url, { path: "/v1/health", params: {} });
+  remember("http://a/v1/health?x=1");
+  remember(`http://a/v1/health#${"x".repeat(300)}`);
+  assert.equal(responseCache.size, 0);
+  for (let n = 0; n < 50_000; n++) remember(`http://host-${n}/v1/health`);
+  assert.ok(responseCache.size <= 20_000, `${responseCache.size}`);
+});

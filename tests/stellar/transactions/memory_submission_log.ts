@@ -1,0 +1,51 @@
+import type { NewSubmission, Outcome, SubmissionLog } from "../../../lib/stellar/transactions/submission_log.ts";
+
+export type KeptNote = Pick<NewSubmission, "hash" | "validUntil"> & Partial<NewSubmission> & { outcome?: Outcome };
+
+/** A submissionLog without a store: `notes` by hash, `ledgers` of what the log has events of. */
+export function memoryJournal() {
+  const notes = new Map<string, KeptNote>();
+  const ledgers = new Map<string, number>();
+  const submissionLog: SubmissionLog = {
+    record(note) {
+      const { outcome, ...before } = notes.get(note.hash) ?? note as KeptNote;
+      notes.set(note.hash, outcome?.ledger === undefined ? before : { ...before, outcome });
+      return Promise.resolve();
+    },
+    recordOutcome(hash, outcome) {
+      const note = notes.get(hash);
+      if (note !== undefined && (note.outcome?.ledger === undefined || outcome.ledger !== undefined)) {
+        notes.set(hash, { ...note, outcome });
+      }
+      return Promise.resolve();
+    },
+    innerOf: (hash) => Promise.resolve(notes.get(hash)?.inner),
+    get: (hash) => Promise.resolve(notes.get(hash)),
+    ledgerOf: (hash) => Promise.resolve(ledgers.get(hash)),
+  };
+  return { submissionLog, notes, ledgers };
+}
+
+/** What an escrow without a store is given: its submissionLog, and nonces that are never handed out twice. */
+export function memoryOfEscrow() {
+  const { submissionLog, notes } = memoryJournal();
+  const out = new Map<string, bigint>();
+  return {
+    submissionLog,
+    notes,
+    nextNonce({ deviceHash, agent, used }: { deviceHash: string; agent: string; used: string }) {
+      const key = `${deviceHash} ${agent}`;
+      const highest = out.get(key) ?? 0n;
+      const nonce = (highest > BigInt(used) ? highest : BigInt(used)) + 1n;
+      out.set(key, nonce);
+      return Promise.resolve(nonce.toString());
+    },
+    keepUntold: () => Promise.resolve(),
+    untold: (source: string) =>
+      Promise.resolve(
+        [...notes.values()].flatMap((note) =>
+          note.source === source && note.outcome === undefined ? [{ hash: note.hash, operation: note.operation! }] : []
+        ),
+      ),
+  };
+}

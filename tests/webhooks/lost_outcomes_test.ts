@@ -1,0 +1,75 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Store, StoreError } from "../../lib/store/store.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
+
+const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
+const lost = () => new StoreError("unavailable", "the connection was cut");
+
+/** Does it, and loses the answer. */
+const losing =
+  <A extends unknown[]>(method: (...args: A) => Promise<unknown>) => async (...args: A): Promise<never> => {
+    await method(...args);
+    throw lost();
+  };
+
+async function stage(bend: (store: Store) => Store) {
+  const store = await memoryStore();
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, [eventAt(101), eventAt(102)], 200);
+  let ids = 0;
+  const subscriptions = createSubscriptions({
+    store: bend(store),
+    targets: { check: () => Promise.resolve() } as never,
+    secrets: createSecretCipher(undefined),
+    attempt: () => assert.fail(),
+    createSecret: () => NEW_SECRET,
+    randomText: (length) => String(++ids).padStart(length, "0"),
+    isKeyThere: () => Promise.resolve(true),
+    startHeight: () => Promise.resolve(101),
+    clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
+    onChange: () => Promise.resolve(),
+  });
+  return { store, subscriptions };
+}
+
+test("a rotation whose commit's answer is lost is told: else the only secret after a day is one nobody knows", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, { subscriptions: { setSecrets: losing(store.subscriptions.setSecrets) } })
+  );
+  const told = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
+  assert.equal((await store.subscriptions.get("wh_1"))!.secret, NEW_SECRET, "it signs from here on");
+  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+});
+
+const REPLAY = { fromLedger: 101, dryRun: false };
+
+test("a replay whose commit's answer is lost is told", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, { deliveries: { insertReplay: losing(store.deliveries.insertReplay) } })
+  );
+  const told = await subscriptions.replay("key1", "wh_1", REPLAY).catch((error) => error);
+  const begun = (await store.deliveries.consumer("wh_1"))!.replay!;
+  assert.equal(told.id, begun.id, String(told));
+});
+
+test("a replay that cannot be counted is not begun: who is told of a failure begins another", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, { sharedState: { change: () => Promise.reject(lost()) } })
+  );
+  await assert.rejects(subscriptions.replay("key1", "wh_1", REPLAY), StoreError);
+  assert.equal((await store.deliveries.consumer("wh_1"))!.replay, null);
+});
+
+test("a webhook whose commit's answer is lost is told, with its secret", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, { subscriptions: { insert: losing(store.subscriptions.insert) } })
+  );
+  const told = await subscriptions.create("key2", { url: "https://a.example/" }).catch((error) => error);
+  const [made] = await store.subscriptions.list({ keyId: "key2", limit: 10 });
+  assert.equal(told.id, made!.id, String(told));
+});
