@@ -59,6 +59,13 @@ describe("reading ledger entries", () => {
     assert.ok(asked.every((call) => call.length <= 200));
   });
 
+  test("reads that come one after the other wait for the node alone", async () => {
+    const { reader: entries, asked, clock } = reader();
+    const beganMs = clock.monotonicMs();
+    for (const key of names(20)) await entries.read([key]);
+    assert.deepEqual([asked.length, clock.monotonicMs() - beganMs], [20, 20 * 5]);
+  });
+
   test("joins a crowd that comes one by one too", async () => {
     const { reader: entries, asked, clock } = reader();
     const reads: Promise<unknown>[] = [];
