@@ -67,7 +67,7 @@ function sharingTable(): string {
     } ` +
     "through a transaction pooler |",
     `| what a submit has changed, at every read | ${
-      duration(constantOf("lib/gateway/shared_findings.ts", "LOOK_MS"))
+      duration(constantOf("lib/gateway/shared_state.ts", "LOOK_MS"))
     } |`,
     `| an API key that was made, disabled or deleted | ${duration(keysMs)} |`,
     `| a webhook that was made or deleted | ${duration(lookMs)} |`,

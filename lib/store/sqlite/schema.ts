@@ -184,7 +184,7 @@ const LOG_TABLES = `
   CREATE TABLE event_type (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE contract (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 
-  -- Hashes are 32 bytes, addresses the 35 that their base32 stands for; anything else is text (packing.ts).
+  -- Hashes are 32 bytes, addresses the 35 that their base32 stands for; anything else is text (codec.ts).
   CREATE TABLE event (
     sequence INTEGER PRIMARY KEY,
     type INTEGER NOT NULL,
