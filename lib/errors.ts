@@ -42,7 +42,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** The statuses of `invalid_request`: the registry's, and those that HTTP has for a request that is wrong as a whole. */
-export const INVALID_REQUEST_STATUSES = [400, 405, 408, 409, 413] as const;
+export const INVALID_REQUEST_STATUSES = [400, 405, 408, 409, 413, 415] as const;
 
 /** Trouble that may be over in a moment; what is not listed is refused again. */
 const PASSING: readonly ErrorCode[] = ["rate_limited", "internal_error", "upstream_error", "unavailable"];

@@ -47,17 +47,14 @@ const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
  * const { event } = JSON.parse(new TextDecoder().decode(body)); // deduplicate on event.id
  * ```
  *
- * @throws {TypeError} when a secret is none: that is a mistake on this side, not the sender's.
+ * @throws {TypeError} when a secret is none, or the body was parsed: that is a mistake on this side, not the sender's.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookVerification> {
   const { headers, toleranceSeconds = 300, nowMs = Date.now() } = options;
-  const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
+  const secrets = secretsOf(options.secret);
   const body = bytesOf(options.body);
   const claims = readClaims(headers);
   if ("ok" in claims) return claims;
-  if (!secrets.every((secret) => SECRET.test(secret))) {
-    throw new TypeError(`secret must be ${SECRET_PREFIX} and base64, with nothing after it`);
-  }
   for (const { timestamp } of claims) {
     const aheadSeconds = timestamp - nowMs / 1000;
     // Not the other way round: NaN is larger than nothing.
@@ -186,9 +183,32 @@ function isTimestamp(text: string): boolean {
   return /^\d{1,12}$/.test(text);
 }
 
-function bytesOf(body: Uint8Array | ArrayBuffer | string): Uint8Array {
+/** @throws {TypeError} for a secret that is none, as of a variable that is not set */
+function secretsOf(secret: unknown): string[] {
+  const secrets: unknown[] = Array.isArray(secret) ? secret : [secret];
+  for (const one of secrets) {
+    if (typeof one === "string" && SECRET.test(one)) continue;
+    const got = typeof one === "string" ? "another text" : typeNameOf(one);
+    throw new TypeError(`secret must be ${SECRET_PREFIX} and base64, with nothing after it; got ${got}`);
+  }
+  return secrets as string[];
+}
+
+/** @throws {TypeError} for a body that a framework has parsed: writing it again gives other bytes than were signed */
+function bytesOf(body: unknown): Uint8Array {
   if (typeof body === "string") return encoder.encode(body);
-  return body instanceof Uint8Array ? body : new Uint8Array(body);
+  // Also those of another realm.
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  const isBuffer = /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(body));
+  if (isBuffer) return new Uint8Array(body as ArrayBuffer);
+  throw new TypeError(
+    `body must be the raw bytes or text of the request, before it is parsed; got ${typeNameOf(body)}`,
+  );
+}
+
+function typeNameOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 function hexBytes(text: string): Uint8Array<ArrayBuffer> {

@@ -31,7 +31,7 @@ async function refuseUnfinished({ sharedState, location }: Store): Promise<void>
 
 async function openDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
   const [, scheme, path] = /^(sqlite|deno-kv|memory):(.*)$/s.exec(setting) ?? [];
-  if (scheme === "sqlite" && path) return await openSqliteDriver(path, options);
+  if (scheme === "sqlite" && path) return await openSqliteDriver(sqlitePath(path), options);
   if (scheme === "memory" && path === "") return await openMemoryDriver(options);
   if (scheme === "deno-kv") {
     if (runtimeName !== "deno") {
@@ -47,6 +47,19 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
   throw new StoreError(
     "unavailable",
     `the store must be sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:, got ${describe(setting)}`,
+  );
+}
+
+/** @throws {StoreError} `unavailable` for what other programs mean by a URL, and would be a file of a strange name here */
+function sqlitePath(path: string): string {
+  if (path === ":memory:") {
+    throw new StoreError("unavailable", "sqlite::memory: is no file: a store in memory is memory:");
+  }
+  const [, meant] = /^\/\/(\/?[^/].*)$/.exec(path) ?? [];
+  if (meant === undefined) return path;
+  throw new StoreError(
+    "unavailable",
+    `sqlite: takes a path, not a URL: write sqlite:${meant} instead of sqlite:${path}`,
   );
 }
 

@@ -151,6 +151,19 @@ describe("verifyWebhook", () => {
     }
   });
 
+  test("throws for a body that was parsed, and for a secret of a variable that is not set, in words", async () => {
+    const wrong: [options: object, message: RegExp][] = [
+      [{ body: JSON.parse('{"a":1}') }, /body must be the raw bytes or text .*; got an object/],
+      [{ body: undefined }, /body must be .*; got undefined/],
+      [{ secret: undefined }, /secret must be whsec_ .*; got undefined/],
+      [{ secret: [SECRET, undefined] }, /secret must be .*; got undefined/],
+      [{ secret: 42 }, /secret must be .*; got a number/],
+    ];
+    for (const [options, message] of wrong) {
+      await assert.rejects(verify(SERVICE, options), { name: "TypeError", message });
+    }
+  });
+
   test("throws for a secret that is none, without repeating it", async () => {
     for (const secret of ["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_?"]) {
       const error = await verify(TRIO, { secret }).then(() => assert.fail("nothing was thrown"), (error) => error);

@@ -29,6 +29,9 @@ test("a listed origin may call: its preflight needs no key, and it may read the 
   assert.equal(allowed.status, 204);
   assert.equal(allowed.headers.get("access-control-allow-origin"), "https://b.example");
   assert.match(allowed.headers.get("access-control-allow-headers")!, /authorization/i);
+  for (const name of ["traceparent", "tracestate", "baggage", "sentry-trace"]) {
+    assert.ok(allowed.headers.get("access-control-allow-headers")!.split(", ").includes(name), name);
+  }
   const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
   assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
   for (const name of ["Retry-After", "Location", "X-Request-Id", "X-RateLimit-Remaining"]) {

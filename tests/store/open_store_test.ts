@@ -49,6 +49,17 @@ describe("openStore", () => {
     });
   }
 
+  const urls: [setting: string, meant: string][] = [
+    ["sqlite::memory:", "a store in memory is memory:"],
+    ["sqlite://gateway.db", "write sqlite:gateway.db instead"],
+    ["sqlite:///var/lib/gateway.db", "write sqlite:/var/lib/gateway.db instead"],
+  ];
+  for (const [setting, meant] of urls) {
+    test(`refuses "${setting}", saying which form was meant`, async () => {
+      await assert.rejects(openStore(setting), storeError("unavailable", meant));
+    });
+  }
+
   test("does not repeat a URL, which may hold a password", async () => {
     await assert.rejects(openStore("mysql://user:hunter2@host/db"), (error: Error) => {
       assert.match(error.message, /got "mysql:…"$/);

@@ -40,7 +40,15 @@ describe("the setting of a PostgreSQL store", () => {
     assert.deepEqual([socket.host, socket.location], ["/run/postgresql", "postgres:///d?host=/run/postgresql"]);
   });
 
+  test("takes the URL of a hosted database as it is handed out", () => {
+    const url = "postgresql://u:p@ep-1.eu.example.com/d?sslmode=require&channel_binding=require&connect_timeout=9";
+    assert.deepEqual(parsePostgresSetting(url, {}).sslmode, "require");
+  });
+
   const wrong: [string, string][] = [
+    ["postgres://u:hush#1@h/d", "write # as %23"],
+    ["postgres://u:hush/1@h/d", "/ as %2F"],
+    ["postgres://u:hush@h/d#hush", "must have no fragment"],
     ["postgres://u:hush@h", "must name a database"],
     ["postgres://u:hush@h:port/d", "cannot be read"],
     ["postgres:///d", "must name a host"],

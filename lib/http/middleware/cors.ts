@@ -10,8 +10,9 @@ const EXPOSED_HEADERS = [
   "RateLimit-Policy",
 ].join(", ");
 
-/** What a page may send. */
-const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, X-Request-Id";
+/** What a page may send. The second line is added by tracing libraries (W3C Trace Context, W3C Baggage, Sentry). */
+const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, X-Request-Id, " +
+  "traceparent, tracestate, baggage, sentry-trace";
 /** How long a browser may go by a preflight's answer. */
 const PREFLIGHT_SECONDS = "600";
 

@@ -47,6 +47,13 @@ async function superfluous(request: Request, timeoutMs: number): Promise<unknown
 }
 
 async function readText(request: Request, timeoutMs: number): Promise<string> {
+  const coding = request.headers.get("content-encoding")?.trim() ?? "";
+  if (coding !== "" && coding.toLowerCase() !== "identity") {
+    const message = `Content-Encoding must be absent, got ${
+      JSON.stringify(coding.slice(0, 100))
+    }: send the body as it is`;
+    throw new GatewayError("invalid_request", message, { status: 415, headers: { "Accept-Encoding": "identity" } });
+  }
   const bytes = await readBytes(request, timeoutMs);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -39,10 +39,11 @@ export function checkedQuery(spec: AnySpec, { request, known }: RequestContext):
     const param = name.slice(0, MAX_NAME_LENGTH);
     throw new GatewayError("invalid_request", `unknown query parameter ${param}: there are none here`, { param });
   }
-  return checked(spec.query, byName(text), "query parameter");
+  return checked(spec.query, byName(text, spec.query), "query parameter");
 }
 
-function byName(text: string): Record<string, string> {
+/** @param schema a list in it may be given as `types=a,b` and as `types=a&types=b`, as OpenAPI's `explode` says */
+function byName(text: string, schema: z.ZodType): Record<string, string> {
   // One more than allowed shows that it is one too many.
   if (text.split("&", MAX_PARAMETERS + 1).length > MAX_PARAMETERS) {
     throw new GatewayError("invalid_request", `a query has at most ${MAX_PARAMETERS} parameters`);
@@ -51,12 +52,18 @@ function byName(text: string): Record<string, string> {
   // Without a prototype, so that no name is one that is there already.
   const query: Record<string, string> = Object.create(null);
   for (const [name, value] of given) {
-    if (name in query) {
+    if (name in query && isList(schema, name)) query[name] += `,${value}`;
+    else if (name in query) {
       const param = name.slice(0, MAX_NAME_LENGTH);
       const times = given.getAll(name).length;
       throw new GatewayError("invalid_request", `query parameter ${param} is given ${times} times`, { param });
-    }
-    query[name] = value;
+    } else query[name] = value;
   }
   return query;
+}
+
+function isList(schema: z.ZodType, name: string): boolean {
+  const field = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+  const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
+  return (inner?.meta?.()?.[AS] as { type?: string } | undefined)?.type === "array";
 }

@@ -26,6 +26,8 @@ export interface PostgresSetting {
 const DEFAULT_SCHEMA = "gateway";
 const DEFAULT_PORT = 5_432;
 const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
+/** Libpq's own that change nothing here: services hand out URLs with them. */
+const PASSED_OVER = ["channel_binding", "application_name", "connect_timeout", "target_session_attrs", "gssencmode"];
 const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host"];
 
 /**
@@ -37,11 +39,15 @@ const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host
 export function parsePostgresSetting(setting: string, env = process.env): PostgresSetting {
   const url = URL.canParse(setting) ? new URL(setting) : undefined;
   if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw wrong("the store must be a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE: this one cannot be read");
+    const advice = /[#?/@:].*@/s.test(setting.replace(/^[a-z]+:\/\/[^:@]*:?/, "")) ? PERCENT_ADVICE : "";
+    throw wrong(
+      `the store must be a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE: this one cannot be read${advice}`,
+    );
   }
+  if (url.hash !== "") throw wrong(`the store's URL must have no fragment (#…)${PERCENT_ADVICE}`);
   const parameters = url.searchParams;
   for (const name of parameters.keys()) {
-    if (PARAMETERS.includes(name)) continue;
+    if (PARAMETERS.includes(name) || PASSED_OVER.includes(name)) continue;
     throw wrong(`the store's URL has an unknown parameter ${JSON.stringify(name)}: known are ${PARAMETERS.join(", ")}`);
   }
   const database = decoded(url.pathname.slice(1));
@@ -67,6 +73,8 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
     poolSize: poolSizeOf(parameters.get("pool") ?? "10"),
   };
 }
+
+const PERCENT_ADVICE = "; in a user or a password write # as %23, / as %2F, ? as %3F, @ as %40 and : as %3A";
 
 function decoded(part: string): string {
   const text = percentDecoded(part);
