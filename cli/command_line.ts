@@ -43,6 +43,7 @@ export const COMMANDS: Record<string, Listed> = {
   },
   backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
   verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },
+  "device-hash": { summary: "Print the deviceHash of a card's UID", load: () => load(import("./device_hash.ts")) },
   openapi: { summary: "Print the OpenAPI description", load: () => load(import("./openapi.ts")) },
   version: { summary: "Print the version", load: () => load(import("./version.ts")) },
 };

@@ -12,6 +12,7 @@ and signs nothing that differs from it by a byte. It never pays twice. What goes
 import hashlib
 import hmac
 import json
+import re
 import time
 import uuid
 from fractions import Fraction
@@ -220,6 +221,11 @@ def to_units(amount, decimals=7):
     return str(units)
 
 
-def hash_card(uid):
-    """The deviceHash of a card: SHA-256 of its UID."""
-    return hashlib.sha256(uid if isinstance(uid, bytes) else uid.encode()).hexdigest()
+def device_hash(uid):
+    """The deviceHash of a card: SHA-256 of its UID of 4, 7 or 10 bytes, which may be written "04:A2:2B:11:5C:80:01"."""
+    if isinstance(uid, str) and not re.fullmatch(r"[0-9A-Fa-f]{2}([:\- ]?[0-9A-Fa-f]{2})*", uid.strip()):
+        raise ValueError(f"uid must be 4, 7 or 10 bytes, such as 04:A2:2B:11:5C:80:01; got {uid[:40]!r}")
+    raw = uid if isinstance(uid, bytes) else bytes.fromhex(re.sub(r"[:\- ]", "", uid.strip()))
+    if len(raw) not in (4, 7, 10):
+        raise ValueError(f"uid must be 4, 7 or 10 bytes, such as 04:A2:2B:11:5C:80:01; got {len(raw)} bytes")
+    return hashlib.sha256(raw).hexdigest()

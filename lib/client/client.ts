@@ -5,7 +5,7 @@
  * @example
  * ```ts
  * const gateway = createGatewayClient({ baseUrl, apiKey, network });
- * const card = await gateway.device(await hashCard(uid));
+ * const card = await gateway.device(await deviceHash(uid));
  * if (!card.ok) throw new Error(`${card.reason}: ${card.message}`);
  * const paid = await gateway.write({ kind: "authorize", deviceHash, merchant, asset, amount: toUnits("4.5") }, agentKeypair);
  * for await (const event of gateway.events({ types: ["payment.claimed"] })) await book(event.id, event.amount);
@@ -26,7 +26,8 @@ export type { SigningBounds } from "./envelope.ts";
 export type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
 export { receive, type Received } from "./receive.ts";
 export type { Failure, FailureReason, RequestOptions, Result } from "./request.ts";
-export { fromUnits, hashCard, toUnits } from "./units.ts";
+export { deviceHash } from "./device_hash.ts";
+export { fromUnits, toUnits } from "./units.ts";
 export { verifyWebhook, type VerifyWebhookOptions, type WebhookVerification } from "./verify_webhook.ts";
 export type { SignedEnvelope, SignEnvelope, SigningKey, WriteOptions, Written } from "./write.ts";
 

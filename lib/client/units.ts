@@ -31,16 +31,6 @@ export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
   return `${text.startsWith("-") ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
 }
 
-/**
- * The `deviceHash` of a card: SHA-256 of its UID, 64 hex digits. Bytes are hashed as they are, a text as its UTF-8: how a
- * UID is written is the deployment's to decide, and to keep to.
- */
-export async function hashCard(uid: string | Uint8Array): Promise<string> {
-  const bytes = typeof uid === "string" ? new TextEncoder().encode(uid) : uid;
-  const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(bytes));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** With NaN, as of a variable that is not set, an amount would be some ten millionths of what was meant. */
 function requireDecimals(decimals: number): void {
   if (Number.isInteger(decimals) && decimals >= 0) return;

@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { FeedError, fromUnits, type GatewayEvent, hashCard, receive, toUnits } from "../../lib/client/client.ts";
+import { FeedError, fromUnits, type GatewayEvent, receive, toUnits } from "../../lib/client/client.ts";
 import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
@@ -253,12 +253,5 @@ describe("amounts and cards", () => {
       assert.throws(() => toUnits("4", wrong), RangeError);
       assert.throws(() => fromUnits("45000000", wrong), RangeError);
     }
-  });
-
-  test("a card's hash is SHA-256 of its UID, of a text as of its bytes", async () => {
-    const hash = await hashCard("card 04:A2:2B:11");
-    assert.match(hash, /^[0-9a-f]{64}$/);
-    assert.equal(await hashCard(new TextEncoder().encode("card 04:A2:2B:11")), hash);
-    assert.equal(await hashCard(new Uint8Array()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   });
 });

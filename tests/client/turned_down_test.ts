@@ -2,14 +2,14 @@
 import { TransactionBuilder } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashCard, type Operation, toUnits } from "../../lib/client/client.ts";
-import { type Ask, owner, stage, stageOfFile } from "./client_stage.ts";
+import { type Operation, toUnits } from "../../lib/client/client.ts";
+import { type Ask, hashOfName, owner, stage, stageOfFile } from "./client_stage.ts";
 
 stageOfFile();
 
 /** A new card's funding, and what is in its escrow. */
 async function funding(name: string): Promise<{ operation: Operation; balance(): Promise<string> }> {
-  const deviceHash = await hashCard(name);
+  const deviceHash = hashOfName(name);
   const gateway = stage.client();
   const agent = stage.accounts.agent.address;
   const registered = await gateway.write({ kind: "registerDevice", deviceHash, agent }, owner);

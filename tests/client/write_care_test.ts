@@ -2,15 +2,15 @@
 import { Keypair, Operation, TransactionBuilder } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGatewayClient, hashCard, toUnits } from "../../lib/client/client.ts";
+import { createGatewayClient, toUnits } from "../../lib/client/client.ts";
 import { build, signed, submit } from "../sandbox/sandbox_network.ts";
-import { type Ask, newCard, owner, stage, stageOfFile } from "./client_stage.ts";
+import { type Ask, hashOfName, newCard, owner, stage, stageOfFile } from "./client_stage.ts";
 
 stageOfFile();
 
 test("who writes is told of what cannot be undone before it is signed, and what he throws then signs nothing", async () => {
   const gateway = stage.client();
-  const deviceHash = await hashCard("given up with something in its escrow");
+  const deviceHash = hashOfName("given up with something in its escrow");
   const { asset, accounts: { agent: { address: agent } } } = stage;
   const warnings: string[] = [];
   const onWarning = (warning: string) => void warnings.push(warning);
@@ -37,7 +37,7 @@ test("who writes is told of what cannot be undone before it is signed, and what 
 
 /** A new card's funding. */
 async function funding(name: string) {
-  const deviceHash = await hashCard(name);
+  const deviceHash = hashOfName(name);
   const agent = stage.accounts.agent.address;
   assert.ok((await stage.client().write({ kind: "registerDevice", deviceHash, agent }, owner)).ok);
   return { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: toUnits("1") } as const;
@@ -142,7 +142,7 @@ test("a key that is another signer of the account writes for it, and one that is
   submit(stage.on.network, signed(build(stage.on.network, own, [addSigner]), own));
   stage.on.network.closeLedger();
 
-  const deviceHash = await hashCard("a card of two signers");
+  const deviceHash = hashOfName("a card of two signers");
   const register = { kind: "registerDevice", deviceHash, agent: agent.address } as const;
   const refused = await stage.client().write(register, stranger, { source: owner.address });
   assert.ok(!refused.ok && refused.transactionError === "txBadAuth", JSON.stringify(refused));

@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { startSandbox } from "../e2e/sandbox_process.ts";
 import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
 import { longOnly } from "../tier.ts";
+import { python, skip } from "./client_py_stage.ts";
 
 const DOCS = join(import.meta.dirname!, "../../docs");
 const STORY_MS = 120_000;
@@ -18,7 +19,7 @@ const STORY_MS = 120_000;
 const run = promisify(execFile);
 
 test("the Python client is a page long", () => {
-  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 225);
+  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 231);
 });
 
 test(
@@ -59,3 +60,15 @@ test(
     }
   },
 );
+
+test("the Python client makes the same deviceHash of a UID as the others", { skip }, async () => {
+  const vectors = JSON.parse(readFileSync(join(DOCS, "../tests/client/device_hashes.json"), "utf8"));
+  const lines = `def hash_of(uid):
+    try:
+        return device_hash(uid)
+    except ValueError:
+        return None
+told = [hash_of(one["uid"]) for one in json.loads(${JSON.stringify(JSON.stringify(vectors))})]`;
+  const { told } = await python(lines, []);
+  assert.deepEqual(told, vectors.map(({ deviceHash }: { deviceHash: string | null }) => deviceHash));
+});

@@ -10,14 +10,14 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 sys.path.insert(0, sys.argv[1])
-from client import Gateway, GatewayError, hash_card, receive, to_units  # noqa: E402
+from client import Gateway, GatewayError, device_hash, receive, to_units  # noqa: E402
 from stellar_sdk import Keypair, MuxedAccount, TransactionEnvelope  # noqa: E402
 
 setting = json.loads(os.environ["SETTING"])
 asset, network = setting["asset"], setting["network"]
 keys = {name: Keypair.from_secret(account["secret"]) for name, account in setting["accounts"].items()}
 gateway = Gateway(setting["gateway"], setting["apiKey"], network)
-card, agent, merchant = hash_card("card of python"), keys["agent"].public_key, keys["merchant"].public_key
+card, agent, merchant = device_hash(b"python1"), keys["agent"].public_key, keys["merchant"].public_key
 
 seen = []
 latest = gateway.request("GET", "/v1/events?limit=1")["latestLedger"]
@@ -69,7 +69,7 @@ class Compromised(Gateway):
         return Gateway.request(self, method, path, body, headers)
 
 
-other = hash_card("another card of python")
+other = device_hash(b"python2")
 Gateway.write(gateway, {"kind": "registerDevice", "deviceHash": other, "agent": agent}, keys["owner"])
 fund = {"kind": "fundEscrow", "deviceHash": other, "asset": asset, "amount": "5"}
 
