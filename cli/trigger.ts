@@ -86,7 +86,7 @@ async function write(
   );
   // Loaded here: `gateway help trigger` must not wait for the SDK.
   const { Keypair, TransactionBuilder } = await import("@stellar/stellar-sdk/base");
-  const transaction = TransactionBuilder.fromXDR(prepared.xdr, prepared.networkPassphrase);
+  const transaction = TransactionBuilder.fromXdr(prepared.xdr, prepared.networkPassphrase);
   transaction.sign(Keypair.fromSecret(secret));
-  return await api.request("POST", "/v1/transactions/submit", { xdr: transaction.toXDR() });
+  return await api.request("POST", "/v1/transactions/submit", { xdr: transaction.toXdr() });
 }

@@ -62,7 +62,7 @@ export function checkEnvelope(envelopeXdr: string, expected: {
   if (signatures.length > 0) throw different("it carries signatures already");
   const anew = madeAnew(tx, source, call, auth.length > 0, maxTime).toXdr("base64");
   if (anew !== envelopeXdr) throw different("it holds something more");
-  const hashBytes = TransactionBuilder.fromXDR(envelopeXdr, networkPassphrase).hash();
+  const hashBytes = TransactionBuilder.fromXdr(envelopeXdr, networkPassphrase).hash();
   return { xdr: envelopeXdr, hash: xdr.encodeBytes(hashBytes, "hex"), hashBytes, validUntil: Number(maxTime) };
 }
 

@@ -16,7 +16,7 @@ const MAX_WORDS = 25;
 
 /** Patterns that make a reader read twice, and what to write instead. */
 const BANNED: [pattern: RegExp, instead: string][] = [
-  [/^(what|whatever|who|whoever)\b(?!.*\?)/i, "no clause as a subject: say who does what"],
+  [/^(what|whatever|who|whoever)\b(?=.*[.:]["')\]]*$)/i, "no clause as a subject: say who does what"],
   [/^(those|that|one|ones|all) (that|which|who|whom|whose|of which)\b/i, "name the noun"],
   [/\b(whoever|who asks|who calls|who reads|who has to|nobody)\b/i, "name the actor: client, gateway, node, operator"],
   [/\b(is|are|was|were|be|been|being) told\b/i, "say who reports it"],

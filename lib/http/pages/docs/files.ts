@@ -5,50 +5,62 @@ type Load = () => Promise<{ default: string }>;
 
 /** The pages of the repository's `docs/`, in the order of the navigation: group, name, title, text. */
 const PAGES: [group: string, name: string, title: string, load: Load][] = [
-  ["Start", "index", "Start here", () => import("../../../../docs/index.md", { with: { type: "text" } })],
+  ["Start", "index", "What it is", () => import("../../../../docs/index.md", { with: { type: "text" } })],
   [
-    "Tasks",
+    "Start",
+    "first-payment",
+    "First payment",
+    () => import("../../../../docs/first-payment.md", { with: { type: "text" } }),
+  ],
+  [
+    "Build",
     "take-a-payment",
     "Take a payment",
     () => import("../../../../docs/take-a-payment.md", { with: { type: "text" } }),
   ],
-  ["Tasks", "get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
-  ["Tasks", "lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
+  ["Build", "get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
+  ["Build", "lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
   [
-    "Tasks",
+    "Build",
+    "idempotency",
+    "Idempotency",
+    () => import("../../../../docs/idempotency.md", { with: { type: "text" } }),
+  ],
+  [
+    "Build",
     "receive-webhooks",
     "Receive webhooks",
     () => import("../../../../docs/receive-webhooks.md", { with: { type: "text" } }),
   ],
-  ["Tasks", "signing", "Sign", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
-  ["Run it", "run-it", "Run it", () => import("../../../../docs/run-it.md", { with: { type: "text" } })],
-  ["Run it", "sandbox", "The sandbox", () => import("../../../../docs/sandbox.md", { with: { type: "text" } })],
-  ["Run it", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
-  ["Run it", "systemd", "Under systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
-  ["Run it", "container", "In a container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
-  ["Run it", "postgres", "On PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
+  ["Build", "signing", "Sign", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
+  ["Run", "run-it", "Run", () => import("../../../../docs/run-it.md", { with: { type: "text" } })],
+  ["Run", "sandbox", "The sandbox", () => import("../../../../docs/sandbox.md", { with: { type: "text" } })],
+  ["Run", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
+  ["Run", "systemd", "Under systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
+  ["Run", "container", "In a container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
+  ["Run", "postgres", "On PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
   [
-    "Run it",
+    "Run",
     "several-gateways",
     "Several gateways",
     () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
   ],
   [
-    "Run it",
+    "Run",
     "deno-deploy",
     "On Deno Deploy",
     () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } }),
   ],
-  ["Look up", "api", "The API in short", () => import("../../../../docs/api.md", { with: { type: "text" } })],
-  ["Look up", "guards", "What is guarded", () => import("../../../../docs/guards.md", { with: { type: "text" } })],
+  ["Reference", "api", "The API in short", () => import("../../../../docs/api.md", { with: { type: "text" } })],
+  ["Reference", "guards", "What is guarded", () => import("../../../../docs/guards.md", { with: { type: "text" } })],
   [
-    "Look up",
+    "Reference",
     "reliability",
     "Reliability",
     () => import("../../../../docs/reliability.md", { with: { type: "text" } }),
   ],
-  ["Look up", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
-  ["Look up", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
+  ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
+  ["Reference", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
 ];
 
 const pathOf = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
@@ -57,7 +69,7 @@ const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map((
   group,
   pages: [
     ...pages.map(([, name, title]) => ({ path: pathOf(name), title })),
-    ...(group === "Look up" ? [{ path: "/docs/reference", title: "API reference" }] : []),
+    ...(group === "Reference" ? [{ path: "/docs/reference", title: "API reference" }] : []),
   ],
 }));
 
