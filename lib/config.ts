@@ -65,7 +65,7 @@ export interface Setting<T> {
 
 const setting = <T>(s: Setting<T>): Setting<T> => s;
 
-/** Every setting of the gateway, in the order of the table in docs/run-it.md. */
+/** Every setting of the gateway, in the order of the table in docs/settings.md. */
 export const SETTINGS = {
   host: setting({
     env: "HOST",
@@ -218,7 +218,7 @@ export const SETTINGS = {
     flag: "trust-proxy",
     value: "N",
     standard: "0",
-    help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
+    help: "How many proxies in front of the gateway may add to X-Forwarded-For",
     schema: integer(0, 10),
   }),
   retentionDays: setting({

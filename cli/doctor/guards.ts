@@ -24,7 +24,7 @@ export async function assetsFinding(
         settingTitle("assets")
       } is not set: every asset is taken, and the escrow keeps one balance for all of them, so that ` +
         "a worthless one can be paid in and another paid out",
-      "set it to what you deal in, such as native or USDC:G…; docs/guards.md says more",
+      "set it to what you deal in, such as native or USDC:G…; docs/security.md says more",
     );
   }
   const keys = names.map((name) => instanceKey(assetId(name, networkPassphrase)!));
@@ -54,11 +54,11 @@ export async function movementsFinding(
   return warn(
     "movements",
     `${count} in an asset that they should not be in, ${looked}; the last is ${type} ${id} in ${asset} (${last.because})`,
-    "somebody may have paid in one asset and taken out another: docs/guards.md says what to look at",
+    "somebody may have paid in one asset and taken out another: docs/security.md says what to look at",
   );
 }
 
-/** What the contracts leave open, which the gateway guards as far as it can (docs/guards.md). */
+/** What the contracts leave open, which the gateway guards as far as it can (docs/security.md). */
 export async function ownersFinding(
   { config, rpc, head, clock }: { config: Config; rpc: RpcClient; head: Head; clock: Clock },
 ): Promise<Finding> {
@@ -80,6 +80,6 @@ export async function ownersFinding(
     "the agent registry asks nobody who owns a card: whoever calls it past the gateway may revoke a card's agent, " +
       "register himself and spend the card's escrow; this gateway refuses that, the contracts do not",
     "whoever deploys the contracts can mend it: register_agent and revoke_agent have to ask the device registry for " +
-      "the owner; docs/guards.md says what is guarded meanwhile",
+      "the owner; docs/security.md says what is guarded meanwhile",
   );
 }

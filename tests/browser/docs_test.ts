@@ -108,7 +108,7 @@ test("an error's link leads to its section", { skip }, async () => {
 
 const LOOKS: Looks[] = [{ colorScheme: "light" }, { colorScheme: "dark" }, { width: 390 }];
 /** Between them they have everything that a page can be made of. */
-const VARIED = ["/docs/signing", "/docs", "/docs/run-it"];
+const VARIED = ["/docs/signing", "/docs", "/docs/settings"];
 
 test("the pages are accessible in light, in dark and on a phone, and complain of nothing", { skip }, async () => {
   for (const looks of isLong ? LOOKS : LOOKS.slice(0, 1)) {

@@ -30,7 +30,7 @@ function settingsTable(): string {
 }
 
 test("the table of settings is that of lib/config.ts", () => {
-  const found = /<!-- settings:.*-->\n([\s\S]*?)\n<!-- \/settings -->/.exec(page("run-it"))?.[1];
+  const found = /<!-- settings:.*-->\n([\s\S]*?)\n<!-- \/settings -->/.exec(page("settings"))?.[1];
   assert.equal(found, settingsTable());
 });
 
@@ -54,12 +54,12 @@ function duration(seconds: number): string {
 }
 
 test("the table of retries is that of lib/webhooks/delivery/schedule.ts", () => {
-  const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(page("receive-webhooks"))?.[1];
+  const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(page("webhooks"))?.[1];
   assert.equal(found, scheduleTable());
 });
 
 test("the delivery that is shown has each field of its event", () => {
-  const { event } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page("receive-webhooks"))![1]!);
+  const { event } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page("webhooks"))![1]!);
   assert.equal(event.type, "payment.authorized");
   const { components } = JSON.parse(JSON.stringify(openApiDocument(NOUNS, "1.0.0")));
   const { required } = components.schemas.PaymentAuthorized;
@@ -67,7 +67,7 @@ test("the delivery that is shown has each field of its event", () => {
 });
 
 test("the samples believe what is signed, and nothing else", async () => {
-  const samples = [...page("receive-webhooks").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!);
+  const samples = [...page("webhooks").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!);
   assert.equal(samples.length, 2);
   // In the project's folder: their imports are resolved as in a project that has the packages.
   const folder = mkdtempSync(join(ROOT, ".docs-"));
@@ -76,7 +76,10 @@ test("the samples believe what is signed, and nothing else", async () => {
   try {
     for (const [index, sample] of samples.entries()) {
       const file = join(folder, `sample_${index}.ts`);
-      writeFileSync(file, sample.replace("./lib/", "../lib/"));
+      writeFileSync(
+        file,
+        sample.replace("payment-escrow-gateway-client/verify_webhook", "../lib/client/verify_webhook.ts"),
+      );
       const { receive } = await import(pathToFileURL(file).href);
       const secret = createSecret((length) => crypto.getRandomValues(new Uint8Array(length)));
       const event = { id: "0-7-1-0", type: "payment.claimed" };
