@@ -39,15 +39,15 @@ function deathTable(): string {
   return [
     "| what it held | is another's after, at most |",
     "|---|---|",
-    `| reading events from the network | ${duration(watcherMs + pollMs)}; with \`SERVICE_API_POLL_MS\` above ` +
+    `| watching the network | ${duration(watcherMs + pollMs)}; with \`SERVICE_API_POLL_MS\` above ` +
     `${watcherMs / 3} four polls |`,
     `| its share of the webhooks | ${duration(partitionMs)} |`,
     `| tokens of keys' rates, a tenth of each bucket at most | ${duration(tokensMs)}; they are missing until then |`,
     `| a webhook or replay it was making with an \`Idempotency-Key\` | ${
       duration(claimMs)
-    }; until then who begins again waits for ` +
-    `${duration(waitMs)} and is answered 409 |`,
-    `| forgetting what is old, an hourly job | ${duration(forgettingMs)} |`,
+    }; until then a retry waits for ` +
+    `${duration(waitMs)} and gets 409 |`,
+    `| the hourly retention job | ${duration(forgettingMs)} |`,
   ].join("\n");
 }
 
