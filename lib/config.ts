@@ -2,7 +2,6 @@ import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 import { percentDecoded } from "./percent_encoding.ts";
-import { defaultStoreSetting } from "./runtime/default_store.ts";
 
 /** Prefix of every setting in the environment. */
 export const ENV_PREFIX = "SERVICE_API_";
@@ -106,7 +105,8 @@ export const SETTINGS = {
     env: "STORE",
     flag: "store",
     value: "SETTING",
-    standard: defaultStoreSetting(),
+    // It differs by runtime, see `readConfig`.
+    standard: undefined,
     help:
       "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE, " +
       "which several gateways share, or memory:",
