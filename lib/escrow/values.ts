@@ -11,7 +11,7 @@ import { didYouMean } from "../nearest.ts";
 const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
 
-/** What somebody sent, as the end of a message: recognisable, and without giving a secret away. */
+/** A client's value as the end of a message: recognisable, and without secrets. */
 export function got(input: unknown): string {
   if (input === undefined) return "";
   if (input === null) return "; got null";
@@ -35,7 +35,7 @@ export function mustBeOneOf(names: readonly string[]): { error: (issue: { input?
   return { error: ({ input }) => `must be one of ${names.join(", ")}${gotOf(input, names)}` };
 }
 
-/** What somebody sent instead of a name, and the name that was likely meant, as the end of a message. */
+/** A client's wrong name and the likely one, as the end of a message. */
 export function gotOf(input: unknown, names: readonly string[]): string {
   return got(input) + (typeof input === "string" ? didYouMean(input, names) : "");
 }
@@ -50,7 +50,7 @@ const sha256 = z.string(must("64 hex digits")).regex(/^[0-9a-fA-F]{64}$/, must("
 /** SHA-256 of a card's UID: 64 hex digits in either case, lower case from here on. */
 export const deviceHash = sha256;
 
-/** What a transaction's source signs: 64 hex digits in either case, lower case from here on. */
+/** The hash that a source signs: 64 hex digits in either case, lower case from here on. */
 export const transactionHash = sha256;
 
 /** An account, `G…`. */

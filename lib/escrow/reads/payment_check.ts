@@ -112,7 +112,7 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
       const { value: found } = read;
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
       const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
-      // What is called ok can be prepared: by an account that is there.
+      // A payment that passes the check can be prepared by an existing account.
       const { agent } = found.policy ?? {};
       if (!verdict.ok || agent === undefined) return verdict;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };

@@ -13,7 +13,7 @@ const forgotten = () => ({
 });
 
 describe("what became of an envelope that was sent from here", () => {
-  test("is told from the submissionLog, by submit and by status, without asking the node", async () => {
+  test("comes from the submission log, in submit and by status, without asking the node", async () => {
     const { transactions, notes, calls } = submitStage({ find: forgotten });
     const why = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "never" } as const;
     const ended = new GatewayError("contract_refused", "no", why);
