@@ -60,7 +60,7 @@ describe("what a stream may have missed", () => {
     assert.deepEqual(idsOf(frames), [7, 8, 9, 10].map((n) => sampleEvent(n).id));
     await assert.rejects(
       stage.open({ cursor: first.cursor }),
-      refusedWith("invalid_request", /older than what is held/),
+      refusedWith("invalid_request", /older than the oldest stored event/),
     );
   });
 
