@@ -194,7 +194,7 @@ function parameters(
     properties?: Record<string, Json & { examples?: unknown[] }>;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, { description, examples: [example] = [], ...rest }]) => {
+  return Object.entries(properties).map(([name, { description, examples: [example] = [] as unknown[], ...rest }]) => {
     const recorded = values[name];
     // The reference page sends each parameter with an example of its own. Those of a schema are only shown: fromLedger and
     // cursor, for instance, exclude each other.

@@ -130,7 +130,10 @@ describe("the contracts of the settings", () => {
         const setting =
           `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} is no longer watched`;
         if (told) {
-          assert.ok(api.log().includes(`the watched contracts have changed; ${setting}; the watcher reads earlier events`), api.log());
+          assert.ok(
+            api.log().includes(`the watched contracts have changed; ${setting}; the watcher reads earlier events`),
+            api.log(),
+          );
         }
       });
     }
