@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { COMMANDS } from "../../cli/command_line.ts";
 import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { openApiDocument } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
@@ -30,6 +31,16 @@ function settingsTable(): string {
 test("the table of settings is that of lib/config.ts", () => {
   const found = /<!-- settings:.*-->\n([\s\S]*?)\n<!-- \/settings -->/.exec(page("settings"))?.[1];
   assert.equal(found, settingsTable());
+});
+
+test("the table of commands has each command with its actions", async () => {
+  const table = /<!-- commands:.*-->\n([\s\S]*?)\n<!-- \/commands -->/.exec(page("command-line"))![1]!;
+  const rows = [...table.matchAll(/^\| `([\w-]+)` \| (.*?) \|/gm)].map(([, name, does]) => [name!, does!] as const);
+  assert.deepEqual(rows.map(([name]) => name), Object.keys(COMMANDS));
+  for (const [name, does] of rows) {
+    const { actions = [] } = await COMMANDS[name]!.load();
+    for (const action of actions) assert.ok(does.includes(`\`${action}\``), `${name} ${action}`);
+  }
 });
 
 /** The table of retries, a column for each attempt. */

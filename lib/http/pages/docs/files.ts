@@ -34,16 +34,16 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ["Run", "settings", "Settings", () => import("../../../../docs/settings.md", { with: { type: "text" } })],
   ["Run", "keys", "API keys", () => import("../../../../docs/keys.md", { with: { type: "text" } })],
   ["Run", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
+  ["Run", "container", "Container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
   ["Run", "kubernetes", "Kubernetes", () => import("../../../../docs/kubernetes.md", { with: { type: "text" } })],
   ["Run", "systemd", "systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
-  ["Run", "container", "Container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
-  ["Run", "postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
   [
     "Run",
     "several-gateways",
     "Several gateways",
     () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
   ],
+  ["Run", "postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
   ["Run", "deno-deploy", "Deno Deploy", () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } })],
   ["Run", "monitoring", "Monitoring", () => import("../../../../docs/monitoring.md", { with: { type: "text" } })],
   [
@@ -57,6 +57,12 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ["Reference", "events", "Events", () => import("../../../../docs/events.md", { with: { type: "text" } })],
   ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
   ["Reference", "limits", "Limits", () => import("../../../../docs/limits.md", { with: { type: "text" } })],
+  [
+    "Reference",
+    "command-line",
+    "Command line",
+    () => import("../../../../docs/command-line.md", { with: { type: "text" } }),
+  ],
   ["Reference", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
   [
     "Reference",
