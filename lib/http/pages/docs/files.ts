@@ -1,9 +1,10 @@
 import { type PageFile, textFile } from "../page_file.ts";
 import { docsPage, ENVELOPE_BOX, type Navigation, wayTo } from "./layout.ts";
+import type { Picture } from "./markdown.ts";
 
 type Load = () => Promise<{ default: string }>;
 
-/** The pages of the repository's `docs/`, in the order of the navigation: group, name, title, text. */
+/** The pages of the repository's `docs/`, in the order of the navigation. */
 const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ["Start", "index", "What it is", () => import("../../../../docs/index.md", { with: { type: "text" } })],
   [
@@ -72,6 +73,14 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ],
 ];
 
+/** The pictures of the repository's `docs/` that its pages show. */
+const PICTURES: Record<string, Load> = {
+  "write-flow.svg": () => import("../../../../docs/write-flow.svg", { with: { type: "text" } }),
+};
+
+/** A picture has its styles in itself, and a browser may apply the policy of its answer to them. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
 const pathOf = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
 
 const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map(([group, pages]) => ({
@@ -82,34 +91,64 @@ const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map((
   ],
 }));
 
-/** Where a link between the files of `docs/` leads here; to a file that is only in the repository: nowhere. */
+/** The address of a file of `docs/` on the gateway; undefined when only the repository has the file. */
 function linkTo(file: string): string | undefined {
-  const [, name, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
-  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + anchor : undefined;
+  const [, name, hash = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
+  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + hash : undefined;
 }
 
-/** Rendered at its first request: most gateways are never asked. */
+/** The pictures of a page, by file. Their sizes let the browser reserve the space. */
+async function picturesFor(path: string): Promise<Map<string, Picture>> {
+  return new Map(
+    await Promise.all(
+      Object.entries(PICTURES).map(async ([file, load]): Promise<[string, Picture]> => {
+        const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec((await load()).default) ?? [];
+        if (width === undefined) throw new TypeError(`docs/${file} must have viewBox="0 0 WIDTH HEIGHT"; got none`);
+        return [file, { source: wayTo(`/docs/${file}`, path), width: Number(width), height: Number(height) }];
+      }),
+    ),
+  );
+}
+
+/** Renders its page at the first request: most gateways never get one. */
 function page(name: string, load: Load): PageFile {
   const path = pathOf(name);
   return {
     path,
     async read() {
       const { renderMarkdown } = await import("./markdown.ts");
-      const { default: text } = await load();
-      const linkFromHere = (file: string) => {
-        const there = linkTo(file);
-        return there && wayTo(there, path);
-      };
-      return docsPage(
-        path,
-        renderMarkdown(text, { linkTo: linkFromHere, parts: { "envelope-box": ENVELOPE_BOX } }),
-        NAVIGATION,
-      );
+      const pictures = await picturesFor(path);
+      const rendered = renderMarkdown((await load()).default, {
+        linkTo(file) {
+          const absolute = linkTo(file);
+          return absolute && wayTo(absolute, path);
+        },
+        picture: (file) => pictures.get(file),
+        parts: { "envelope-box": ENVELOPE_BOX },
+      });
+      return docsPage(path, rendered, NAVIGATION);
     },
   };
 }
 
-/** What there is, for programs that read (https://llmstxt.org). Its links begin beside it, whatever prefix a proxy puts before both. */
+/**
+ * The text of all pages by section, for `search.js`. The first request builds it. `path` begins at the gateway's root without a
+ * slash, so that a prefix of a proxy stays.
+ */
+async function searchIndex(): Promise<string> {
+  const { sectionsOf } = await import("./markdown.ts");
+  const pages = await Promise.all(PAGES.map(async ([, name, title, load]) => {
+    const sections = sectionsOf((await load()).default);
+    return {
+      path: pathOf(name).slice(1),
+      title,
+      sections: sections.map(({ id, text, depth, body }) => depth === 1 ? ["", "", body] : [id, text, body]),
+    };
+  }));
+  return JSON.stringify({ pages });
+}
+
+/** The list of pages for programs (https://llmstxt.org). Its links are relative, so that a prefix of a proxy stays. */
 async function llmsText(): Promise<string> {
   const { renderMarkdown } = await import("./markdown.ts");
   const lines = await Promise.all(PAGES.map(async ([, name, title, load]) => {
@@ -129,11 +168,17 @@ ${lines.join("\n")}
 `;
 }
 
-/** `/docs`: the pages of the repository's `docs/`, rendered, and as Markdown beside that. */
+/** `/docs`: the pages of the repository's `docs/` as HTML and as Markdown, and the files that these pages load. */
 export const DOCS_FILES: PageFile[] = [
   ...PAGES.flatMap(([, name, , load]) => [page(name, load), textFile(`/docs/${name}.md`, load)]),
+  ...Object.entries(PICTURES).map(([file, load]) => ({ ...textFile(`/docs/${file}`, load), policy: PICTURE_POLICY })),
+  { path: "/docs/search.json", read: searchIndex },
   textFile("/docs/docs.css", () => import("./docs.css", { with: { type: "text" } })),
   textFile("/docs/docs.js", () => import("./docs.js", { with: { type: "text" } })),
+  textFile("/docs/copying.js", () => import("./copying.js", { with: { type: "text" } })),
+  textFile("/docs/contents.js", () => import("./contents.js", { with: { type: "text" } })),
+  textFile("/docs/examples.js", () => import("./examples.js", { with: { type: "text" } })),
+  textFile("/docs/search.js", () => import("./search.js", { with: { type: "text" } })),
   textFile("/docs/envelope_box.js", () => import("./envelope_box.js", { with: { type: "text" } })),
   textFile("/docs/envelope.js", () => import("./envelope.js", { with: { type: "text" } })),
   textFile("/docs/native_asset.js", () => import("./native_asset.js", { with: { type: "text" } })),
