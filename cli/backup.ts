@@ -8,7 +8,8 @@ const FLAGS = [STORE_ROW, jsonRow("store, file, bytes")] as const;
 
 const help = helpText({
   usage: ["backup FILE [--store SETTING] [--json]"],
-  about: "Copies the store into a new file while a gateway uses it, and checks the copy. The copy is of one moment.\n\n" +
+  about:
+    "Copies the store into a new file while a gateway uses it, and checks the copy. The copy is of one moment.\n\n" +
     "It holds keys, limits, history, webhooks and pending deliveries. Keep it as safe as the store; its mode is 0600. It " +
     "does not hold a keys file: copy that like any file. Back up PostgreSQL with its own tools, such as pg_dump " +
     "--schema=gateway.",

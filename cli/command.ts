@@ -70,7 +70,7 @@ export class OutputError extends Error {
 
 /**
  * A line of a list in a help text: `--port N` on the left, then its meaning with the default in brackets. `of` names the
- * actions that take this flag; absent: all of them.
+ * actions that take this flag. Without it all of them do.
  */
 export type Row = readonly [left: string, meaning: string, of?: readonly string[]];
 

@@ -35,7 +35,9 @@ export function deliveryLine(event: PublicEvent, outcome: Outcome | undefined, n
   const parts: [name: string, text: string][] = [
     ["time", new Date(nowMs).toTimeString().slice(0, 8)],
     ["type", event.type.padEnd(18)],
-    ...(outcome === undefined ? [] : [["answer", room < FULL_WIDTH ? outcome.short : outcome.whole] as [string, string]]),
+    ...(outcome === undefined
+      ? []
+      : [["answer", room < FULL_WIDTH ? outcome.short : outcome.whole] as [string, string]]),
     ...named("ledger", room < LEDGER_WIDTH ? undefined : String(event.ledger)),
     ...named("card", deviceHash && shortId(deviceHash)),
     ...named("agent", agent && shortId(agent)),

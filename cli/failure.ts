@@ -1,7 +1,7 @@
 import { type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, hanging } from "./terminal/line_width.ts";
 
-/** A wrong flag or setting. Errors are told apart by kind, so that `keygen` need not load the classes. */
+/** A wrong flag or setting. Errors have a kind, so that `keygen` need not load their classes. */
 const CALLED_WRONGLY = ["usage", "setting"];
 /** The settings name a store of another network, or of a newer program. */
 const WRONG_STORES = ["network_mismatch", "newer_schema"];

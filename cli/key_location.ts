@@ -13,8 +13,8 @@ export interface PlaceOptions {
 }
 
 /**
- * Runs `use` on the place of the API keys and returns its exit code. The place is the one that a flag names, else the keys
- * file of the settings, else their store, else the runtime's default store in the working directory.
+ * Runs `use` on the place of the API keys and returns its exit code. A flag names the place, else `SERVICE_API_KEYS_FILE`,
+ * else `SERVICE_API_STORE`. The default is the runtime's store in the working directory.
  * @throws {UsageError} for two places, an unknown place, and a store in memory
  * @throws {StoreError | KeysFileError} when the place cannot be used
  */

@@ -135,7 +135,7 @@ function printStored(key: string, record: KeyRecord, store: string, json: boolea
   io.stderr(
     `${described(record)} is stored in ${store}\n` +
       "Copy the key now: only its SHA-256 is stored. A running gateway accepts it within a second.\n" +
-      "Send it in the header \"Authorization: Bearer <key>\"\n",
+      'Send it in the header "Authorization: Bearer <key>"\n',
   );
 }
 

@@ -28,7 +28,10 @@ const help = helpText({
     Commands: [
       ["list", "List all keys"],
       ["show", "Show one key in full"],
-      ["enable", "Accept a disabled key again; its webhooks get their pending deliveries. An expired key stays refused"],
+      [
+        "enable",
+        "Accept a disabled key again; its webhooks get their pending deliveries. An expired key stays refused",
+      ],
       ["disable", "Refuse a key; its webhooks' deliveries wait until it is enabled"],
       ["delete", "Delete a key, its webhooks and their pending deliveries"],
     ],
@@ -128,7 +131,9 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
   else if (before?.disabled === disabled) io.stdout(`${named(record)} in ${place.location} is already ${state}\n`);
   else io.stdout(`${state} ${named(record)} in ${place.location}\n`);
   if (!disabled && hasExpired(record, io.now())) {
-    io.stderr(`the key expired at ${record.expiresAt}, so the gateway refuses it: create another with gateway keygen\n`);
+    io.stderr(
+      `the key expired at ${record.expiresAt}, so the gateway refuses it: create another with gateway keygen\n`,
+    );
   }
   return 0;
 }

@@ -14,7 +14,10 @@ import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
 
 const FLAGS = [
   ["--gateway URL", "Listen to this gateway instead of the sandbox"],
-  ["--forward-to URL", "Post each delivery to this URL too, such as http://127.0.0.1:3000/webhooks, and show its answer"],
+  [
+    "--forward-to URL",
+    "Post each delivery to this URL too, such as http://127.0.0.1:3000/webhooks, and show its answer",
+  ],
   ...FILTER_ROWS,
   ["--port N", "Port that receives the sandbox's webhooks; 0 picks a free one (0)"],
   ["--answer CODE", "HTTP status to answer deliveries with, 200 to 599; 500 shows the retries (204)"],

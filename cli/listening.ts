@@ -155,8 +155,8 @@ export interface GatewayListening extends Listening {
 const SUBSCRIPTION = "listen";
 
 /**
- * Prints the new events of a gateway with a key that may read, and forwards each, signed like a webhook with a secret of
- * this session. Returns the exit code after a signal.
+ * Prints the new events of a gateway, and forwards each, signed like a webhook with a secret of this session. Returns the
+ * exit code after a signal.
  * @throws {CommandError} when the gateway refuses, or does not answer for a minute
  */
 export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {

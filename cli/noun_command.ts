@@ -35,7 +35,7 @@ export function parseNounCommand<A extends string, const R extends readonly Row[
   const isList = action === "list";
   refuseExtra(isList && id !== undefined ? [id] : rest, `${name} ${action}`);
   if (!isList && id === undefined) {
-    throw new UsageError(`ID is missing: pass the id of ${noun}; ${name} list shows the ids`);
+    throw new UsageError(`ID is missing: pass the id of ${noun} (${name} list shows the ids)`);
   }
   const given = Object.keys(flags).map((flag) => `--${flag}`);
   for (const [left, , of] of rows) {

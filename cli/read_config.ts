@@ -71,7 +71,9 @@ export function readDeployConfig(env: Record<string, string | undefined>): Confi
     // The rest of the URL may hold a password.
     const scheme = config.store.replace(/:.+$/s, ":…");
     throw new ConfigError(
-      `SERVICE_API_STORE must be ${DEPLOY_STORE} or not be set on this platform, got ${JSON.stringify(scheme)}: files and ` +
+      `SERVICE_API_STORE must be ${DEPLOY_STORE} or not be set on this platform, got ${
+        JSON.stringify(scheme)
+      }: files and ` +
         "memory do not outlive an isolate",
     );
   }

@@ -28,7 +28,8 @@ const FLAGS = [
 export const command: Command = {
   help: helpText({
     usage: ["tail [FLAGS]", "tail --gateway URL [FLAGS]"],
-    about: "Prints the events of a gateway as they happen, one per line (GET /v1/events/stream). With --from-ledger or " +
+    about:
+      "Prints the events of a gateway as they happen, one per line (GET /v1/events/stream). With --from-ledger or " +
       "--cursor it begins with the history.\n\n" +
       "It follows the sandbox on this machine. With --gateway it follows any gateway, with an API key of scope read.\n\n" +
       "After an interruption it continues where it stopped. If events may be missing, it warns on standard error.",

@@ -17,7 +17,8 @@ const FLAGS = [SANDBOX_ROW, jsonRow("event, deviceHash, hash, ledger", "step")] 
 export const command: Command = {
   help: helpText({
     usage: ["trigger [EVENT] [--sandbox URL] [--json]"],
-    about: "Makes an event happen in the sandbox on this machine, with a new card. Without EVENT the card lives its whole " +
+    about:
+      "Makes an event happen in the sandbox on this machine, with a new card. Without EVENT the card lives its whole " +
       "life, with all nine events.\n\n" +
       "The gateway prepares each step, this command signs it with an account of the sandbox, and the gateway submits it. " +
       "The steps before EVENT happen first. The command waits 10 seconds for a sandbox to answer.",

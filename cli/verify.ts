@@ -80,7 +80,9 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   io.stderr(`gateway verify: ${verified.message}\n`);
   // Editors and shells add a newline to a saved body. This is the most likely mistake.
   if (verified.reason === "wrong_signature" && (await verify(withoutNewline(body))).ok) {
-    io.stderr("The signature is right without the newline at the end of the body. Save the body exactly as received.\n");
+    io.stderr(
+      "The signature is right without the newline at the end of the body. Save the body exactly as received.\n",
+    );
   }
   return 1;
 }

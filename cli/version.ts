@@ -15,7 +15,8 @@ const FLAGS = [
 export const command: Command = {
   help: helpText({
     usage: ["version [--json]", "version --licenses [--json]"],
-    about: "Prints the version of this program, its runtime and platform. An executable also prints the commit it was " +
+    about:
+      "Prints the version of this program, its runtime and platform. An executable also prints the commit it was " +
       "built from.",
     flags: FLAGS,
     examples: ["gateway version", "gateway version --json", "gateway version --licenses | less"],

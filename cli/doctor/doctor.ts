@@ -20,7 +20,8 @@ const FLAGS = [
 export const command: Command = {
   help: helpText({
     usage: ["doctor [--target URL] [--json] [the flags of gateway serve]"],
-    about: "Checks everything that a gateway with these settings needs, and advises what to do. It changes nothing, and a " +
+    about:
+      "Checks everything that a gateway with these settings needs, and advises what to do. It changes nothing, and a " +
       "gateway may use the store meanwhile.\n\n" +
       "It checks the settings, the store, API keys, the key of webhook secrets, the port, every RPC node, this machine's " +
       "clock, the history that the node holds, and the three contracts. Each line names the check and the finding. The " +

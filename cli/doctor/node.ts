@@ -139,7 +139,7 @@ async function clockFinding(name: string, rpc: RpcClient, health: Health, parts:
     ? fail(
       "clock and ledger",
       `the latest ledger of ${name} closed ${ageSeconds} s ago by this machine's clock, although new ledgers close`,
-      "set the clock and run NTP; if the clock is right, the node lags: use another one",
+      "set the clock and run NTP; if the clock is right, the node lags, so use another one",
     )
     : fail(
       "clock and ledger",
@@ -171,13 +171,15 @@ export function historyFinding(
     return warn(
       "history",
       `events are read up to ledger ${state.scannedLedger}, but the latest ledger of the node is ${latestLedger}`,
-      "after a network reset do nothing: the log keeps its events and continues; otherwise the node lags",
+      "after a network reset do nothing, because the log continues with the new network; otherwise the node lags",
     );
   }
   if (oldestLedger > next) {
     return fail(
       "history",
-      `the gateway was off for longer than the node keeps events: it no longer holds ledgers ${next}–${oldestLedger - 1}`,
+      `the gateway was off for longer than the node keeps events: it no longer holds ledgers ${next}–${
+        oldestLedger - 1
+      }`,
       "start the gateway with a node that holds them, else they become a gap in the history, which /v1/status shows",
     );
   }

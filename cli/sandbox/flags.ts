@@ -113,7 +113,9 @@ function checkFork(
   }
   if (state !== undefined) throw new UsageError("--fork and --state exclude each other: a fork is not stored");
   if (settings.networkPassphrase !== undefined) {
-    throw new UsageError("--fork and --network-passphrase exclude each other: a fork has the passphrase of its network");
+    throw new UsageError(
+      "--fork and --network-passphrase exclude each other: a fork has the passphrase of its network",
+    );
   }
   if (given.length === 0 || given.length === CONTRACT_SETTINGS.length) return;
   const missing = CONTRACT_SETTINGS.filter((name) => !given.includes(name)).map((name) => `--${SETTINGS[name].flag}`);

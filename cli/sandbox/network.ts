@@ -47,7 +47,9 @@ export async function setUp(
   const remembered = rememberedSandbox(network);
   if (remembered !== undefined && assetCode !== undefined && assetCode !== remembered.assetCode) {
     throw new CommandError(
-      `--asset must be ${remembered.assetCode ?? "native"} for the ledger in ${stateFolder}, got ${assetCode}: leave the ` +
+      `--asset must be ${
+        remembered.assetCode ?? "native"
+      } for the ledger in ${stateFolder}, got ${assetCode}: leave the ` +
         "flag out, or name another folder with --state",
     );
   }

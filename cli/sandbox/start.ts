@@ -122,7 +122,7 @@ function pageOf(request: Request, { network, info }: Started, { program }: Comma
 function namingFlag(flag: string): (error: Error) => never {
   return (error) => {
     if (!(error instanceof ListenError && error.kind === "port_in_use")) throw error;
-    throw new CommandError(`${error.message}: choose another with ${flag}; 0 picks a free one`);
+    throw new CommandError(`${error.message}: choose another with ${flag} (0 picks a free one)`);
   };
 }
 

@@ -237,7 +237,7 @@ describe("keys", () => {
     ["nothing", [], /expected one of list, show, enable, disable, delete, got nothing/],
     ["an unknown action", ["remove", "a"], /expected one of .*, got "remove"/],
     ["an action from the prototype", ["toString"], /expected one of .*, got "toString"/],
-    ["no id", ["show"], /^ID is missing: pass the id of a key; keys list shows the ids$/],
+    ["no id", ["show"], /^ID is missing: pass the id of a key \(keys list shows the ids\)$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
     ["--yes elsewhere", ["disable", "a", "--yes"], /--yes does not belong to keys disable/],

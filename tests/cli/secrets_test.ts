@@ -66,7 +66,10 @@ test("secrets rekey that is done already says so when it is run again", async ()
   assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* are encrypted with the new key/);
   const again = await rekey(env);
   assert.equal(again.code, 0);
-  assert.match(again.out, /^the secrets of webhooks in .* are already encrypted with this key: start the gateway with it in/);
+  assert.match(
+    again.out,
+    /^the secrets of webhooks in .* are already encrypted with this key: start the gateway with it in/,
+  );
 });
 
 test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {
