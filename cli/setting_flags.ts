@@ -10,8 +10,8 @@ interface SettingFlag {
 }
 
 /**
- * Reads the flags of the settings named and the command's own.
- * @throws {UsageError} for a flag that is unknown, twice there or without a value, and for anything that is no flag
+ * Reads the flags of these settings and the command's own flags.
+ * @throws {UsageError} for a flag that is unknown, repeated or without its value, and for other arguments
  */
 export function parseSettingFlags<const R extends readonly Row[]>(
   args: string[],
@@ -28,12 +28,12 @@ export function parseSettingFlags<const R extends readonly Row[]>(
   return { settings: Object.fromEntries(settings), flags: flags as Flags<R> };
 }
 
-/** The settings that have a flag, for a command's help. */
+/** The rows of the settings with a flag. */
 export function settingFlagRows(names: SettingName[]): Row[] {
   return rows(names, ({ flag, value }) => flag === undefined ? undefined : `--${flag} ${value}`);
 }
 
-/** The settings that a process list must not show, for a command's help. */
+/** The rows of the settings without a flag, which a process list must not show. */
 export function environmentRows(names: SettingName[]): Row[] {
   return rows(names, ({ flag, env }) => flag === undefined ? ENV_PREFIX + env : undefined);
 }

@@ -47,7 +47,7 @@ describe("gateway backup", () => {
     assert.equal(code, 0, err);
     const [said, restore] = out.split("\n");
     assert.ok(said!.startsWith(`${store} is copied to ${path}: 0.`) && said!.endsWith("checked"), out);
-    assert.equal(restore, `To restore, with the settings of now: gateway serve --store sqlite:${path}`);
+    assert.equal(restore, `To restore, with the same settings: gateway serve --store sqlite:${path}`);
     assert.equal(err, "");
     const copy = await openStore(`sqlite:${path}`);
     assert.deepEqual(await copy.keys.get("a"), sampleKey("a"));
@@ -58,7 +58,7 @@ describe("gateway backup", () => {
     const path = join(folder, "my $(backup)'s.db");
     const { out, err } = await backup([path, "--store", store]);
     const word = `'sqlite:${path.replace("'", "'\\''")}'`;
-    assert.equal(out.split("\n")[1], `To restore, with the settings of now: gateway serve --store ${word}`, err);
+    assert.equal(out.split("\n")[1], `To restore, with the same settings: gateway serve --store ${word}`, err);
   });
 
   test("takes the store of the environment, says on a terminal that it works, and prints JSON when asked", async () => {

@@ -86,7 +86,7 @@ test("deliveries --state says so where none is kept, and which webhook there is 
   assert.deepEqual(await failed(["wh_well", "--state", "dead"]), {
     code: 0,
     out: "",
-    err: "no delivery is kept as dead\n",
+    err: "no dead deliveries\n",
     rows: [],
   });
   assert.equal((await failed(["wh_well", "--state", "dead", "--json"])).err, "");

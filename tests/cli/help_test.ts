@@ -162,7 +162,7 @@ describe("the command line", () => {
     [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
     [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*, got "mysql:…"\n/],
-    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not have a password in it.* PGPASSWORD/],
+    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not hold a password.* PGPASSWORD/],
     [["secrets", "rekey"], /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY is not set.*\nSee: gateway help secrets\n$/],
     [
       ["serve", "--rpc-url", "foo"],

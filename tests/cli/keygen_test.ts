@@ -67,7 +67,7 @@ describe("keygen", () => {
 
   test("names the store by its absolute path", async () => {
     const { err } = await keygen([...KEY, "--store", newStore()]);
-    assert.ok(err.includes(` is kept in sqlite:${folder}`), err);
+    assert.ok(err.includes(` is stored in sqlite:${folder}`), err);
   });
 
   test("prints one line of JSON with --json, and nothing beside it", async () => {
@@ -108,7 +108,7 @@ describe("keygen", () => {
     assert.equal(records.length, 2);
     assert.equal(records[0]!.hash, hashKey(out.trimEnd()));
     assert.equal((await stat(path)).mode & 0o777, 0o600);
-    assert.ok(err.includes(`is kept in file:${path}`), err);
+    assert.ok(err.includes(`is stored in file:${path}`), err);
   });
 
   test("withdraws a key that could not be printed, in each kind of place", async () => {
@@ -118,18 +118,18 @@ describe("keygen", () => {
       for (const place of [["--store", setting], ["--keys-file", path]]) {
         const { code, err } = await keygen([...KEY, ...place], { outputError });
         assert.equal(code, 1);
-        assert.match(err, /^gateway keygen: .* so nobody has seen the key: it is withdrawn again from (sqlite|file):/);
+        assert.match(err, /^gateway keygen: .* so the key was deleted again from (sqlite|file):/);
       }
     }
     assert.deepEqual(await keysIn(setting), []);
     assert.deepEqual(parseKeyRecords(await readFile(path, "utf8")), []);
   });
 
-  test("makes no key where nobody would see it", async () => {
+  test("creates no key when standard output is closed", async () => {
     const path = join(folder, "unread.json");
     const { code, err } = await keygen([...KEY, "--keys-file", path], { isOutputUnread: true });
     assert.equal(code, 1);
-    assert.match(err, /standard output is closed: nobody would see the key, so none is made/);
+    assert.match(err, /standard output is closed, so no key was created/);
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
@@ -176,7 +176,7 @@ describe("keygen", () => {
 
   const wrong: [string, string[], RegExp][] = [
     ["no name", ["--scopes", "read"], /--name is missing/],
-    ["no scopes", ["--name", "shop"], /--scopes is missing: name some of read,write,webhooks/],
+    ["no scopes", ["--name", "shop"], /--scopes is missing: pass one or more of read,write,webhooks/],
     ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*, got "all"/],
     ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*, got ""/],
     ["a rate that is none", [...KEY, "--rate", "fast"], /--rate must be an integer from 1 to 1000000, got "fast"/],
@@ -218,12 +218,12 @@ describe("keygen", () => {
       [...KEY, "--store", "foo"],
       /^--store must be sqlite:PATH(, deno-kv:PATH)? or postgres:.*, got "foo"$/,
     ],
-    ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file are both given/],
+    ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file exclude each other/],
     ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
     [
       "a store in memory",
       [...KEY, "--store", "memory:"],
-      /^--store must name a store that is kept, .*: memory: is gone at the end$/,
+      /^--store must be a store on disk .*, got memory:$/,
     ],
     ["an unknown flag", [...KEY, "--scope", "read"], /^unknown flag --scope; did you mean --scopes\?$/],
     ["a flag without its value", ["--name", "--scopes", "read"], /--name needs a value/],

@@ -111,7 +111,7 @@ describe("keys list", () => {
     const { code, out, err } = await keys(["list", ...flags], { isTerminal: true });
     assert.equal(code, 0);
     assert.equal(out, "");
-    assert.match(err, /there are none; make one with gateway keygen/);
+    assert.match(err, /no keys; create one with gateway keygen/);
   });
 
   test("says nothing but what is wrong with a place that cannot be read", async () => {
@@ -143,7 +143,7 @@ describe("keys show", () => {
       const { code, out } = await keys(["show", "bTill", ...flags]);
       assert.equal(code, 0);
       assert.match(out, /^id +bTill\nname +till\nscopes +webhooks\nrate +default\nstate +enabled\n/);
-      assert.ok(out.endsWith(`kept in      ${location}\n`));
+      assert.ok(out.endsWith(`stored in    ${location}\n`));
       assert.deepEqual(JSON.parse((await keys(["show", "bTill", "--json", ...flags])).out), TILL_JSON);
     }));
 });
@@ -162,9 +162,9 @@ describe("keys disable and enable, again", () => {
   test("say that nothing has changed", () =>
     inEachPlace(async (flags, location) => {
       const again = await keys(["enable", "aShop", ...flags]);
-      assert.deepEqual([again.code, again.out], [0, `key aShop "shop" in ${location} was enabled already\n`]);
+      assert.deepEqual([again.code, again.out], [0, `key aShop "shop" in ${location} is already enabled\n`]);
       await keys(["disable", "aShop", ...flags]);
-      assert.match((await keys(["disable", "aShop", ...flags])).out, /was disabled already/);
+      assert.match((await keys(["disable", "aShop", ...flags])).out, /is already disabled/);
     }));
 });
 
@@ -237,7 +237,7 @@ describe("keys", () => {
     ["nothing", [], /expected one of list, show, enable, disable, delete, got nothing/],
     ["an unknown action", ["remove", "a"], /expected one of .*, got "remove"/],
     ["an action from the prototype", ["toString"], /expected one of .*, got "toString"/],
-    ["no id", ["show"], /^ID is missing: keys show takes that of a key$/],
+    ["no id", ["show"], /^ID is missing: pass the id of a key \(keys list shows the ids\)$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
     ["--yes elsewhere", ["disable", "a", "--yes"], /--yes does not belong to keys disable/],

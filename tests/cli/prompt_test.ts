@@ -53,7 +53,7 @@ describe("a question at the terminal", () => {
     test(`that ${name} ends is no yes, and the command ends`, async () => {
       const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, typed);
       assert.equal(code, 1, shown);
-      assert.match(shown, /gateway keys: there was no answer/);
+      assert.match(shown, /gateway keys: the question was not answered/);
     });
   }
 
@@ -65,7 +65,7 @@ describe("a question at the terminal", () => {
     assert.match(shown, /Secret: \r?\n.*in the past/);
     assert.ok(!shown.includes("MfKQ"), "the secret is on the screen");
     const ended = await runOnTerminal(line, "\x03", "Secret: ");
-    assert.deepEqual([ended.code, /there was no answer/.test(ended.shown)], [1, true], ended.shown);
+    assert.deepEqual([ended.code, /the question was not answered/.test(ended.shown)], [1, true], ended.shown);
   });
 
   test("that is answered is answered", async () => {

@@ -35,7 +35,7 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
   const plain = (await beside.store.subscriptions.get("wh_all"))!.secret;
   const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(on.code, 0);
-  assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
+  assert.match(on.out, /^the secrets of 2 webhooks in .* are encrypted with the new key: start the gateway with it/);
   const sealed = (await beside.store.subscriptions.get("wh_all"))!.secret;
   assert.equal(createSecretCipher(KEY).open("wh_all", sealed), plain);
   const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
@@ -45,7 +45,7 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
     plain,
   );
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
-  assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
+  assert.match(off.out, /^the secrets of 2 webhooks in .* are unencrypted: start the gateway without/);
   assert.equal((await beside.store.subscriptions.get("wh_all"))!.secret, plain);
 });
 
@@ -60,13 +60,16 @@ test("secrets rekey shows its progress where standard error is a terminal, and l
 });
 
 test("secrets rekey that is done already says so when it is run again", async () => {
-  assert.match((await rekey({}, "--off")).out, /^the webhooks' secrets in .* are kept plain already: start/);
+  assert.match((await rekey({}, "--off")).out, /^the secrets of webhooks in .* are already unencrypted: start/);
   const env = { SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY };
   await rekey({ SERVICE_API_NEW_SECRETS_KEY: OTHER });
-  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* have a new key/);
+  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* are encrypted with the new key/);
   const again = await rekey(env);
   assert.equal(again.code, 0);
-  assert.match(again.out, /^the webhooks' secrets in .* have this key already: start the gateway with it in/);
+  assert.match(
+    again.out,
+    /^the secrets of webhooks in .* are already encrypted with this key: start the gateway with it in/,
+  );
 });
 
 test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {

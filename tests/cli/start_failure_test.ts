@@ -34,7 +34,7 @@ test("a gateway whose port is in use ends, and its last line says why, whatever 
   assert.equal(code, 1);
   assert.equal(
     stderr.trimEnd().split("\n").at(-1),
-    `gateway serve: cannot listen on 127.0.0.1:${port}: the port is in use: stop what listens there (ss -ltnp shows ` +
+    `gateway serve: cannot listen on 127.0.0.1:${port}: the port is in use: stop the program that listens there (ss -ltnp shows ` +
       "it), or choose another port with SERVICE_API_PORT (--port)",
   );
 });

@@ -33,8 +33,8 @@ test("store copy prints what both stores hold, and how to serve from the copy", 
   assert.match(out, /^events\t2\t[0-9a-f]{64}$/m);
   assert.match(out, /^keys\t1\t[0-9a-f]{64}$/m);
   assert.deepEqual(lines.slice(-2), [
-    `${beside.setting} is copied to ${to}, and the two are alike`,
-    `From now on serve from the copy alone: gateway serve --store ${to}`,
+    `${beside.setting} is copied to ${to}, and both are equal`,
+    `Serve only from the copy from now on: gateway serve --store ${to}`,
   ]);
   for (const line of ["Copying keys: 1, done", "Copying events: 2, done", "Comparing events: 2, done"]) {
     assert.ok(err.split("\n").includes(line), err);
@@ -75,7 +75,7 @@ test("store copy is refused while a gateway serves one of the two, and into a st
   await beside.store.holdForServing();
   const served = await copy([beside.setting, newSetting()]);
   assert.equal(served.code, 1);
-  assert.match(served.err, /^gateway store: a gateway serves .*, and would go on writing to it: stop it first\n$/);
+  assert.match(served.err, /^gateway store: a gateway serves .*, which writes to it: stop it first\n$/);
 });
 
 test("store copy refuses a store that is copied already, one that is not there, and itself", async () => {
@@ -95,7 +95,7 @@ test("store copy says which of its stores is none, and never shows a password", 
     [["sqlite:a.db"], /^TO is missing/],
     [["sqlite:a.db", "memory:"], /^TO must be sqlite:PATH, deno-kv:PATH, postgres:\/\/… or env:NAME$/],
     [["mysql://u:hush@h/db", "sqlite:a.db"], /^FROM must be sqlite:PATH/],
-    [["sqlite:a.db", "postgres://u:hush@h/db"], /^TO must not have a password in it.*env:NAME/],
+    [["sqlite:a.db", "postgres://u:hush@h/db"], /^TO must not hold a password.*env:NAME/],
     [["env:NONE", "sqlite:a.db"], /^FROM names the variable NONE, which is not set$/],
     [["sqlite:a.db", "sqlite:b.db", "c"], /^unexpected "c" after TO$/],
   ];

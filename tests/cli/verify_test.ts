@@ -99,7 +99,7 @@ describe("verify", () => {
       [SIGNATURE, /^the body is empty/],
       [
         [...SIGNATURE, "--body", "/none/body.json"],
-        /^--body \/none\/body\.json cannot be read: there is no such file$/,
+        /^--body \/none\/body\.json cannot be read: no such file$/,
       ],
       [[...SIGNATURE, "--body", folder], /cannot be read: it is a folder$/],
     ];

@@ -39,8 +39,8 @@ test("rotate prints the new secret alone, when the gateway signs with it; the on
   assert.match(out, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   assert.equal(
     err,
-    `The new secret of wh_all in ${beside.setting}, shown this once. It signs from now on; ` +
-      `the one before signs too until ${UNTIL}.\n`,
+    `The new secret of wh_all in ${beside.setting}. Copy it now. It signs from now on. ` +
+      `The old secret signs too until ${UNTIL}.\n`,
   );
   assert.deepEqual(waits, [HEEDED_MS]);
   const { secret, previousSecret } = await stored();
@@ -91,26 +91,26 @@ test("rotate keeps the new secret as the store's gateway does, and refuses where
 test("rotate refuses a key where the store keeps secrets plain, and while a change of the key is interrupted", async () => {
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
-  assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
+  assert.match(plain.err, /is set, but the store holds unencrypted secrets/);
   await beside.store.subscriptions.resealSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
   assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
 });
 
-test("rotate changes nothing where nobody would see the secret, and says when nobody has", async () => {
+test("rotate changes nothing when standard output is closed, and reports a secret that it could not print", async () => {
   const { secret } = await stored();
   const unread = await rotate({ isOutputUnread: true });
   assert.equal(unread.code, 1);
-  assert.match(unread.err, /nobody would see the new secret, so the old one stays\n$/);
+  assert.match(unread.err, /standard output is closed, so the secret was not rotated\n$/);
   assert.equal((await stored()).secret, secret);
   const full = await rotate({ outputError: new OutputError("standard output cannot be written: the disk is full") });
   assert.equal(full.code, 1);
-  assert.match(full.err, /the disk is full, so nobody has seen the new secret of wh_all: make another; .* until 2/);
+  assert.match(full.err, /the disk is full, so the new secret of wh_all is not shown: rotate again before 2/);
   assert.ok(!full.err.includes("whsec_"));
 });
 
-test("rotate knows no webhook that is not there, and does not overwrite what somebody else has just made", async () => {
+test("rotate refuses an unknown webhook, and does not overwrite a secret that another command has just made", async () => {
   const io = fakeIo();
   assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", beside.setting], io), 1);
   assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${beside.setting}\n`);
@@ -124,6 +124,6 @@ test("rotate knows no webhook that is not there, and does not overwrite what som
     reader,
     json: false,
   };
-  await assert.rejects(rotateWebhook(call), /wh_all is gone, or its secret was changed by somebody else/);
+  await assert.rejects(rotateWebhook(call), /wh_all is deleted, or another command has just rotated its secret/);
   assert.equal((await stored()).secret, secret);
 });

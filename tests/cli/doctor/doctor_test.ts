@@ -134,7 +134,7 @@ describe("gateway doctor", () => {
   test("refuses a password on the command line, as serve does, and does not show it", async () => {
     const calling = run(["--store", "postgres://gateway:hush@127.0.0.1:1/gateway"]);
     await assert.rejects(calling, (error) => {
-      return error instanceof UsageError && /^--store must not have a password.*PGPASSWORD/.test(error.message) &&
+      return error instanceof UsageError && /^--store must not hold a password.*PGPASSWORD/.test(error.message) &&
         !error.message.includes("hush");
     });
   });

@@ -30,7 +30,7 @@ describe("doctor: port and target", () => {
       await doctor.finding("port", { port: gatewayPort }, { fetch }),
       "fail",
       /in use, by another gateway/,
-      /stop what listens there .*SERVICE_API_PORT \(--port\)$/,
+      /stop the program that listens there .*SERVICE_API_PORT \(--port\)$/,
     );
     await server.stop({ drainMs: 0 });
     says(await doctor.finding("port", { port: gatewayPort }, { fetch }), "ok", /is free/);

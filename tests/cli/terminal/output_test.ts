@@ -70,7 +70,7 @@ function registerTests(): void {
       assert.equal(code, 1);
       assert.match(
         err,
-        /^gateway keygen: standard output cannot be written: .*: it is withdrawn again from file:.*\n$/,
+        /^gateway keygen: standard output cannot be written: .*, so the key was deleted again from file:.*\n$/,
       );
       await assertNoKeys();
     }

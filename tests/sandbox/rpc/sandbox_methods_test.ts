@@ -82,7 +82,7 @@ describe("the sandbox's own methods", () => {
       ] as const
     ) {
       const { error } = await ask(url, remoteAddress, headers);
-      assert.match(error.message, /sandbox_advance is answered to programs on the sandbox's own machine only/);
+      assert.match(error.message, /sandbox_advance is only for programs on the sandbox's own machine/);
     }
     for (
       const [url, remoteAddress, headers] of [
