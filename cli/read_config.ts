@@ -19,13 +19,8 @@ export function readConfig(
   for (const [name, s] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
     const fromFlag = flags[name];
     const fromEnv = env[ENV_PREFIX + s.env];
-<<<<<<< HEAD
-    // An empty variable means "not set", as in every compose file; an empty flag is a mistake.
-    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? standardOf(name);
-=======
     // An empty variable means "not set", as in compose files. An empty flag is a mistake.
-    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? s.standard;
->>>>>>> 47ec33d88bcd68f914a02115a5ff582b0e950024
+    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? standardOf(name);
     if (text === undefined) continue;
     const read = s.schema.safeParse(text);
     if (!read.success) {

@@ -22,15 +22,9 @@ export async function assetsFinding(
       "assets",
       `${
         settingTitle("assets")
-<<<<<<< HEAD
-      } is not set: every asset is taken, and the escrow keeps one balance for all of them, so that ` +
-        "a worthless one can be paid in and another paid out",
-      "set it to what you deal in, such as native or USDC:G…; docs/security.md says more",
-=======
       } is not set, so the gateway accepts every asset. The escrow has one balance for all of them: a card can pay in a ` +
         "worthless asset and pay out another",
       "set it to your assets, such as native or USDC:G…, and see docs/security.md",
->>>>>>> 47ec33d88bcd68f914a02115a5ff582b0e950024
     );
   }
   const keys = names.map((name) => instanceKey(assetId(name, networkPassphrase)!));
@@ -59,21 +53,12 @@ export async function movementsFinding(
   const { id, type, asset } = last.event;
   return warn(
     "movements",
-<<<<<<< HEAD
-    `${count} in an asset that they should not be in, ${looked}; the last is ${type} ${id} in ${asset} (${last.because})`,
-    "somebody may have paid in one asset and taken out another: docs/security.md says what to look at",
-  );
-}
-
-/** What the contracts leave open, which the gateway guards as far as it can (docs/security.md). */
-=======
     `${count} in a wrong asset ${scope}; the last is ${type} ${id} in ${asset} (${last.because})`,
     "an agent may have paid in one asset and taken out another: see docs/security.md",
   );
 }
 
 /** Checks whether the agent registry lets strangers act for a card's owner (docs/security.md). */
->>>>>>> 47ec33d88bcd68f914a02115a5ff582b0e950024
 export async function ownersFinding(
   { config, rpc, head, clock }: { config: Config; rpc: RpcClient; head: Head; clock: Clock },
 ): Promise<Finding> {
@@ -92,16 +77,9 @@ export async function ownersFinding(
   }
   return warn(
     "card owners",
-<<<<<<< HEAD
-    "the agent registry asks nobody who owns a card: whoever calls it past the gateway may revoke a card's agent, " +
-      "register himself and spend the card's escrow; this gateway refuses that, the contracts do not",
-    "whoever deploys the contracts can mend it: register_agent and revoke_agent have to ask the device registry for " +
-      "the owner; docs/security.md says what is guarded meanwhile",
-=======
     "the agent registry does not check who owns a card. A caller that bypasses the gateway can replace a card's agent " +
       "and spend its escrow; this gateway refuses that",
     "deploy an agent registry whose register_agent and revoke_agent ask the device registry for the owner; see " +
       "docs/security.md",
->>>>>>> 47ec33d88bcd68f914a02115a5ff582b0e950024
   );
 }
