@@ -44,7 +44,7 @@ async function keysIn(setting: string) {
 }
 
 describe("keygen", () => {
-  test("prints the key alone on standard output, and keeps only its hash", async () => {
+  test("prints only the key on standard output, and stores only its hash", async () => {
     const store = newStore();
     const { code, out, err } = await keygen([...KEY, "--rate", "600", "--store", store]);
     assert.equal(code, 0);
@@ -100,7 +100,7 @@ describe("keygen", () => {
     }
   });
 
-  test("keeps the key in a keys file, mode 0600", async () => {
+  test("stores the key in a keys file with mode 0600", async () => {
     const path = join(folder, "keys.json");
     const { out, err } = await keygen([...KEY, "--keys-file", path]);
     await keygen([...KEY, "--keys-file", path]);
@@ -111,7 +111,7 @@ describe("keygen", () => {
     assert.ok(err.includes(`is stored in file:${path}`), err);
   });
 
-  test("withdraws a key that could not be printed, in each kind of place", async () => {
+  test("deletes a key that could not be printed, in each kind of place", async () => {
     const setting = newStore();
     const path = join(folder, "withdrawn.json");
     for (const outputError of [new OutputError("the disk is full"), new OutputError("who read it has gone", true)]) {
@@ -133,7 +133,7 @@ describe("keygen", () => {
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
-  test("with --record prints what SERVICE_API_KEYS takes, and the key beside it", async () => {
+  test("with --record prints a record for SERVICE_API_KEYS, and the key on standard error", async () => {
     const { out, err } = await keygen([...KEY, "--record"], { env: { SERVICE_API_KEYS: "[]" } });
     const [record] = parseKeyRecords(out);
     assert.equal(out, JSON.stringify(record) + "\n");
@@ -142,7 +142,7 @@ describe("keygen", () => {
     assert.equal(hashKey(key), record!.hash);
   });
 
-  test("with --record prints no record when the key beside it cannot be printed", async () => {
+  test("with --record prints no record when the key cannot be printed", async () => {
     const errorOutputError = new OutputError("standard error cannot be written: the disk is full");
     const { code, out } = await keygen([...KEY, "--record"], { errorOutputError });
     assert.deepEqual([code, out], [1, ""]);
@@ -156,7 +156,7 @@ describe("keygen", () => {
     assert.equal(err, "");
   });
 
-  test("without a place named goes where the environment keeps its keys", async () => {
+  test("stores the key in the place of the environment by default", async () => {
     const path = join(folder, "environment.json");
     const store = newStore();
     const env = { SERVICE_API_STORE: store, SERVICE_API_KEYS_FILE: path, SERVICE_API_KEYS: "" };
@@ -168,7 +168,7 @@ describe("keygen", () => {
     assert.equal((await keysIn(store)).length, 2, "a flag beats the environment");
   });
 
-  test("where keys live in SERVICE_API_KEYS says to use --record", async () => {
+  test("advises --record when SERVICE_API_KEYS holds the keys", async () => {
     const message = await usage(KEY, { SERVICE_API_KEYS: "[]" });
     assert.match(message, /SERVICE_API_KEYS/);
     assert.match(message, /--record/);
@@ -235,7 +235,7 @@ describe("keygen", () => {
     test(`refuses ${what}, naming it`, async () => assert.match(await usage(args), message));
   }
 
-  test("says in one line why a store cannot be used, and prints no key then", async () => {
+  test("prints no key when the store cannot be used, but the cause in one line", async () => {
     for (
       const place of [["--store", `sqlite:${folder}/none/gateway.db`], ["--keys-file", `${folder}/none/keys.json`]]
     ) {

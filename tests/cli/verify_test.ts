@@ -57,16 +57,16 @@ describe("verify", () => {
     assert.deepEqual(await verify([...STANDARD, "--body", file], { stdin: `${SECRET}\r\nmore` }), right);
   });
 
-  test("asks for the secret where somebody sits at the terminal", async () => {
+  test("asks for the secret at a terminal", async () => {
     const { code, err } = await verify([...SIGNATURE, "--body", file], { answer: SECRET });
     assert.deepEqual([code, err], [0, "Secret: "]);
   });
 
-  test("leaves standard input alone when it needs nothing from it", async () => {
+  test("does not read standard input when it needs nothing from it", async () => {
     assert.deepEqual(await verify([...SIGNATURE, "--body", file], { env, stdin: "whsec_other" }), right);
   });
 
-  test("exits with 1 and says why when the signature is wrong or old", async () => {
+  test("exits with 1 and prints the cause when the signature is wrong or old", async () => {
     const wrong = await verify(SIGNATURE, { env, stdin: BODY.replace("10", "99") });
     assert.deepEqual([wrong.code, wrong.out], [1, ""]);
     assert.equal(wrong.err, "gateway verify: no signature in X-Service-Signature is right for this body and secret\n");
@@ -84,7 +84,7 @@ describe("verify", () => {
     assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`, "--tolerance", "9"], later)).code, 1);
   });
 
-  test("takes the signature as a whole header, as it is copied from a log", async () => {
+  test("takes the signature as a whole header, as copied from a log", async () => {
     for (
       const args of [["--signature", `X-Service-Signature: t=${AT},v1=${V1}`], [
         "--signature",
@@ -94,7 +94,7 @@ describe("verify", () => {
     ) assert.deepEqual(await verify(args, { env, stdin: BODY }), right);
   });
 
-  test("says that the body is empty or cannot be read: neither is a wrong call", async () => {
+  test("fails with 1 when the body is empty or cannot be read", async () => {
     const failures: [string[], RegExp][] = [
       [SIGNATURE, /^the body is empty/],
       [
@@ -108,7 +108,7 @@ describe("verify", () => {
     }
   });
 
-  test("tells when only a newline at the end of the body is too much", async () => {
+  test("reports that only a newline at the end of the body is wrong", async () => {
     for (const newline of ["\n", "\r\n"]) {
       const { code, err } = await verify(SIGNATURE, { env, stdin: BODY + newline });
       assert.equal(code, 1);
@@ -167,7 +167,7 @@ describe("verify", () => {
     });
   }
 
-  test("never repeats a secret that it refuses", async () => {
+  test("never quotes a secret that it refuses", async () => {
     const message = await usage([...SIGNATURE, "--body", file], { stdin: "hush-hush\n" });
     assert.match(message, /^the first line of standard input must be a webhook's secret/);
     assert.ok(!message.includes("hush"));

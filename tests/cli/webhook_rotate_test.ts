@@ -32,7 +32,7 @@ async function rotate(options: FakeIoOptions = {}, json = false) {
   return { code, out: io.out, err: io.err, waits };
 }
 
-test("rotate prints the new secret alone, when the gateway signs with it; the one before signs too for a day", async () => {
+test("rotate prints only the new secret, and the old one signs too for a day", async () => {
   const { secret: before } = await stored();
   const { code, out, err, waits } = await rotate();
   assert.equal(code, 0);
@@ -47,7 +47,7 @@ test("rotate prints the new secret alone, when the gateway signs with it; the on
   assert.deepEqual([secret, previousSecret], [out.trim(), { secret: before, untilMs: START_MS + 86_400_000 }]);
 });
 
-test("on a store that gateways share the one before signs for a day by their time, whatever this machine's clock says", async () => {
+test("on a shared store the old secret signs for a day by the store's clock, not by this machine's", async () => {
   const store = await openStore("memory:", { now: () => START_MS, isShared: true });
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
   const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
@@ -58,7 +58,7 @@ test("on a store that gateways share the one before signs for a day by their tim
   assert.ok(wrongByMs < 60_000, `${wrongByMs} ms`);
 });
 
-test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async () => {
+test("rotate --json prints the answer of POST /v1/webhooks/{id}/secret", async () => {
   const { out, err } = await rotate({}, true);
   const { id, url, types, deviceHash, merchant, createdAt, secret } = await stored();
   assert.equal(err, "");
@@ -69,7 +69,7 @@ test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async ()
   });
 });
 
-test("rotate keeps the new secret as the store's gateway does, and refuses where it could not", async () => {
+test("rotate encrypts the new secret as the gateway does, and refuses with another key", async () => {
   await sealSecrets(beside.store, createSecretCipher(KEY));
   const { code, out } = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.equal(code, 0);
@@ -88,7 +88,7 @@ test("rotate keeps the new secret as the store's gateway does, and refuses where
   assert.equal((await stored()).secret, secret);
 });
 
-test("rotate refuses a key where the store keeps secrets plain, and while a change of the key is interrupted", async () => {
+test("rotate refuses a key for a store with unencrypted secrets, and during an interrupted change of the key", async () => {
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
   assert.match(plain.err, /is set, but the store holds unencrypted secrets/);

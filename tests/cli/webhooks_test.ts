@@ -50,7 +50,7 @@ async function webhooks(args: string[], options: FakeIoOptions = {}) {
   return { code, out: io.out, err: io.err };
 }
 
-test("list prints plain columns, a table on a terminal, and JSON when asked", async () => {
+test("list prints columns with tabs, a table on a terminal, and JSON with --json", async () => {
   const plain = await webhooks(["list"]);
   assert.equal(plain.code, 0);
   assert.equal(plain.err, `webhooks in ${beside.setting}\n`);
@@ -95,7 +95,7 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
   assert.equal(json.err, "");
 });
 
-test("list of a key's webhooks tells a key without any from one that is not there", async () => {
+test("list --key distinguishes a key without webhooks from an unknown key", async () => {
   await beside.store.keys.insert(sampleKey("key3"));
   const none = await webhooks(["list", "--key", "key3"]);
   assert.deepEqual([none.code, none.out], [0, ""]);
@@ -110,7 +110,7 @@ test("list of a key's webhooks tells a key without any from one that is not ther
   assert.equal(await runCommand(command, ["list", "--key", "nope", "--store", beside.setting], io), 0);
 });
 
-test("neither webhooks nor secrets rekey make a store that is not there", async () => {
+test("neither webhooks nor secrets rekey create a missing store", async () => {
   const missing = join(beside.folder, "missing.db");
   const commands: [typeof command, string[]][] = [
     [command, ["list"]],
@@ -168,7 +168,7 @@ async function fieldsOf(path: string, list: string): Promise<string[]> {
   return Object.keys(named(named(schema).properties[list].items).properties);
 }
 
-test("JSON has the fields of the HTTP API, by the same names", async () => {
+test("JSON has the fields of the HTTP API", async () => {
   const deliveries = (await webhooks(["deliveries", "wh_all", "--json"])).out.trim().split("\n");
   assert.equal(deliveries.length, 3);
   for (const line of deliveries) {
@@ -179,7 +179,7 @@ test("JSON has the fields of the HTTP API, by the same names", async () => {
   assert.deepEqual(Object.keys(webhook), [...fields, "keyId", "pending", "atLeast"]);
 });
 
-test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
+test("replay creates a job for the running gateway, and with --dry-run only counts", async () => {
   const dry = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--to-ledger", "110", "--dry-run"]);
   assert.match(dry.out, /would make 10 deliveries to https:\/\/wh-all\.example\/hook\n$/);
   assert.equal((await beside.store.deliveries.consumer("wh_all"))!.replay, null);
@@ -216,7 +216,7 @@ test("on a terminal a replay shows its progress until its end", async () => {
   assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nthe replay has ended/);
 });
 
-test("a replay leaves its progress out of a file that standard error goes to", async () => {
+test("a replay shows no progress when standard error is a file", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true, isErrorTerminal: false });
   const { store } = beside;
   const subscription = (await store.subscriptions.get("wh_all"))!;
@@ -226,7 +226,7 @@ test("a replay leaves its progress out of a file that standard error goes to", a
   assert.equal(io.err, "");
 });
 
-test("a replay that nobody works on is left to go on by itself", async () => {
+test("replay reports a stalled job and leaves it to the gateway", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
   const subscription = (await beside.store.subscriptions.get("wh_all"))!;
   let waits = 0;
@@ -245,7 +245,7 @@ test("a replay that nobody works on is left to go on by itself", async () => {
   assert.notEqual((await beside.store.deliveries.consumer("wh_all"))!.replay, null);
 });
 
-test("delete asks on a terminal, and deletes what is owed too", async () => {
+test("delete asks on a terminal, and deletes pending deliveries too", async () => {
   const no = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "n" });
   assert.deepEqual([no.code, no.out], [1, ""]);
   assert.match(
@@ -266,7 +266,7 @@ test("delete asks on a terminal, and deletes what is owed too", async () => {
   ]);
 });
 
-test("what is wrong on the command line is said in one line", async () => {
+test("a wrong command line is one line of error", async () => {
   const wrong: [string[], RegExp][] = [
     [[], /^expected one of list, deliveries, replay, rotate, delete, got nothing$/],
     [["lst"], /got "lst"; did you mean list\?$/],
@@ -289,7 +289,7 @@ test("what is wrong on the command line is said in one line", async () => {
   }
 });
 
-test("keys delete says how many webhooks go with a key, and deletes them", async () => {
+test("keys delete names the number of webhooks, and deletes them", async () => {
   await beside.store.subscriptions.insert(subscriptionOf("wh_second"), 100);
   const io = fakeIo({ answer: "y", isTerminal: true });
   assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", beside.setting], io), 0);

@@ -10,7 +10,7 @@ import { folderForTests } from "../../folder.ts";
 
 const folder = folderForTests();
 
-test("gateway sandbox --asset USDC issues it, and a card lives its life in it", { timeout: 120_000 }, async () => {
+test("gateway sandbox --asset USDC issues the asset, and a card lives its life with it", { timeout: 120_000 }, async () => {
   const state = join(folder, "state");
   const sandbox = await startSandboxHere(["--asset", "USDC", "--state", state]);
   const { asset, gateway, apiKey, rpc, networkPassphrase } = sandbox.info;
@@ -26,5 +26,5 @@ test("gateway sandbox --asset USDC issues it, and a card lives its life in it", 
 
   const other = await failingSandboxHere(["--state", state, "--asset", "EURC"]);
   assert.equal(other.code, 1);
-  assert.match(other.stderr, /--asset EURC is for a new ledger; the contracts in \S+ deal in USDC: leave the flag out/);
+  assert.match(other.stderr, /--asset must be USDC for the ledger in \S+, got EURC: leave the flag out/);
 });

@@ -6,7 +6,7 @@ import { smallDisk } from "../small_disk.ts";
 const disk = smallDisk("2m");
 after(() => disk.remove());
 
-test("a sandbox whose disk is full says so once, closes no ledger, and goes on when there is room", {
+test("a sandbox with a full disk logs it once, closes no ledger, and continues when there is room", {
   skip: !disk.isPossible,
 }, () => {
   // What is not the disk's stays beside it. The gateway in there may find its own store full, and says so in its own words.
