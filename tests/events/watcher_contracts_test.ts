@@ -114,7 +114,9 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual(await told([CONTRACT, OTHER_CONTRACT]), [
       `the watched contracts have changed; SERVICE_API_FIRST is ${CONTRACT}; ${since}`,
     ]);
-    assert.deepEqual(await told([OTHER_CONTRACT]), [`the watched contracts have changed; ${CONTRACT} is no longer watched`]);
+    assert.deepEqual(await told([OTHER_CONTRACT]), [
+      `the watched contracts have changed; ${CONTRACT} is no longer watched`,
+    ]);
     assert.deepEqual(await told([OTHER_CONTRACT]), []);
   });
 
