@@ -39,7 +39,7 @@ export function signingSecret(secret: string): SigningSecret {
 }
 
 export interface SignatureInput {
-  /** The newest first: two or three while a rotation lasts. Each gives a signature of its own. */
+  /** Newest first, two or three during a rotation. Each adds a signature. */
   secrets: readonly SigningSecret[];
   /** Sent as `webhook-id`, by which a receiver removes duplicates. */
   eventId: string;
