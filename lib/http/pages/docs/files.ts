@@ -76,6 +76,7 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
 /** The pictures of the repository's `docs/` that its pages show. */
 const PICTURES: Record<string, Load> = {
   "write-flow.svg": () => import("../../../../docs/write-flow.svg", { with: { type: "text" } }),
+  "delivery-states.svg": () => import("../../../../docs/delivery-states.svg", { with: { type: "text" } }),
 };
 
 /** A picture has its styles in itself, and a browser may apply the policy of its answer to them. */
