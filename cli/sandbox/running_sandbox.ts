@@ -1,4 +1,5 @@
 import { sleep } from "../../lib/clock.ts";
+import type { NetworkExample } from "../../lib/escrow/example_values.ts";
 import { hasGoodHost } from "../../lib/http/request_target.ts";
 import type { Peer } from "../../lib/runtime/serve.ts";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
@@ -13,6 +14,15 @@ export interface SandboxInfo extends Sandbox {
   store: string;
   networkPassphrase: string;
   apiKey: string;
+}
+
+/**
+ * The values of a sandbox in the examples of its API reference.
+ * @param receiver origin of the webhook in the examples
+ */
+export function exampleValuesOf({ accounts, asset, contracts }: Sandbox, receiver: string): NetworkExample {
+  const { owner, agent, merchant } = accounts;
+  return { owner: owner.address, agent: agent.address, merchant: merchant.address, asset, ...contracts, receiver };
 }
 
 /** Path of the RPC server and the gateway that answers with the line of `gateway sandbox --json`. */

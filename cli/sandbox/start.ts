@@ -7,6 +7,7 @@ import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
 import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer, type RpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../../lib/runtime/default_store.ts";
@@ -22,7 +23,7 @@ import { SANDBOX_ENVIRONMENT, type SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
-import { type SandboxInfo, sandboxPage } from "./running_sandbox.ts";
+import { exampleValuesOf, type SandboxInfo, sandboxPage } from "./running_sandbox.ts";
 
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;
@@ -30,6 +31,8 @@ const KEY_RATE = 6_000;
 const KEY_KEPT_AS = "apiKey";
 const RPC_IDLE_TIMEOUT_MS = 60_000;
 const RPC_DRAIN_MS = 1_000;
+/** Origin of the webhook in the examples: an application on this machine. */
+const EXAMPLE_RECEIVER = "http://127.0.0.1:3000";
 /** The node is in this process, so short intervals cost little. */
 const POLL_MS = "100";
 
@@ -54,13 +57,14 @@ export async function startSandbox(
     const server = await serveNode(flags.rpcPort, started, front);
     undo.push(() => server.stop({ drainMs: RPC_DRAIN_MS }));
     const network = started.network = await startNetwork(flags, log);
-    const { contracts, asset, accounts, ...rest } = await setUp(network, flags);
+    const sandbox = await setUp(network, flags);
+    const { contracts, asset, accounts, ...rest } = sandbox;
     const friendbotUrl = `${server.url}/friendbot`;
     const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
     started.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
     const { passphrase: networkPassphrase } = network;
     const onNetwork = { ...config, ...contracts, networkPassphrase, rpcUrls: [server.url] };
-    const gateway = await startGateway({ config: onNetwork, log, network, front }, undo);
+    const gateway = await startGateway({ config: onNetwork, log, network, sandbox, front }, undo);
     const info = {
       gateway: gateway.url,
       rpc: server.url,
@@ -130,6 +134,7 @@ interface GatewayParts {
   config: Config;
   log: Log;
   network: SandboxNetwork;
+  sandbox: Sandbox;
   front: Front;
 }
 
@@ -149,7 +154,7 @@ function clockOf(network: SandboxNetwork): Clock {
 
 /** Starts the gateway as `serve` does, with node and clock of the sandbox's network. */
 async function startGateway(
-  { config, log, network, front }: GatewayParts,
+  { config, log, network, sandbox, front }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
@@ -161,6 +166,7 @@ async function startGateway(
     clock: clockOf(network),
     // An application under development listens on this machine.
     targets: { allowLoopbackHttp: true },
+    exampleValues: exampleValuesOf(sandbox, EXAMPLE_RECEIVER),
   }, front).catch(namingFlag("--port"));
   undo.push(() => running.stop());
   return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };

@@ -10,6 +10,7 @@ export const EXAMPLE = {
   deviceRegistry: "CD2IS5A3KNF3XUWGHL2GSMKJIX5AIWWIP2E2YOPIFTLMXDHSTW3LKXW7",
   agentRegistry: "CACJUI4PDSJDQVHVDS7ORIEEIBXSCWCHJYW4CCUJ3JBX6PEUOBRPFRPH",
   paymentEscrow: "CCDSPBZKDTPYYK634IBOPTIBK2R52BAHX5F3XEA5JFLGCH43VIQZFM3H",
+  receiver: "https://shop.example.com",
   deviceHash: "ee055ae7173c40c722d63669c0b1a293a765323c9a476466664ccc94329c0451",
   txHash: "ec726dacf2cfe6e23f8a7ede1fbf976bc22ff5155a4e7a6d034664d657d2f1d7",
   eventId: "0000000068719480832-0000000000",
@@ -18,8 +19,21 @@ export const EXAMPLE = {
   unixSeconds: 1795846349,
 };
 
-/** The values that differ from one network to another. */
-export type NetworkExample = Pick<
-  typeof EXAMPLE,
-  "owner" | "agent" | "merchant" | "asset" | "deviceRegistry" | "agentRegistry" | "paymentEscrow"
->;
+const NETWORK_VALUES = [
+  "owner",
+  "agent",
+  "merchant",
+  "asset",
+  "deviceRegistry",
+  "agentRegistry",
+  "paymentEscrow",
+  "receiver",
+] as const;
+
+/** The example values that differ from one network to another; `receiver` is the origin of a webhook's URL. */
+export type NetworkExample = Record<(typeof NETWORK_VALUES)[number], string>;
+
+/** The text with the values of one network replaced by those of another. */
+export function withValuesOf(to: NetworkExample, text: string, from: NetworkExample = EXAMPLE): string {
+  return NETWORK_VALUES.reduce((all, name) => all.replaceAll(from[name], to[name]), text);
+}

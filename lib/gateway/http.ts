@@ -59,7 +59,7 @@ export interface HttpParts {
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
+  { config, store, log, exampleValues, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
@@ -150,6 +150,7 @@ export function createHttp(
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
     version: VERSION,
+    exampleValues,
     requestId: createRequestIds(),
     assetId: (name) => assetId(name, config.networkPassphrase),
     verifier,

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { H, RouterRoute } from "hono/types";
 import { GatewayError } from "../errors.ts";
+import type { NetworkExample } from "../escrow/example_values.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { failureResponse, plainResponse } from "./response.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -18,6 +19,8 @@ export interface AppOptions extends Omit<AppParts, "cors" | "responseCache" | "m
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
   corsOrigins: readonly string[];
   version: string;
+  /** Of a sandbox: the values in the examples of /openapi.json. */
+  exampleValues?: NetworkExample;
   /** What `/metrics` serves; undefined: there is no such page. */
   metrics: MetricsSource | undefined;
   /** What counts the answers of one route; `path` is its pattern. */
@@ -37,7 +40,7 @@ export function createApp(options: AppOptions): GatewayApp {
   const router: PathRouter<[H, RouterRoute]> = new PathRouter();
   const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
   for (const noun of NOUNS) app.route("/", noun);
-  if (options.pages) app.route("/", pages(options.version));
+  if (options.pages) app.route("/", pages(options.version, options.exampleValues));
   if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
   const paths = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));

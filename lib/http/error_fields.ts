@@ -11,8 +11,8 @@ const contractErrorName = z.enum(NAMED_CONTRACT_ERRORS).meta({
 
 const retry = z.enum(RETRIES).meta({
   description:
-    "same: send the same request again after a pause. prepare_again: prepare, sign and submit a new envelope. " +
-    "never: the gateway refuses the same request until something else changes.",
+    "`same`: send the same request again after a pause. `prepare_again`: prepare, sign and submit a new envelope. " +
+    "`never`: the gateway refuses the same request until something else changes.",
   example: "never",
 });
 
@@ -47,7 +47,7 @@ export const errorSchema = z.object({
       example: "invalid_request",
     }),
     message: z.string().meta({
-      description: "What is wrong, for people; a program reads the other fields.",
+      description: "The problem, for people; a program reads the other fields.",
       example: "amount must be a decimal string; got a number",
     }),
     ...failureFields,
@@ -56,5 +56,5 @@ export const errorSchema = z.object({
       description: "Name of the field, parameter or header that is wrong; nested fields have a path with dots.",
       example: "operation.amount",
     }),
-  }).meta({ id: "ErrorDetail", description: "What went wrong, and whether a retry helps." }),
+  }).meta({ id: "ErrorDetail", description: "The problem, and whether a retry helps." }),
 }).meta({ id: "Error", description: "Body of every error response." });

@@ -41,7 +41,7 @@ const TAGS: Record<string, [title: string, description: string]> = {
   network: ["Network", "The network and the contracts behind the gateway."],
   devices: ["Cards", "Owner, policy and escrow balance of a card (a device)."],
   wallets: ["Wallets", "The cards of a wallet."],
-  merchants: ["Merchants", "What a merchant can claim."],
+  merchants: ["Merchants", "Payments that a merchant can claim."],
   assets: ["Assets", "Names of an asset, and the decimals of its amounts."],
   payments: ["Payments", "Whether a payment would pass."],
   events: ["Events", "The event history, for clients that pull."],

@@ -7,7 +7,7 @@ export const AS = "x-as";
 
 /** JSON schemas from zod schemas. A schema with a name (`meta({ id })`) becomes a component, and others refer to it. */
 export interface SchemaBook {
-  /** `input`: for requests; `output`: for responses. */
+  /** `input` is for requests, `output` for responses. */
   of(schema: z.ZodType, io: "input" | "output"): Json;
   /** Components by name, in alphabetical order; complete after the last call of `of`. */
   components(): Record<string, Json>;

@@ -25,7 +25,7 @@ export const networkResponse = z.object({
     paymentEscrow: ourContract("payment escrow", EXAMPLE.paymentEscrow),
   }).meta({ description: "The contracts that this gateway serves." }),
   assets: z.array(contractId).nullable().meta({
-    description: "Contract ids of the assets that this gateway accepts; null: it accepts every asset.",
+    description: "Contract ids of the assets that this gateway accepts. Null means every asset.",
     example: [EXAMPLE.asset],
   }),
 }).meta({ id: "Network", description: "The network and the contracts behind this gateway." });
@@ -55,7 +55,7 @@ export const statusResponse = z.object({
     }),
     clockDisagreesBySeconds: z.number().nullable().meta({
       description:
-        "Seconds by which the network's time is ahead of this machine's clock; null: both agree within a minute.",
+        "Seconds by which the network's time is ahead of this machine's clock. Null means that both agree within a minute.",
       example: null,
     }),
   }).meta({ description: "The latest ledger that this gateway knows." }),
@@ -80,7 +80,8 @@ export const statusResponse = z.object({
     contract: z.enum(CONTRACTS).meta({ description: "Name of the contract.", example: "payment_escrow" }),
     id: ourContract("contract, from the settings", EXAMPLE.paymentEscrow),
     problem: z.string().nullable().meta({
-      description: "What the gateway found instead of the expected contract; null without a problem.",
+      description:
+        "The contract or the error that the gateway found instead of the expected contract; null without a problem.",
       example: null,
     }),
     checkedAt: isoTime("Time of the last check, UTC; null before the first check.").nullable(),
@@ -112,9 +113,9 @@ export const statusResponse = z.object({
       asset: contractId,
       because: z.enum(BYPASS_REASONS).meta({
         description:
-          "not_listed: SERVICE_API_ASSETS does not list the asset. not_the_policys: the owner funded a card in " +
-          "another asset than its policy names. not_what_was_funded: the owner funded a card in another asset than its " +
-          "escrow held, or a movement took more of an asset than the escrow held of it. not_what_was_authorized: a merchant " +
+          "`not_listed`: SERVICE_API_ASSETS does not list the asset. `not_the_policys`: the owner funded a card in " +
+          "another asset than its policy names. `not_what_was_funded`: the owner funded a card in another asset than its " +
+          "escrow held, or a movement took more of an asset than the escrow held of it. `not_what_was_authorized`: a merchant " +
           "claimed another asset than the agent authorised.",
         example: "not_listed",
       }),
@@ -125,9 +126,9 @@ export const statusResponse = z.object({
   }),
   reads: z.record(z.string(), z.enum(["entries", "calls", "not_compared"])).meta({
     description:
-      "How the gateway answers each kind of read. entries: from ledger entries, which agree with the contracts' " +
-      "functions. calls: by the contracts' functions, because the entries disagreed; gateway doctor reports details. " +
-      "not_compared: from ledger entries, and no read was comparable yet.",
+      "How the gateway answers each kind of read. `entries`: from ledger entries, which agree with the contracts' " +
+      "functions. `calls`: by the contracts' functions, because the entries disagreed. `gateway doctor` reports details. " +
+      "`not_compared`: from ledger entries, and no read was comparable yet.",
     example: { device: "entries" },
   }),
   nodes: z.array(z.object({
@@ -135,7 +136,7 @@ export const statusResponse = z.object({
     inUse: z.boolean().meta({ description: "Whether the gateway calls this node now.", example: true }),
     condition: z.enum(["well", "doubted", "failing", "lagging"]).meta({
       description:
-        "doubted: the node failed just now. failing, lagging: the gateway avoids the node until it has been well for a " +
+        "`doubted`: the node failed just now. `failing` and `lagging`: the gateway avoids the node until it has been well for a " +
         "while.",
       example: "well",
     }),
@@ -145,7 +146,7 @@ export const statusResponse = z.object({
     }),
     lagSeconds: z.number().nullable().meta({
       description:
-        "Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null: unknown.",
+        "Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null while unknown.",
       example: 0,
     }),
   })).meta({ description: "The RPC nodes, in the order of the settings." }),

@@ -97,7 +97,7 @@ export const operation = z.discriminatedUnion(
     kinds.sweepEscrow,
   ],
   { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
-).meta({ id: "Operation", description: "What a transaction does; kind says which fields it has." });
+).meta({ id: "Operation", description: "The operation of a transaction; kind selects its fields." });
 export type Operation = z.output<typeof operation>;
 
 /** An operation as it will be called, with what the gateway filled in. */

@@ -59,15 +59,15 @@ const webhook = z.object({
     example: "https://shop.example.com/hook",
   }),
   types: z.array(z.enum(EVENT_TYPES)).nullable().meta({
-    description: "Types of the delivered events; null: all types.",
+    description: "Types of the delivered events. Null means all types.",
     example: TYPES_EXAMPLE,
   }),
   deviceHash: deviceHash.nullable().meta({
-    description: "Card of the delivered events, 64 hex digits; null: all cards.",
+    description: "Card of the delivered events, 64 hex digits. Null means all cards.",
     example: null,
   }),
   merchant: address.nullable().meta({
-    description: "Merchant of the delivered events (G… or C…); null: all merchants.",
+    description: "Merchant of the delivered events (G… or C…). Null means all merchants.",
     example: null,
   }),
   ordered: z.boolean().meta({
@@ -80,7 +80,7 @@ const webhook = z.object({
   rejected: count("Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again.", 0),
   dead: count("Deliveries that failed until the last attempt or for three days; a replay sends them again.", 0),
   previousSecretUntil: isoTime(
-    "Until this time (UTC) the secret before the last rotation signs too; null: it does not.",
+    "Until this time (UTC) the previous secret signs too. Null means that it does not.",
   )
     .nullable(),
 }).meta({ id: "Webhook", description: "A webhook of the calling key." });

@@ -60,7 +60,7 @@ export const eventsQuery = z.strictObject({
     example: 1200,
   }),
   order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional().meta({
-    description: "asc: the order of the log. desc: the newest entry of the log first. asc when absent.",
+    description: "`asc`: the order of the log. `desc`: the newest entry of the log first. `asc` when absent.",
     example: "asc",
   }),
   limit: integerText(1, 1000).optional().meta({
