@@ -128,7 +128,7 @@ test("without a script there is no search box, and the pages can be read", { ski
 });
 
 test("an address that shows its ends is copied whole, by its button and by a selection", { skip }, async () => {
-  const { page, close } = await open("/docs/run-it");
+  const { page, close } = await open("/docs/settings");
   const id = page.locator("td .id").first();
   const address = (await id.getAttribute("title"))!;
   assert.match(address, /^C[A-Z2-7]{55}$/);

@@ -27,7 +27,7 @@ after(() => sandbox.stop());
 
 const blocks = (page: string, tab: string) => samples(`${page}.md`, tab, sandbox.info);
 
-/** What the merchant can claim, in stroops. */
+/** The amount that the merchant can claim, in stroops. */
 async function pending(): Promise<string> {
   const { gateway, apiKey, accounts: { merchant } } = sandbox.info;
   return (await createClient(gateway, apiKey).get(`/v1/merchants/${merchant.address}/pending`)).body.pending;
