@@ -47,7 +47,7 @@ test(
     });
     await page.getByText("GOWNER").waitFor();
     await page.evaluate(() => location.hash = "#/cards");
-    await page.getByText("Nothing has happened").waitFor();
+    await page.getByText("No card has an event yet.").waitFor();
     await page.evaluate((hash) => location.hash = `#/cards/${hash}`, DEVICE_HASH);
     await page.locator(".amount b", { hasText: "1.25 XLM" }).waitFor();
     await close();

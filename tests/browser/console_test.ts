@@ -108,7 +108,7 @@ test(
     await page.getByLabel("API key").fill(key);
     await page.getByRole("button", { name: "Sign in" }).click();
     await shows("h1", "Overview");
-    await shows(".questions", "This key has no scope webhooks.");
+    await shows(".questions", "This key lacks the scope webhooks.");
     assert.equal((await runGateway(["keys", "disable", key.split("_")[2]!, "--store", store])).code, 0);
     await until(async () => (await createClient(gateway, key).get("/v1/network")).status !== 200);
     await page.evaluate(() => location.hash = "#/cards");
@@ -172,7 +172,7 @@ test(
     await shows(".facts", /In escrow9\.8456789 XLM98.456.789 stroops/);
     await shows(".facts", /at most 5 XLM/);
     await shows(".timeline li:nth-child(1)", /payment\.authorized.*2\.5 XLM25.000.000 stroops/);
-    await shows(".timeline li:nth-child(1) .told", /\/orders delivered · 200/);
+    await shows(".timeline li:nth-child(1) .standings", /\/orders delivered · 200/);
     await shows(".timeline li:nth-child(4)", "device.registered");
     await page.locator(".timeline li:nth-child(1) a[href^='#/transactions/']").click();
     await shows("h1", "Transaction");
@@ -194,7 +194,7 @@ test("a merchant's payments that wait are shown, and are gone when it has claime
   await shows("h1", "Account");
   await shows(".sum", "XLM");
   assert.equal((await api().write(merchant, { kind: "claim", asset: sandbox.info.asset })).status, 200);
-  await shows(".panel", "Nothing waits to be claimed.");
+  await shows(".panel", "No payment waits for a claim.");
   assert.deepEqual(complaints, []);
   await close();
 });
@@ -207,7 +207,7 @@ test(
     await paidCard();
     const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
     await go("webhooks", "Webhooks");
-    await shows("tbody tr:nth-child(1)", /rejects.*missed some.*4/);
+    await shows("tbody tr:nth-child(1)", /rejects.*missed events.*4/);
     await page.locator("tbody a", { hasText: "/rejects" }).click();
     await page.locator(".attempts button").first().click();
     await shows(".more .facts", "status 400");
@@ -219,7 +219,7 @@ test(
     await shows(".more", "another secret signed this");
     await field.fill(secret);
     await field.press("Enter");
-    await shows(".more", "the secret fits");
+    await shows(".more", "the secret is right");
     await page.getByRole("button", { name: "Copy as curl" }).click();
     const curl = await page.evaluate(() => navigator.clipboard.readText());
     const sent = receiver.received.filter(({ path }) => path === "/rejects");
@@ -252,12 +252,12 @@ test(
     assert.equal(await page.getByRole("button", { name: "Use the sandbox's key" }).count(), 0);
     await page.getByLabel("API key").fill(key);
     await page.keyboard.press("Enter");
-    await shows(".questions .panel:nth-child(2) .answer.bad", "Look at this.");
-    await shows(".questions .panel:nth-child(2)", /movements? w\w+ in a foreign asset/);
+    await shows(".questions .panel:nth-child(2) .answer.bad", "Perhaps. Check this:");
+    await shows(".questions .panel:nth-child(2)", /movements? w\w+ in an unaccepted asset/);
     assert.equal(await page.getByRole("link", { name: "Sandbox" }).count(), 0);
     await go(`cards/${deviceHash}`, "Card");
-    await shows(".timeline li:nth-child(1)", /2\.5 XLM.*foreign asset/);
-    await assertAccessible(page, "a foreign asset");
+    await shows(".timeline li:nth-child(1)", /2\.5 XLM.*unaccepted asset/);
+    await assertAccessible(page, "an unaccepted asset");
     // What is no sandbox answers 404 where one would tell of itself.
     assert.deepEqual(complaints.filter((one) => !one.includes("404")), []);
     await close();
@@ -276,11 +276,11 @@ test("a replay says how many it makes before it makes them", { skip: skip || lon
   const { latestLedger } = (await api().get("/v1/events?limit=1")).body;
   await page.getByLabel("From ledger").fill(String(latestLedger - 3));
   await page.getByRole("button", { name: "Count first" }).click();
-  const told = await shows(".acting", /That makes \d+ deliver/);
+  const told = await shows(".acting", /The replay sends \d+ deliver/);
   const count = Number(/makes (\d+)/.exec(told)![1]);
   assert.ok(count >= 1 && receiver.received.every(({ path }) => path !== "/replayed"), "nothing is sent yet");
   await page.getByRole("button", { name: /^Send \d+ deliver/ }).click();
-  await shows(".acting", /Replay rp_\w+ is under way/);
+  await shows(".acting", /Replay rp_\w+ is running/);
   while (receiver.received.filter(({ path }) => path === "/replayed").length < count) {
     await receiver.until(receiver.received.length + 1);
   }

@@ -63,7 +63,7 @@ test("a webhook is made once, however impatiently its button is pressed", { skip
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).dblclick();
+  await page.getByRole("button", { name: "Create" }).dblclick();
   await page.getByText("whsec_").first().waitFor();
   await later(0);
   assert.equal(made, 1);
@@ -80,9 +80,9 @@ test("a webhook that was refused can be made after all", { skip: skip || longOnl
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("not now").waitFor();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   await close();
 });
@@ -117,7 +117,7 @@ test("a replay is begun once, however impatiently its button is pressed", { skip
   await page.getByRole("button", { name: "Replay …" }).click();
   await page.getByRole("button", { name: "Count first" }).click();
   await page.getByRole("button", { name: "Send 3 deliveries" }).dblclick();
-  await page.getByText("Replay rp_1 is under way").waitFor();
+  await page.getByText("Replay rp_1 is running").waitFor();
   await later(0);
   assert.equal(begun, 2);
   await close();
@@ -144,9 +144,9 @@ test("an event says of which webhooks it shows the deliveries", { skip: skip || 
     ...Object.fromEntries(ids.map((id) => [`/v1/webhooks/${id}/deliveries`, () => told(id)])),
   });
   await page.getByText("shop.example.com/wh_3").waitFor();
-  await page.getByText("Of the first 10 of this key's 12 webhooks.").waitFor();
+  await page.getByText("These are the first 10 of this key's 12 webhooks.").waitFor();
   await page.evaluate((id) => location.hash = `#/events/${id}`, other);
-  await page.getByText("None by the first 10 of this key's 12 webhooks among the newest 200 attempts of each.")
+  await page.getByText("None of the first 10 of this key's 12 webhooks has an attempt for it among its newest 200.")
     .waitFor();
   await close();
 });
@@ -173,7 +173,7 @@ test("of the deliveries of a key that was signed out nothing is shown to the nex
   ids = [];
   await page.fill("#key", "service_sk_other_y");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("None by this key's webhooks").or(page.getByText("shop.example.com/wh_former")).waitFor();
+  await page.getByText("None of this key's webhooks").or(page.getByText("shop.example.com/wh_former")).waitFor();
   assert.equal(await page.getByText("shop.example.com/wh_former").count(), 0);
   await close();
 });
@@ -190,9 +190,9 @@ test("a webhook is made once, also where the answer was lost and its button is p
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("the gateway does not answer").waitFor();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   assert.match(keys[0] ?? "", /^\d+-\d+$/);
   assert.equal(keys[1], keys[0]);
@@ -210,7 +210,7 @@ test("a secret stays while another webhook is begun", { skip: skip || longOnly }
   await page.fill("#new-url", "https://shop.example.com/hook");
   // Pressed once more, it takes away nothing of what was typed.
   await add.click();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await add.click();
   await page.getByText("whsec_1").waitFor();
   await add.click();
@@ -319,7 +319,7 @@ test("a webhook that is made while the list is loaded is shown at once", { skip:
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   // Long before the list is asked for again by itself.
   await page.locator("td", { hasText: "shop.example.com/wh_1" }).waitFor({ timeout: 10_000 });

@@ -30,7 +30,7 @@ async function open(path: string, opening?: Opening): Promise<Watched> {
   return watched;
 }
 
-/** Nobody but this gateway was asked for anything, and the page complained of nothing. */
+/** The page called this gateway only, and reported no error. */
 function assertAtHome({ asked, complaints }: Watched): void {
   const { origin } = new URL(sandbox.info.gateway);
   assert.deepEqual(asked.filter((url) => new URL(url).origin !== origin && !url.startsWith("data:")), []);
@@ -82,16 +82,18 @@ test("a search by keyboard finds a section of another page, and Enter opens it",
   await page.keyboard.press("/");
   const box = page.getByRole("combobox", { name: "Search the documentation" });
   assert.equal(await box.evaluate((element) => element === document.activeElement), true);
-  await page.keyboard.type("rate_limited");
   const first = page.getByRole("option", { selected: true });
-  await first.filter({ hasText: "rate_limited Errors" }).waitFor();
-  assert.match(await first.locator(".excerpt").innerText(), /\w{3}/);
+  await page.keyboard.type("webhook");
+  await first.waitFor();
   await assertAccessible(page, "the results of a search");
   const second = page.getByRole("option").nth(1);
   await page.keyboard.press("ArrowDown");
   assert.equal(await second.getAttribute("aria-selected"), "true");
   assert.equal(await box.getAttribute("aria-activedescendant"), await second.getAttribute("id"));
-  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("rate_limited");
+  await first.filter({ hasText: "rate_limited Errors" }).waitFor();
+  assert.match(await first.locator(".excerpt").innerText(), /\w{3}/);
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/docs\/errors#rate_limited$/);
   assertAtHome(watched);
@@ -179,7 +181,7 @@ test("a picture is shown whole on a phone, in light and in dark", { skip }, asyn
   }
 });
 
-test("the box says what a prepared envelope would do, and asks nobody", { skip }, async () => {
+test("the box describes a prepared envelope without a request", { skip }, async () => {
   const { gateway, apiKey, asset, accounts: { owner } } = sandbox.info;
   const operation = { kind: "registerDevice", deviceHash: "9a41".repeat(16), agent: owner.address };
   const { body } = await createClient(gateway, apiKey)
@@ -196,7 +198,7 @@ test("the box says what a prepared envelope would do, and asks nobody", { skip }
   assert.equal(await says.getAttribute("class"), "good");
   assert.deepEqual(watched.asked.slice(before), []);
   await watched.page.getByLabel("An envelope").fill("AAAA");
-  await says.getByText("This cannot be read").waitFor();
+  await says.getByText("Cannot read this envelope").waitFor();
   assertAtHome(watched);
   await watched.close();
 });
@@ -341,29 +343,29 @@ test(
 );
 
 test(
-  "over plain HTTP, where a browser can't hash, the box says so instead of blaming the envelope",
+  "over plain HTTP, where a browser cannot hash, the box names HTTPS as the reason",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await open("/docs/signing");
     await page.evaluate(() => Object.defineProperty(crypto, "subtle", { value: undefined }));
     await page.getByLabel("An envelope").fill("AAAAAgAAAAA=");
-    await page.locator("#envelope-says").getByText("a browser reads envelopes over HTTPS only").waitFor();
+    await page.locator("#envelope-says").getByText("the browser computes its hash over HTTPS only").waitFor();
     await page.getByLabel("An envelope").fill("no envelope!");
-    await page.locator("#envelope-says").getByText("a browser reads envelopes over HTTPS only").waitFor();
+    await page.locator("#envelope-says").getByText("the browser computes its hash over HTTPS only").waitFor();
     await close();
   },
 );
 
 test(
-  "an envelope that is no base64, or JSON that breaks off, is told in words",
+  "the box names the reason for text that is no base64, and for incomplete JSON",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await open("/docs/signing");
     const says = page.locator("#envelope-says");
     await page.getByLabel("An envelope").fill("no envelope!");
-    await says.getByText("This cannot be read: it is not base64.").waitFor();
+    await says.getByText("Cannot read this envelope: it is not base64.").waitFor();
     await page.getByLabel("An envelope").fill('{ "xdr": "AAA');
-    await says.getByText("This cannot be read: its JSON is not whole.").waitFor();
+    await says.getByText("Cannot read this envelope: its JSON is incomplete.").waitFor();
     await close();
   },
 );

@@ -12,11 +12,13 @@ export async function tellLife(browser: Browser, sandbox: SandboxInfo): Promise<
   const console = await signedIn(browser, sandbox);
   const { page } = console;
   await console.go("sandbox", "Sandbox");
-  await page.getByRole("button", { name: "Step 1: The owner sharedState the card" }).click();
+  await page.getByRole("button", { name: "Step 1: The owner registers the card" }).click();
   await console.shows(".steps li:nth-child(1)", "confirmed");
   await page.getByRole("button", { name: "Play the rest" }).click();
-  for (let step = 2; step <= 9; step++) await console.shows(`.steps li:nth-child(${step})`, /confirmed.*event heard/);
-  assert.ok(await page.getByRole("button", { name: "Its life is over" }).isDisabled());
+  for (let step = 2; step <= 9; step++) {
+    await console.shows(`.steps li:nth-child(${step})`, /confirmed.*event received/);
+  }
+  assert.ok(await page.getByRole("button", { name: "All steps are done" }).isDisabled());
 
   const api = createClient(sandbox.gateway, sandbox.apiKey);
   const deviceHash = await page.locator("main code").first().textContent();

@@ -28,7 +28,7 @@ test("what a signature allows beneath an operation, and the operation doesn't ne
       for (const known of [contracts, undefined]) {
         const { sentence, verdict } = await say(envelopeOf(call, { auth }), known);
         assert.equal(verdict, "bad");
-        assert.match(sentence, /allow claim of C.*, transfer of CDLZ…CYSC in your name, as no operation/);
+        assert.match(sentence, /allow claim of C.*, transfer of CDLZ…CYSC in your name, which no operation/);
       }
     }
   }
@@ -61,7 +61,7 @@ test("where the gateway's contracts are not known, an operation is told with tha
     assert.equal(verdict, "open");
     assert.match(
       sentence,
-      /about to sign: fund card .* Whether C.{3}….{4} is this gateway's contract is not known here/,
+      /about to sign: fund card .* This page does not know whether C.{3}….{4} is this gateway's contract\./,
     );
   }
 });
@@ -87,6 +87,6 @@ test("an authorisation in another's name can't be read", async () => {
   const call = own("claim");
   await assert.rejects(
     say(envelopeOf(call, { auth: [authorisation(call, credentials)] }), contracts),
-    /in another's name/,
+    /calls of another account/,
   );
 });
