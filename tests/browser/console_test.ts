@@ -20,7 +20,7 @@ import { tellLife } from "./life_story.ts";
 let browser: Browser;
 let sandbox: SandboxProcess;
 let receiver: Receiver;
-/** What the receiver answers at each path. */
+/** The receiver's status at each path. */
 const answers: Record<string, number> = {};
 
 before(async () => {
@@ -37,7 +37,7 @@ after(async () => {
   await receiver?.stop();
 });
 
-/** What one test's webhooks missed is no other's. */
+/** Each test starts without webhooks. */
 afterEach(async () => {
   if (skip) return;
   for (const { id } of (await api().get("/v1/webhooks")).body.webhooks) {
@@ -48,7 +48,7 @@ afterEach(async () => {
 const api = () => createClient(sandbox.info.gateway, sandbox.info.apiKey);
 
 let cards = 0;
-/** A card with a policy and money; one payment of it waits to be claimed. */
+/** A card with a policy and money; one payment waits for a claim. */
 async function paidCard(): Promise<string> {
   const { accounts: { owner, agent, merchant }, asset } = sandbox.info;
   const deviceHash = (++cards).toString(16).padStart(64, "c");
@@ -96,7 +96,7 @@ test("the key is in the page's memory only: not in its storage, and gone after a
 });
 
 test(
-  "a key that is wrong is refused in the gateway's words, and one that is disabled is signed out",
+  "the console shows the gateway's message for a wrong key, and signs a disabled key out",
   { skip },
   async () => {
     const { store, gateway } = sandbox.info;
@@ -118,7 +118,7 @@ test(
   },
 );
 
-test("the first screen says whether it is healthy, whether money is stuck, and who fails", { skip }, async () => {
+test("the first screen answers three questions: is it healthy, is money stuck, who fails", { skip }, async () => {
   const { id } = await newWebhook("/down", 503);
   await paidCard();
   const { page, shows, complaints, close } = await signedIn(browser, sandbox.info);
@@ -135,7 +135,7 @@ test("the first screen says whether it is healthy, whether money is stuck, and w
   await close();
 });
 
-test("events show up by themselves, with all there is about them behind a button", { skip }, async () => {
+test("new events appear at once, and a button opens their details", { skip }, async () => {
   const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
   await go("events", "Events");
   const deviceHash = await paidCard();
@@ -157,7 +157,7 @@ test("events show up by themselves, with all there is about them behind a button
 });
 
 test(
-  "a card is found by its hash or its owner, with its policy, its money and all that happened to it",
+  "the search finds a card by hash or owner, and shows its policy, money and events",
   { skip: skip || longOnly },
   async () => {
     await newWebhook("/orders", 200);
@@ -182,7 +182,7 @@ test(
   },
 );
 
-test("a merchant's payments that wait are shown, and are gone when it has claimed them", { skip }, async () => {
+test("the console shows a merchant's pending payments until the claim", { skip }, async () => {
   await paidCard();
   const { merchant } = sandbox.info.accounts;
   const { body: { pending } } = await api().get(`/v1/merchants/${merchant.address}/pending`);
@@ -200,7 +200,7 @@ test("a merchant's payments that wait are shown, and are gone when it has claime
 });
 
 test(
-  "a delivery shows what was sent and answered, checks a receiver's secret, and is sent again",
+  "a delivery shows request and answer, checks a receiver's secret, and sends a replay",
   { skip },
   async () => {
     const { secret } = await newWebhook("/rejects", 400);
@@ -238,7 +238,7 @@ test(
 );
 
 test(
-  "outside of a sandbox there is none to play with, and movements in a foreign asset are flagged",
+  "a gateway that is no sandbox has no sandbox screen, and movements in an unaccepted asset have a flag",
   { skip: skip || longOnly },
   async () => {
     const deviceHash = await paidCard();
@@ -258,7 +258,7 @@ test(
     await go(`cards/${deviceHash}`, "Card");
     await shows(".timeline li:nth-child(1)", /2\.5 XLM.*unaccepted asset/);
     await assertAccessible(page, "an unaccepted asset");
-    // What is no sandbox answers 404 where one would tell of itself.
+    // Only a sandbox has a description; another gateway answers 404.
     assert.deepEqual(complaints.filter((one) => !one.includes("404")), []);
     await close();
     serving.signal("SIGTERM");
@@ -267,7 +267,7 @@ test(
   },
 );
 
-test("a replay says how many it makes before it makes them", { skip: skip || longOnly }, async () => {
+test("a replay shows the number of deliveries before it makes them", { skip: skip || longOnly }, async () => {
   await paidCard();
   const { id } = await newWebhook("/replayed", 200);
   const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);

@@ -39,7 +39,7 @@ const attemptOf = (id: number, outcome: string, eventId = `event${id}`) => ({
 /** After a while, in which somebody may press again. */
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-test("only what failed is shown, also where it stands on an older page alone", { skip: skip || longOnly }, async () => {
+test("the filter shows only failed attempts, also from older pages", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
     "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
@@ -56,7 +56,7 @@ test("only what failed is shown, also where it stands on an older page alone", {
   await close();
 });
 
-test("a webhook is made once, however impatiently its button is pressed", { skip }, async () => {
+test("a double click creates one webhook", { skip }, async () => {
   let made = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
@@ -70,7 +70,7 @@ test("a webhook is made once, however impatiently its button is pressed", { skip
   await close();
 });
 
-test("a webhook that was refused can be made after all", { skip: skip || longOnly }, async () => {
+test("the form works again after a refused webhook", { skip: skip || longOnly }, async () => {
   let tries = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () =>
@@ -88,7 +88,7 @@ test("a webhook that was refused can be made after all", { skip: skip || longOnl
 });
 
 test(
-  "older attempts are listed once, however impatiently their button is pressed",
+  "a double click loads older attempts once",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await stage.open("webhooks/wh_1", {
@@ -106,7 +106,7 @@ test(
   },
 );
 
-test("a replay is begun once, however impatiently its button is pressed", { skip }, async () => {
+test("a double click starts one replay", { skip }, async () => {
   let begun = 0;
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -123,7 +123,7 @@ test("a replay is begun once, however impatiently its button is pressed", { skip
   await close();
 });
 
-test("an event says of which webhooks it shows the deliveries", { skip: skip || longOnly }, async () => {
+test("an event names the webhooks whose deliveries it shows", { skip: skip || longOnly }, async () => {
   const eventId = "0005302424889724928-0000000001";
   const ids = Array.from({ length: 12 }, (_, at) => `wh_${at}`);
   const told = (id: string) => ({ deliveries: id === "wh_3" ? [attemptOf(3, "rejected", eventId)] : [], cursor: null });
@@ -151,7 +151,7 @@ test("an event says of which webhooks it shows the deliveries", { skip: skip || 
   await close();
 });
 
-test("of the deliveries of a key that was signed out nothing is shown to the next", { skip }, async () => {
+test("a session shows no delivery of the earlier key", { skip }, async () => {
   const eventId = "0005302424889724928-0000000001";
   const event = {
     ...{ id: eventId, type: "device.revoked", contractId: "C", ledger: 5, ledgerClosedAt: "2026-01-01T00:00:00Z" },
@@ -178,7 +178,7 @@ test("of the deliveries of a key that was signed out nothing is shown to the nex
   await close();
 });
 
-test("a webhook is made once, also where the answer was lost and its button is pressed again", { skip }, async () => {
+test("a retry after a lost answer creates no second webhook", { skip }, async () => {
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => ({ ...webhookOf("wh_1"), secret: "whsec_1" }),
   });
@@ -199,7 +199,7 @@ test("a webhook is made once, also where the answer was lost and its button is p
   await close();
 });
 
-test("a secret stays while another webhook is begun", { skip: skip || longOnly }, async () => {
+test("a secret stays while the reader starts another webhook", { skip: skip || longOnly }, async () => {
   let made = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
@@ -208,7 +208,7 @@ test("a secret stays while another webhook is begun", { skip: skip || longOnly }
   await add.click();
   assert.equal(await page.evaluate(() => document.activeElement?.id), "new-url");
   await page.fill("#new-url", "https://shop.example.com/hook");
-  // Pressed once more, it takes away nothing of what was typed.
+  // A second click keeps the input.
   await add.click();
   await page.getByRole("button", { name: "Create" }).click();
   await add.click();
@@ -220,7 +220,7 @@ test("a secret stays while another webhook is begun", { skip: skip || longOnly }
 });
 
 test(
-  "a replay that was counted is the one that is sent, though its ledgers are changed meanwhile",
+  "a change of the ledgers discards the count of a replay",
   { skip },
   async () => {
     const { page, close } = await stage.open("webhooks/wh_1", {
@@ -239,7 +239,7 @@ test(
   },
 );
 
-test("older attempts that can't be had can be asked for again", { skip: skip || longOnly }, async () => {
+test("a failed request for older attempts can be repeated", { skip: skip || longOnly }, async () => {
   let asked = 0;
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -259,7 +259,7 @@ test("older attempts that can't be had can be asked for again", { skip: skip || 
   await close();
 });
 
-test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", {
+test("over plain HTTP, where a browser cannot compute signatures, the check of a secret names HTTPS as the reason", {
   skip: skip || longOnly,
 }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
@@ -280,7 +280,7 @@ test("over plain HTTP, where a browser can't compute signatures, the check of a 
 });
 
 test(
-  "who reads older attempts stays there while events come, and the newest are shown to who does not",
+  "new events update the list of attempts, but not while the reader has older ones open",
   { skip: skip || longOnly },
   async () => {
     let sent = 8;
@@ -306,7 +306,7 @@ test(
   },
 );
 
-test("a webhook that is made while the list is loaded is shown at once", { skip: skip || longOnly }, async () => {
+test("a webhook created during a reload appears at once", { skip: skip || longOnly }, async () => {
   let isMade = false;
   const listed = () => ({ webhooks: isMade ? [webhookOf("wh_1")] : [] });
   let asked = 0;

@@ -48,7 +48,7 @@ test("the examples are filled with the sandbox's address, key and accounts", { s
 });
 
 test(
-  "a tab is chosen by click and by arrow keys, for all examples, and stays chosen on the next page",
+  "a click or an arrow key chooses a tab for all examples, and the next page keeps the choice",
   { skip },
   async () => {
     // The choice outlives the page.
@@ -100,7 +100,7 @@ test("a search by keyboard finds a section of another page, and Enter opens it",
   await close();
 });
 
-test("Escape ends a search, and a word that no page has is reported", { skip }, async () => {
+test("Escape ends a search, and the box reports a search without results", { skip }, async () => {
   const { page, close } = await open("/docs");
   const box = page.getByRole("combobox");
   await box.fill("zebra crossing");
@@ -129,7 +129,7 @@ test("without a script there is no search box, and the pages can be read", { ski
   await context.close();
 });
 
-test("an address that shows its ends is copied whole, by its button and by a selection", { skip }, async () => {
+test("the button and a selection copy the whole of an address that shows its two ends", { skip }, async () => {
   const { page, close } = await open("/docs/run-it");
   const id = page.locator("td .id").first();
   const address = (await id.getAttribute("title"))!;
@@ -145,7 +145,7 @@ test("an address that shows its ends is copied whole, by its button and by a sel
   await close();
 });
 
-test("an example with addresses is copied whole, and keeps its colours when it is filled", { skip }, async () => {
+test("a filled example keeps its colours, and its button copies whole addresses", { skip }, async () => {
   const { page, close } = await open("/docs/lost-card");
   const { gateway, apiKey, accounts: { owner } } = sandbox.info;
   const example = page.locator(".code", { hasText: "/v1/wallets/" });
@@ -168,7 +168,7 @@ test("the contents mark the section on screen", { skip }, async () => {
   await close();
 });
 
-test("a picture is shown whole on a phone, in light and in dark", { skip }, async () => {
+test("a phone shows the whole picture, in light and in dark", { skip }, async () => {
   for (const colorScheme of ["light", "dark"] as const) {
     const watched = await open("/docs", { colorScheme, width: 390 });
     const picture = watched.page.locator("article img").first();
@@ -215,7 +215,7 @@ const LOOKS: Looks[] = [{ colorScheme: "light" }, { colorScheme: "dark" }, { wid
 /** Between them they have everything that a page can be made of. */
 const VARIED = ["/docs/signing", "/docs", "/docs/run-it"];
 
-test("the pages are accessible in light, in dark and on a phone, and complain of nothing", { skip }, async () => {
+test("the pages are accessible in light, in dark and on a phone, and report no error", { skip }, async () => {
   for (const looks of isLong ? LOOKS : LOOKS.slice(0, 1)) {
     for (const path of isLong ? VARIED : VARIED.slice(0, 1)) {
       const watched = await open(path, looks);
@@ -226,7 +226,7 @@ test("the pages are accessible in light, in dark and on a phone, and complain of
   }
 });
 
-test("every page loads without a complaint, fits a phone, and links to nothing that is not there", {
+test("every page loads without an error, fits a phone, and has no broken link", {
   skip,
 }, async () => {
   const watched = await open("/docs", { width: 390 });
@@ -264,7 +264,7 @@ test("the reference is accessible in light, in dark and on a phone", { skip: ski
   }
 });
 
-test("the reference is shown by this gateway alone", { skip }, async () => {
+test("the reference calls only this gateway", { skip }, async () => {
   const watched = await openPage(browser);
   await watched.page.goto(`${sandbox.info.gateway}/docs/reference#tag/network/GET/v1/network`);
   await watched.page.getByRole("button", { name: /Test Request/i }).first().waitFor();
@@ -273,7 +273,7 @@ test("the reference is shown by this gateway alone", { skip }, async () => {
 });
 
 test(
-  "the reference is shown under its policy, by this gateway alone, and tries an endpoint out",
+  "the reference keeps its policy, calls only this gateway, and tries an endpoint",
   { skip: skip || longOnly },
   async () => {
     // With an empty cache, and with a script that stays in its context.
@@ -308,7 +308,7 @@ test(
 );
 
 test(
-  "behind a proxy that puts a prefix before the gateway's paths the pages are whole",
+  "the pages work behind a proxy that adds a prefix to the gateway's paths",
   { skip: skip || longOnly },
   async () => {
     const proxy = createServer(async ({ url, headers }, response) => {
@@ -370,7 +370,7 @@ test(
   },
 );
 
-test("a key with a character that no key has is said to be malformed where examples are filled", {
+test("the form for examples rejects a key with a character that no key has", {
   skip: skip || longOnly,
 }, async () => {
   const watched = await openPage(browser);

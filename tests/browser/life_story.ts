@@ -38,6 +38,6 @@ export async function tellLife(browser: Browser, sandbox: SandboxInfo): Promise<
   assert.equal(events[0].deviceHash, deviceHash);
   assert.deepEqual(console.complaints, []);
   const elsewhere = console.asked.filter((url) => !url.startsWith(`${sandbox.gateway}/`));
-  assert.deepEqual(elsewhere, [], "nobody but the gateway is asked");
+  assert.deepEqual(elsewhere, [], "the page calls only the gateway");
   await console.close();
 }
