@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
-/** Why the tests that need a browser are skipped; false: there is one. */
+/** The reason for skipping the tests that need a browser; false when the machine has one. */
 export const skip: string | false = CHROMIUM === undefined ? "there is no Chromium on this machine" : false;
 
 /** The machine's own Chromium, without a window. */

@@ -8,7 +8,7 @@ import { madeUpConsoleOfFile } from "./made_up_console.ts";
 const stage = madeUpConsoleOfFile();
 
 const DEVICE_HASH = "cd".repeat(32);
-// What a program wrote on the chain that says "for ever" with JavaScript's largest whole number.
+// JavaScript's largest whole number, which a program may write on the chain for "for ever".
 const policy = { agent: "G", maxAmount: "0", asset: null, expiresAt: Number.MAX_SAFE_INTEGER };
 const device = { deviceHash: DEVICE_HASH, owner: "GOWNER", policy, escrowBalance: "0" };
 
@@ -33,7 +33,7 @@ test("a wallet with such a card has its cards listed", { skip }, async () => {
 });
 
 test(
-  "an asset that could not be asked for its decimals is asked again at the next look",
+  "the console retries an asset whose request failed, at the next screen",
   { skip: skip || longOnly },
   async () => {
     const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
@@ -47,14 +47,14 @@ test(
     });
     await page.getByText("GOWNER").waitFor();
     await page.evaluate(() => location.hash = "#/cards");
-    await page.getByText("Nothing has happened").waitFor();
+    await page.getByText("No card has an event yet.").waitFor();
     await page.evaluate((hash) => location.hash = `#/cards/${hash}`, DEVICE_HASH);
     await page.locator(".amount b", { hasText: "1.25 XLM" }).waitFor();
     await close();
   },
 );
 
-test("where the browser has no clipboard, as over plain HTTP, a button says that it can't copy", {
+test("a button reports that it cannot copy where the browser has no clipboard, as over plain HTTP", {
   skip: skip || longOnly,
 }, async () => {
   const { page, close } = await stage.open(`cards/${DEVICE_HASH}`, {

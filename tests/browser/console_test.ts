@@ -20,7 +20,7 @@ import { tellLife } from "./life_story.ts";
 let browser: Browser;
 let sandbox: SandboxProcess;
 let receiver: Receiver;
-/** What the receiver answers at each path. */
+/** The receiver's status at each path. */
 const answers: Record<string, number> = {};
 
 before(async () => {
@@ -37,7 +37,7 @@ after(async () => {
   await receiver?.stop();
 });
 
-/** What one test's webhooks missed is no other's. */
+/** Each test starts without webhooks. */
 afterEach(async () => {
   if (skip) return;
   for (const { id } of (await api().get("/v1/webhooks")).body.webhooks) {
@@ -48,7 +48,7 @@ afterEach(async () => {
 const api = () => createClient(sandbox.info.gateway, sandbox.info.apiKey);
 
 let cards = 0;
-/** A card with a policy and money; one payment of it waits to be claimed. */
+/** A card with a policy and money; one payment waits for a claim. */
 async function paidCard(): Promise<string> {
   const { accounts: { owner, agent, merchant }, asset } = sandbox.info;
   const deviceHash = (++cards).toString(16).padStart(64, "c");
@@ -96,7 +96,7 @@ test("the key is in the page's memory only: not in its storage, and gone after a
 });
 
 test(
-  "a key that is wrong is refused in the gateway's words, and one that is disabled is signed out",
+  "the console shows the gateway's message for a wrong key, and signs a disabled key out",
   { skip },
   async () => {
     const { store, gateway } = sandbox.info;
@@ -108,7 +108,7 @@ test(
     await page.getByLabel("API key").fill(key);
     await page.getByRole("button", { name: "Sign in" }).click();
     await shows("h1", "Overview");
-    await shows(".questions", "This key has no scope webhooks.");
+    await shows(".questions", "This key lacks the scope webhooks.");
     assert.equal((await runGateway(["keys", "disable", key.split("_")[2]!, "--store", store])).code, 0);
     await until(async () => (await createClient(gateway, key).get("/v1/network")).status !== 200);
     await page.evaluate(() => location.hash = "#/cards");
@@ -118,7 +118,7 @@ test(
   },
 );
 
-test("the first screen says whether it is healthy, whether money is stuck, and who fails", { skip }, async () => {
+test("the first screen answers three questions: is it healthy, is money stuck, who fails", { skip }, async () => {
   const { id } = await newWebhook("/down", 503);
   await paidCard();
   const { page, shows, complaints, close } = await signedIn(browser, sandbox.info);
@@ -135,7 +135,7 @@ test("the first screen says whether it is healthy, whether money is stuck, and w
   await close();
 });
 
-test("events show up by themselves, with all there is about them behind a button", { skip }, async () => {
+test("new events appear at once, and a button opens their details", { skip }, async () => {
   const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
   await go("events", "Events");
   const deviceHash = await paidCard();
@@ -157,7 +157,7 @@ test("events show up by themselves, with all there is about them behind a button
 });
 
 test(
-  "a card is found by its hash or its owner, with its policy, its money and all that happened to it",
+  "the search finds a card by hash or owner, and shows its policy, money and events",
   { skip: skip || longOnly },
   async () => {
     await newWebhook("/orders", 200);
@@ -172,7 +172,7 @@ test(
     await shows(".facts", /In escrow9\.8456789 XLM98.456.789 stroops/);
     await shows(".facts", /at most 5 XLM/);
     await shows(".timeline li:nth-child(1)", /payment\.authorized.*2\.5 XLM25.000.000 stroops/);
-    await shows(".timeline li:nth-child(1) .told", /\/orders delivered · 200/);
+    await shows(".timeline li:nth-child(1) .standings", /\/orders delivered · 200/);
     await shows(".timeline li:nth-child(4)", "device.registered");
     await page.locator(".timeline li:nth-child(1) a[href^='#/transactions/']").click();
     await shows("h1", "Transaction");
@@ -182,7 +182,7 @@ test(
   },
 );
 
-test("a merchant's payments that wait are shown, and are gone when it has claimed them", { skip }, async () => {
+test("the console shows a merchant's pending payments until the claim", { skip }, async () => {
   await paidCard();
   const { merchant } = sandbox.info.accounts;
   const { body: { pending } } = await api().get(`/v1/merchants/${merchant.address}/pending`);
@@ -194,20 +194,20 @@ test("a merchant's payments that wait are shown, and are gone when it has claime
   await shows("h1", "Account");
   await shows(".sum", "XLM");
   assert.equal((await api().write(merchant, { kind: "claim", asset: sandbox.info.asset })).status, 200);
-  await shows(".panel", "Nothing waits to be claimed.");
+  await shows(".panel", "No payment waits for a claim.");
   assert.deepEqual(complaints, []);
   await close();
 });
 
 test(
-  "a delivery shows what was sent and answered, checks a receiver's secret, and is sent again",
+  "a delivery shows request and answer, checks a receiver's secret, and sends a replay",
   { skip },
   async () => {
     const { secret } = await newWebhook("/rejects", 400);
     await paidCard();
     const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
     await go("webhooks", "Webhooks");
-    await shows("tbody tr:nth-child(1)", /rejects.*missed some.*4/);
+    await shows("tbody tr:nth-child(1)", /rejects.*missed events.*4/);
     await page.locator("tbody a", { hasText: "/rejects" }).click();
     await page.locator(".attempts button").first().click();
     await shows(".more .facts", "status 400");
@@ -219,7 +219,7 @@ test(
     await shows(".more", "another secret signed this");
     await field.fill(secret);
     await field.press("Enter");
-    await shows(".more", "the secret fits");
+    await shows(".more", "the secret is right");
     await page.getByRole("button", { name: "Copy as curl" }).click();
     const curl = await page.evaluate(() => navigator.clipboard.readText());
     const sent = receiver.received.filter(({ path }) => path === "/rejects");
@@ -238,7 +238,7 @@ test(
 );
 
 test(
-  "outside of a sandbox there is none to play with, and movements in a foreign asset are flagged",
+  "a gateway that is no sandbox has no sandbox screen, and movements in an unaccepted asset have a flag",
   { skip: skip || longOnly },
   async () => {
     const deviceHash = await paidCard();
@@ -252,13 +252,13 @@ test(
     assert.equal(await page.getByRole("button", { name: "Use the sandbox's key" }).count(), 0);
     await page.getByLabel("API key").fill(key);
     await page.keyboard.press("Enter");
-    await shows(".questions .panel:nth-child(2) .answer.bad", "Look at this.");
-    await shows(".questions .panel:nth-child(2)", /movements? w\w+ in a foreign asset/);
+    await shows(".questions .panel:nth-child(2) .answer.bad", "Perhaps. Check this:");
+    await shows(".questions .panel:nth-child(2)", /movements? w\w+ in an unaccepted asset/);
     assert.equal(await page.getByRole("link", { name: "Sandbox" }).count(), 0);
     await go(`cards/${deviceHash}`, "Card");
-    await shows(".timeline li:nth-child(1)", /2\.5 XLM.*foreign asset/);
-    await assertAccessible(page, "a foreign asset");
-    // What is no sandbox answers 404 where one would tell of itself.
+    await shows(".timeline li:nth-child(1)", /2\.5 XLM.*unaccepted asset/);
+    await assertAccessible(page, "an unaccepted asset");
+    // Only a sandbox has a description; another gateway answers 404.
     assert.deepEqual(complaints.filter((one) => !one.includes("404")), []);
     await close();
     serving.signal("SIGTERM");
@@ -267,7 +267,7 @@ test(
   },
 );
 
-test("a replay says how many it makes before it makes them", { skip: skip || longOnly }, async () => {
+test("a replay shows the number of deliveries before it makes them", { skip: skip || longOnly }, async () => {
   await paidCard();
   const { id } = await newWebhook("/replayed", 200);
   const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
@@ -276,11 +276,11 @@ test("a replay says how many it makes before it makes them", { skip: skip || lon
   const { latestLedger } = (await api().get("/v1/events?limit=1")).body;
   await page.getByLabel("From ledger").fill(String(latestLedger - 3));
   await page.getByRole("button", { name: "Count first" }).click();
-  const told = await shows(".acting", /That makes \d+ deliver/);
+  const told = await shows(".acting", /The replay sends \d+ deliver/);
   const count = Number(/makes (\d+)/.exec(told)![1]);
   assert.ok(count >= 1 && receiver.received.every(({ path }) => path !== "/replayed"), "nothing is sent yet");
   await page.getByRole("button", { name: /^Send \d+ deliver/ }).click();
-  await shows(".acting", /Replay rp_\w+ is under way/);
+  await shows(".acting", /Replay rp_\w+ is running/);
   while (receiver.received.filter(({ path }) => path === "/replayed").length < count) {
     await receiver.until(receiver.received.length + 1);
   }

@@ -29,7 +29,7 @@ const pageOf = (from: number, to: number) => ({
 });
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-test("older events that can't be had leave those that are shown, and can be asked for again", {
+test("a failed request for older events keeps the list, and its button works again", {
   skip: skip || longOnly,
 }, async () => {
   let asked = 0;
@@ -49,7 +49,7 @@ test("older events that can't be had leave those that are shown, and can be aske
   await close();
 });
 
-test("events that made room for newer ones are among the older events", { skip: skip || longOnly }, async () => {
+test("events that left the list for newer ones are among the older events", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("events", {
     "/v1/events": ({ searchParams: asked }) => {
       if (asked.has("fromLedger")) return { ...pageOf(100, 101), cursor: "now" };
@@ -71,7 +71,7 @@ test("events that made room for newer ones are among the older events", { skip: 
 });
 
 test(
-  "however many events come while the list is paused, it says how many, and goes on without a hole",
+  "a paused list counts all new events, and resumes without a hole",
   { skip },
   async () => {
     let latest = 100;
@@ -102,7 +102,7 @@ test(
     await rowOf(51).waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
     go();
-    await page.getByRole("button", { name: "Go on, 700 new events" }).click();
+    await page.getByRole("button", { name: "Resume, 700 new events" }).click();
     await rowOf(800).waitFor();
     await page.getByRole("button", { name: "Pause" }).waitFor();
     goOn();
@@ -118,7 +118,7 @@ test(
   },
 );
 
-test("where events may be missing the live list says which, as long as they are", { skip }, async () => {
+test("the live list names the ledgers whose events may be missing, as long as they are", { skip }, async () => {
   const gapOf = (fromLedger: number, toLedger: number) =>
     `event: gap\ndata: ${
       JSON.stringify({ reason: "not_read", epoch: 0, fromLedger, toLedger, contractIds: ["C"], detectedAt: "" })
@@ -141,7 +141,7 @@ test("where events may be missing the live list says which, as long as they are"
   const says = (text: string) => page.locator(".findings li", { hasText: text });
   const grown = says("Events of ledgers 101 to 109 may be missing");
   await grown.waitFor();
-  await says("Events of before ledger 90 were forgotten before they could be shown here.").waitFor();
+  await says("The retention job deleted events before ledger 90 before this page could show them.").waitFor();
   assert.equal(await page.locator(".findings li").count(), 2, "what has grown is one");
   await page.evaluate((hash) => location.hash = hash, "#/");
   await page.locator(".panel", { hasText: "Newest events" }).locator(grown).waitFor();
@@ -154,7 +154,7 @@ test("where events may be missing the live list says which, as long as they are"
 });
 
 test(
-  "an account's new event is listed where it is the merchant, and not where it would be the agent",
+  "an account's new event is in the list of its role as merchant, not in that of the agent",
   { skip: skip || longOnly },
   async () => {
     let go = () => {};
@@ -180,7 +180,7 @@ test(
   },
 );
 
-test("older moments of a card that can't be had can be asked for again", { skip: skip || longOnly }, async () => {
+test("a failed request for a card's older events can be repeated", { skip: skip || longOnly }, async () => {
   let asked = 0;
   const { page, close } = await stage.open(`cards/${hashOf(7)}`, {
     "/v1/events": ({ searchParams }) =>
@@ -195,7 +195,7 @@ test("older moments of a card that can't be had can be asked for again", { skip:
   await close();
 });
 
-test("of a card that could not be read it is said so, and not that it has no agent", { skip }, async () => {
+test("the list shows a failed request for a card, and does not call it a card without agent", { skip }, async () => {
   const { page, close } = await stage.open(`accounts/${WALLET}`, {
     [`/v1/wallets/${WALLET}/devices`]: () => ({ devices: [hashOf(7)] }),
     [`/v1/devices/${hashOf(7)}`]: () => RATE_USED_UP,
@@ -207,7 +207,7 @@ test("of a card that could not be read it is said so, and not that it has no age
 });
 
 test(
-  "the link past the navigation leads to the content of the screen that is shown",
+  "the skip link leads to the content of the present screen",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await stage.open("cards", {});
@@ -223,7 +223,7 @@ test(
   },
 );
 
-test("a key with a character that no key has is said to be mistyped", { skip: skip || longOnly }, async () => {
+test("the console rejects a key with a character that no key has", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("", {});
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.fill("#key", "service_sk_x_y\u200b\u2026");
@@ -232,7 +232,7 @@ test("a key with a character that no key has is said to be mistyped", { skip: sk
   await close();
 });
 
-test("a late answer to a key that was signed out does not sign out the next", { skip }, async () => {
+test("a late answer for an earlier key does not end the present session", { skip }, async () => {
   const { page, close } = await stage.open("", {
     "/v1/status": () => later({}, 10_000),
     "/v1/merchants": () => ({}),
@@ -244,7 +244,7 @@ test("a late answer to a key that was signed out does not sign out the next", { 
     await refused;
     await route.fulfill({ status: 401, json: { error: { code: "unauthorized", message: "the API key is disabled" } } });
   }, { times: 1 });
-  // Whatever the page asks without regard to the screen: here the modules of the page itself.
+  // The page's own modules send a request that belongs to no screen.
   await page.evaluate(() => {
     // Not the compiler's business: a module of the page.
     const api = "/console/api.js";
@@ -264,7 +264,7 @@ test("a late answer to a key that was signed out does not sign out the next", { 
 });
 
 test(
-  "the height of a network that began anew is shown, though it is lower than before",
+  "the console shows the latest ledger of a reset network, although it is lower",
   { skip: skip || longOnly },
   async () => {
     let latest = 500;
@@ -283,7 +283,7 @@ test(
 );
 
 test(
-  "a filter that names nothing leaves the events that are shown, and their older ones",
+  "an invalid filter keeps the list and its older events",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await stage.open("events", {

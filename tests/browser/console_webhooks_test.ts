@@ -39,7 +39,7 @@ const attemptOf = (id: number, outcome: string, eventId = `event${id}`) => ({
 /** After a while, in which somebody may press again. */
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-test("only what failed is shown, also where it stands on an older page alone", { skip: skip || longOnly }, async () => {
+test("the filter shows only failed attempts, also from older pages", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
     "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
@@ -56,21 +56,21 @@ test("only what failed is shown, also where it stands on an older page alone", {
   await close();
 });
 
-test("a webhook is made once, however impatiently its button is pressed", { skip }, async () => {
+test("a double click creates one webhook", { skip }, async () => {
   let made = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).dblclick();
+  await page.getByRole("button", { name: "Create" }).dblclick();
   await page.getByText("whsec_").first().waitFor();
   await later(0);
   assert.equal(made, 1);
   await close();
 });
 
-test("a webhook that was refused can be made after all", { skip: skip || longOnly }, async () => {
+test("the form works again after a refused webhook", { skip: skip || longOnly }, async () => {
   let tries = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () =>
@@ -80,15 +80,15 @@ test("a webhook that was refused can be made after all", { skip: skip || longOnl
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("not now").waitFor();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   await close();
 });
 
 test(
-  "older attempts are listed once, however impatiently their button is pressed",
+  "a double click loads older attempts once",
   { skip: skip || longOnly },
   async () => {
     const { page, close } = await stage.open("webhooks/wh_1", {
@@ -106,7 +106,7 @@ test(
   },
 );
 
-test("a replay is begun once, however impatiently its button is pressed", { skip }, async () => {
+test("a double click starts one replay", { skip }, async () => {
   let begun = 0;
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -117,13 +117,13 @@ test("a replay is begun once, however impatiently its button is pressed", { skip
   await page.getByRole("button", { name: "Replay …" }).click();
   await page.getByRole("button", { name: "Count first" }).click();
   await page.getByRole("button", { name: "Send 3 deliveries" }).dblclick();
-  await page.getByText("Replay rp_1 is under way").waitFor();
+  await page.getByText("Replay rp_1 is running").waitFor();
   await later(0);
   assert.equal(begun, 2);
   await close();
 });
 
-test("an event says of which webhooks it shows the deliveries", { skip: skip || longOnly }, async () => {
+test("an event names the webhooks whose deliveries it shows", { skip: skip || longOnly }, async () => {
   const eventId = "0005302424889724928-0000000001";
   const ids = Array.from({ length: 12 }, (_, at) => `wh_${at}`);
   const told = (id: string) => ({ deliveries: id === "wh_3" ? [attemptOf(3, "rejected", eventId)] : [], cursor: null });
@@ -144,14 +144,14 @@ test("an event says of which webhooks it shows the deliveries", { skip: skip || 
     ...Object.fromEntries(ids.map((id) => [`/v1/webhooks/${id}/deliveries`, () => told(id)])),
   });
   await page.getByText("shop.example.com/wh_3").waitFor();
-  await page.getByText("Of the first 10 of this key's 12 webhooks.").waitFor();
+  await page.getByText("These are the first 10 of this key's 12 webhooks.").waitFor();
   await page.evaluate((id) => location.hash = `#/events/${id}`, other);
-  await page.getByText("None by the first 10 of this key's 12 webhooks among the newest 200 attempts of each.")
+  await page.getByText("None of the first 10 of this key's 12 webhooks has an attempt for it among its newest 200.")
     .waitFor();
   await close();
 });
 
-test("of the deliveries of a key that was signed out nothing is shown to the next", { skip }, async () => {
+test("a session shows no delivery of the earlier key", { skip }, async () => {
   const eventId = "0005302424889724928-0000000001";
   const event = {
     ...{ id: eventId, type: "device.revoked", contractId: "C", ledger: 5, ledgerClosedAt: "2026-01-01T00:00:00Z" },
@@ -173,12 +173,12 @@ test("of the deliveries of a key that was signed out nothing is shown to the nex
   ids = [];
   await page.fill("#key", "service_sk_other_y");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("None by this key's webhooks").or(page.getByText("shop.example.com/wh_former")).waitFor();
+  await page.getByText("None of this key's webhooks").or(page.getByText("shop.example.com/wh_former")).waitFor();
   assert.equal(await page.getByText("shop.example.com/wh_former").count(), 0);
   await close();
 });
 
-test("a webhook is made once, also where the answer was lost and its button is pressed again", { skip }, async () => {
+test("a retry after a lost answer creates no second webhook", { skip }, async () => {
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => ({ ...webhookOf("wh_1"), secret: "whsec_1" }),
   });
@@ -190,16 +190,16 @@ test("a webhook is made once, also where the answer was lost and its button is p
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("the gateway does not answer").waitFor();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   assert.match(keys[0] ?? "", /^\d+-\d+$/);
   assert.equal(keys[1], keys[0]);
   await close();
 });
 
-test("a secret stays while another webhook is begun", { skip: skip || longOnly }, async () => {
+test("a secret stays while the reader starts another webhook", { skip: skip || longOnly }, async () => {
   let made = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
@@ -208,9 +208,9 @@ test("a secret stays while another webhook is begun", { skip: skip || longOnly }
   await add.click();
   assert.equal(await page.evaluate(() => document.activeElement?.id), "new-url");
   await page.fill("#new-url", "https://shop.example.com/hook");
-  // Pressed once more, it takes away nothing of what was typed.
+  // A second click keeps the input.
   await add.click();
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await add.click();
   await page.getByText("whsec_1").waitFor();
   await add.click();
@@ -220,7 +220,7 @@ test("a secret stays while another webhook is begun", { skip: skip || longOnly }
 });
 
 test(
-  "a replay that was counted is the one that is sent, though its ledgers are changed meanwhile",
+  "a change of the ledgers discards the count of a replay",
   { skip },
   async () => {
     const { page, close } = await stage.open("webhooks/wh_1", {
@@ -239,7 +239,7 @@ test(
   },
 );
 
-test("older attempts that can't be had can be asked for again", { skip: skip || longOnly }, async () => {
+test("a failed request for older attempts can be repeated", { skip: skip || longOnly }, async () => {
   let asked = 0;
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -259,7 +259,7 @@ test("older attempts that can't be had can be asked for again", { skip: skip || 
   await close();
 });
 
-test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", {
+test("over plain HTTP, where a browser cannot compute signatures, the check of a secret names HTTPS as the reason", {
   skip: skip || longOnly,
 }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
@@ -280,7 +280,7 @@ test("over plain HTTP, where a browser can't compute signatures, the check of a 
 });
 
 test(
-  "who reads older attempts stays there while events come, and the newest are shown to who does not",
+  "new events update the list of attempts, but not while the reader has older ones open",
   { skip: skip || longOnly },
   async () => {
     let sent = 8;
@@ -306,7 +306,7 @@ test(
   },
 );
 
-test("a webhook that is made while the list is loaded is shown at once", { skip: skip || longOnly }, async () => {
+test("a webhook created during a reload appears at once", { skip: skip || longOnly }, async () => {
   let isMade = false;
   const listed = () => ({ webhooks: isMade ? [webhookOf("wh_1")] : [] });
   let asked = 0;
@@ -319,7 +319,7 @@ test("a webhook that is made while the list is loaded is shown at once", { skip:
   });
   await page.getByRole("button", { name: "New webhook" }).click();
   await page.fill("#new-url", "https://shop.example.com/hook");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("whsec_1").waitFor();
   // Long before the list is asked for again by itself.
   await page.locator("td", { hasText: "shop.example.com/wh_1" }).waitFor({ timeout: 10_000 });

@@ -15,8 +15,10 @@ export async function tellLife(browser: Browser, sandbox: SandboxInfo): Promise<
   await page.getByRole("button", { name: "Step 1: The owner registers the card" }).click();
   await console.shows(".steps li:nth-child(1)", "confirmed");
   await page.getByRole("button", { name: "Play the rest" }).click();
-  for (let step = 2; step <= 9; step++) await console.shows(`.steps li:nth-child(${step})`, /confirmed.*event heard/);
-  assert.ok(await page.getByRole("button", { name: "Its life is over" }).isDisabled());
+  for (let step = 2; step <= 9; step++) {
+    await console.shows(`.steps li:nth-child(${step})`, /confirmed.*event received/);
+  }
+  assert.ok(await page.getByRole("button", { name: "All steps are done" }).isDisabled());
 
   const api = createClient(sandbox.gateway, sandbox.apiKey);
   const deviceHash = await page.locator("main code").first().textContent();
@@ -36,6 +38,6 @@ export async function tellLife(browser: Browser, sandbox: SandboxInfo): Promise<
   assert.equal(events[0].deviceHash, deviceHash);
   assert.deepEqual(console.complaints, []);
   const elsewhere = console.asked.filter((url) => !url.startsWith(`${sandbox.gateway}/`));
-  assert.deepEqual(elsewhere, [], "nobody but the gateway is asked");
+  assert.deepEqual(elsewhere, [], "the page calls only the gateway");
   await console.close();
 }

@@ -7,10 +7,13 @@ import { createPageAnswer, textFile } from "../../lib/http/pages/page_file.ts";
 import { openPage, skip, startBrowser, type Watched } from "./browser.ts";
 import { after, before } from "node:test";
 
-/** What is answered, by "METHOD /path" or by the path alone; an answer with `error` has the status 503, none is 404, texts that come one by one are a stream. */
+/**
+ * The answers by "METHOD /path" or by the path alone. An answer with `error` has the status 503, and none means 404. An iterator
+ * of texts makes a stream.
+ */
 export type Answers = Record<string, (url: URL) => unknown>;
 
-/** The console in front of made-up answers: what takes years, or a node in trouble, is quicker made up than lived through. */
+/** The console with made-up answers, for states that would take years or a failing node. */
 export interface MadeUpConsole {
   /** Signs in and opens a screen, `webhooks/wh_1`. */
   open(screen: string, answers: Answers): Promise<Watched>;
@@ -25,7 +28,7 @@ const FILES = new Map(
   ].map((file) => [file.path, createPageAnswer(file)]),
 );
 
-/** What every screen asks for. */
+/** The answers that every screen needs. */
 const BESIDE: Answers = {
   "/v1/network": () => ({ networkPassphrase: "n", rpcUrl: "r", contracts: {}, assets: null }),
   "/v1/events": () => ({ events: [], cursor: "c", latestLedger: 9, oldestLedger: 1 }),

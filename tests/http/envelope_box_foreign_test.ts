@@ -21,20 +21,20 @@ const foreign = (kind: PreparedOperation["kind"]) =>
   );
 const say = (envelope: string, known: typeof contracts | undefined) => explain(envelope, networkPassphrase, known);
 
-test("what a signature allows beneath an operation, and the operation doesn't need, is told and never good", async () => {
+test("the box names each call that a signature allows and the operation does not need", async () => {
   const [theft] = foreign("fundEscrow").under;
   for (const call of [own("claim"), foreign("claim")]) {
     for (const auth of [[authorisation({ ...call, under: [theft!] })], [authorisation(call), authorisation(theft!)]]) {
       for (const known of [contracts, undefined]) {
         const { sentence, verdict } = await say(envelopeOf(call, { auth }), known);
         assert.equal(verdict, "bad");
-        assert.match(sentence, /allow claim of C.*, transfer of CDLZ…CYSC in your name, as no operation/);
+        assert.match(sentence, /allow claim of C.*, transfer of CDLZ…CYSC in your name, which no operation/);
       }
     }
   }
 });
 
-test("the transfer beneath a funding is the funding's, or it is not good", async () => {
+test("the transfer beneath a funding has to be the funding's own", async () => {
   const fund = own("fundEscrow");
   const [transfer] = fund.under as [ExpectedCall];
   assert.equal((await say(envelopeOf(fund), contracts)).verdict, "good");
@@ -47,7 +47,7 @@ test("the transfer beneath a funding is the funding's, or it is not good", async
   }
 });
 
-test("an operation of a contract that is not the gateway's is told as that, and never good", async () => {
+test("the box reports an operation of another contract than the gateway's", async () => {
   for (const { kind } of OPERATIONS) {
     const { sentence, verdict } = await say(envelopeOf(foreign(kind)), contracts);
     assert.equal(verdict, "bad", kind);
@@ -55,18 +55,18 @@ test("an operation of a contract that is not the gateway's is told as that, and 
   }
 });
 
-test("where the gateway's contracts are not known, an operation is told with that, and is not good", async () => {
+test("without the gateway's contracts the box leaves its verdict open", async () => {
   for (const call of [own("fundEscrow"), foreign("fundEscrow")]) {
     const { sentence, verdict } = await say(envelopeOf(call), undefined);
     assert.equal(verdict, "open");
     assert.match(
       sentence,
-      /about to sign: fund card .* Whether C.{3}….{4} is this gateway's contract is not known here/,
+      /about to sign: fund card .* This page does not know whether C.{3}….{4} is this gateway's contract\./,
     );
   }
 });
 
-test("a policy that ends beyond the calendar is told", async () => {
+test("the box describes a policy that ends beyond the calendar", async () => {
   const forEver = { ...operation("registerAgent"), expiresAt: Number.MAX_SAFE_INTEGER } as PreparedOperation;
   const call = expectedCall(NETWORK, OWNER.publicKey(), forEver);
   assert.match(
@@ -75,7 +75,7 @@ test("a policy that ends beyond the calendar is told", async () => {
   );
 });
 
-test("an authorisation in another's name can't be read", async () => {
+test("the box rejects an authorisation of another account", async () => {
   const credentials = xdr.SorobanCredentials.sorobanCredentialsAddress(
     new xdr.SorobanAddressCredentials({
       address: Address.fromString(OWNER.publicKey()).toScAddress(),
@@ -87,6 +87,6 @@ test("an authorisation in another's name can't be read", async () => {
   const call = own("claim");
   await assert.rejects(
     say(envelopeOf(call, { auth: [authorisation(call, credentials)] }), contracts),
-    /in another's name/,
+    /calls of another account/,
   );
 });

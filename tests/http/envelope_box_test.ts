@@ -28,7 +28,7 @@ const SENTENCES: Record<Name, string> = {
   revokeDevice: `give card ${CARD} up`,
 };
 
-test("the box says of each operation that is prepared what signing it would do, with fee, time and the hash", async () => {
+test("the box describes each operation of the gateway, with fee, time and hash", async () => {
   assert.deepEqual(Object.keys(prepared).sort(), Object.keys(SENTENCES).sort());
   for (const [name, answer] of Object.entries(prepared)) {
     const { sentence, ...said } = await explain(JSON.stringify(answer), "another network's", contracts);
@@ -42,7 +42,7 @@ test("the box says of each operation that is prepared what signing it would do, 
   }
 });
 
-test("the box finds the same hash in an envelope that is signed", async () => {
+test("the box finds the same hash in a signed envelope", async () => {
   for (const [name, { xdr }] of Object.entries(submitTransaction.requests)) {
     const answer = prepared[name as Name];
     const { hash, signatures, source } = await explain(xdr, answer.networkPassphrase);
@@ -51,7 +51,7 @@ test("the box finds the same hash in an envelope that is signed", async () => {
   }
 });
 
-test("the box says of a fee bump who pays, how much, and what is inside", async () => {
+test("the box shows the payer, the fee and the operation of a fee bump", async () => {
   const { xdr, networkPassphrase } = prepared.fundEscrow;
   const inner = TransactionBuilder.fromXDR(xdr, networkPassphrase);
   const payer = Keypair.random();
@@ -64,11 +64,11 @@ test("the box says of a fee bump who pays, how much, and what is inside", async 
   assert.deepEqual({ source, hash, isFeeBump }, paid);
 });
 
-test("the box names what it cannot read, and never takes it for something else", async () => {
+test("the box names the reason for an envelope that it cannot read", async () => {
   const { xdr, networkPassphrase } = prepared.fundEscrow;
   const bytes = Buffer.from(xdr, "base64");
   const cut = bytes.subarray(0, 100).toString("base64");
-  await assert.rejects(explain(cut, networkPassphrase), /ends too early|signatures/);
+  await assert.rejects(explain(cut, networkPassphrase), /is cut off|signatures/);
   await assert.rejects(explain("", networkPassphrase));
   await assert.rejects(explain("not base64!", networkPassphrase));
   const otherFunction = Buffer.from(bytes.toString("latin1").replace("fund_escrow", "steal_money"), "latin1");

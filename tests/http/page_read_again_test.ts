@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPageAnswer } from "../../lib/http/pages/page_file.ts";
 
-test("a page that could not be read, as while file descriptors had run out, is read again by who asks next", async () => {
+test("the next request reads a page again after a failed read, as without file descriptors", async () => {
   let reads = 0;
   const answer = createPageAnswer({
     path: "/docs",

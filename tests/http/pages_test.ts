@@ -16,7 +16,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   }));
 }
 
-test("a page is what it says it is, in nobody's frame, and sends nobody where its reader came from", async () => {
+test("a page has its type, forbids frames, and sends no referrer", async () => {
   const pages = [["/assets/base.css", "text/css; charset=utf-8", /:root/], [
     "/openapi.json",
     "application/json",
@@ -34,7 +34,7 @@ test("a page is what it says it is, in nobody's frame, and sends nobody where it
   }
 });
 
-test("a page is compressed for who takes it, and the same then", async () => {
+test("a page has the same content with and without compression", async () => {
   const plain = await get("/openapi.json", { "accept-encoding": "gzip;q=0, br" });
   assert.equal(plain.headers.get("content-encoding"), null);
   const compressed = await get("/openapi.json", { "accept-encoding": "br, gzip" });
@@ -56,7 +56,7 @@ test("a page's address with a slash at its end leads to the page, also behind a 
   assert.equal((await get("/docs/docs.css/")).status, 404, "no page");
 });
 
-test("the links of /llms.txt lead to what is there, also behind a prefix", async () => {
+test("each link of /llms.txt leads to a file, also behind a prefix", async () => {
   const links = [...(await (await get("/llms.txt")).text()).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
   assert.ok(links.length > 15);
   for (const link of links) {
@@ -67,7 +67,7 @@ test("the links of /llms.txt lead to what is there, also behind a prefix", async
   }
 });
 
-test("a page that the browser holds already is not sent again", async () => {
+test("a browser with a cached page gets 304", async () => {
   for (const encoding of ["gzip", "identity"]) {
     const first = await get("/assets/base.css", { "accept-encoding": encoding });
     const etag = first.headers.get("etag")!;
@@ -80,7 +80,7 @@ test("a page that the browser holds already is not sent again", async () => {
   }
 });
 
-test("a page varies by what its answer depends on, origin and encoding", async () => {
+test("a page varies by origin and encoding", async () => {
   const open = await startGateway(on, { started: false, settings: { corsOrigins: "https://app.example" } });
   try {
     const { headers } = await open.request("GET", "/openapi.json", { headers: { "accept-encoding": "identity" } });
@@ -90,7 +90,7 @@ test("a page varies by what its answer depends on, origin and encoding", async (
   }
 });
 
-test("SERVICE_API_PAGES=off takes all pages away", async () => {
+test("SERVICE_API_PAGES=off removes all pages", async () => {
   const closed = await startGateway(on, { started: false, settings: { pages: "off" } });
   try {
     for (const path of ["/openapi.json", "/assets/base.css"]) {
@@ -101,7 +101,7 @@ test("SERVICE_API_PAGES=off takes all pages away", async () => {
   }
 });
 
-test("bytes that are compressed already are sent as they are, and unpacked for who does not take them", async () => {
+test("the gateway sends compressed bytes as they are, and unpacked to a client without gzip", async () => {
   const packed = gzipSync("export {};");
   const answer = createPageAnswer({ path: "/x.js", read: () => Promise.resolve(packed) });
   const ask = (encoding: string) =>
@@ -110,7 +110,7 @@ test("bytes that are compressed already are sent as they are, and unpacked for w
   assert.equal(await (await ask("identity")).text(), "export {};");
 });
 
-test("the API reference's script is the one that its manifest names, at the version of package.json", async () => {
+test("the API reference's script has the hash of its manifest and the version of package.json", async () => {
   const { default: manifest } = await import("../../lib/http/pages/reference/manifest.json", {
     with: { type: "json" },
   });
@@ -120,7 +120,7 @@ test("the API reference's script is the one that its manifest names, at the vers
   assert.equal((await (await get("/docs/reference/scalar.js")).bytes()).length, script.length);
 });
 
-test("a page of HTML may run the gateway's own files and nothing else, unless it says more", async () => {
+test("a page of HTML runs the gateway's own files only, unless it has its own policy", async () => {
   const read = () => Promise.resolve("<!doctype html><title>x</title>");
   const policyOf = async (policy?: string) =>
     (await createPageAnswer({ path: "/x", read, policy })(new Request("http://gateway.test/x"))).headers

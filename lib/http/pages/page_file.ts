@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 
-/** A file that browsers are served: of a page, or a page itself. The same for everybody, and nothing of the deployment in it. */
+/** A page for browsers, or a file that a page loads. It is the same for every client and has no data of the deployment. */
 export interface PageFile {
-  /** Where: `/docs`, `/docs/docs.css`. Its ending says its type, and without one it is HTML. */
+  /** Its path, such as `/docs` or `/docs/docs.css`. The ending gives the type; a path without one is HTML. */
   path: string;
-  /** Its text, or bytes that gzip has made of it. Read at the first request. */
+  /** Returns its text, or its bytes in gzip. The first request calls it. */
   read(): Promise<string | Uint8Array>;
-  /** What it may do, where that is more than `STRICT_POLICY` says. */
+  /** Its own policy. Without one, a page has `STRICT_POLICY` and another file may do nothing. */
   policy?: string;
 }
 
-/** A file as text, from `() => import("./x.css", { with: { type: "text" } })`: embedded on both runtimes. */
+/** A file as text. An import such as `() => import("./x.css", { with: { type: "text" } })` embeds it on both runtimes. */
 export function textFile(path: string, load: () => Promise<{ default: string }>): PageFile {
   return { path, read: async () => (await load()).default };
 }
 
 /**
- * What a page may do (Content Security Policy Level 3): run scripts and styles that are files of this gateway, call this
- * gateway, and nothing else. Nothing inline, nothing from elsewhere, in nobody's frame.
+ * The policy of a page (Content Security Policy Level 3). The page runs scripts and styles that are files of this gateway, and
+ * calls this gateway. It runs nothing inline, loads nothing from another server, and no other page frames it.
  */
 export const STRICT_POLICY: string = [
   "default-src 'none'",
@@ -31,7 +31,7 @@ export const STRICT_POLICY: string = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The policy of a file that a page loads: opened by itself it does nothing. */
+/** The policy of a file that a page loads. Opened by itself, the file does nothing. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 const TYPES: Record<string, string> = {
@@ -44,32 +44,32 @@ const TYPES: Record<string, string> = {
   txt: "text/plain; charset=utf-8",
 };
 
-/** Below this, compression saves less than its header costs. */
+/** Below this size compression saves less than its header costs. */
 const WORTH_COMPRESSING_BYTES = 1_024;
 
-/** A file in the forms it is sent in. */
+/** A file in the forms that the gateway sends. */
 interface Loaded {
   plain: Uint8Array<ArrayBuffer>;
-  /** Undefined where it would save nothing. */
+  /** Undefined when compression saves nothing. */
   gzip: Uint8Array<ArrayBuffer> | undefined;
-  /** Hash of the content, which both forms share: their ETags differ by an ending (RFC 9110 §8.8.3.3). */
+  /** Hash of the content. Both forms share it, and an ending makes their ETags differ (RFC 9110 §8.8.3.3). */
   hash: string;
 }
 
-/** Answers requests for one file; made once, it keeps what it has read. */
+/** Answers requests for one file, and caches the file after the first read. */
 export function createPageAnswer(file: PageFile): (request: Request) => Promise<Response> {
-  const lasting = headersOf(file);
+  const fixed = headersOf(file);
   let loading: Promise<Loaded> | undefined;
   return async function answerPage({ headers }) {
     loading ??= file.read().then(loaded).catch((cause) => {
-      // It may be read the next time: file descriptors run out for a moment.
+      // The next request reads the file again: file descriptors may run out for a moment.
       loading = undefined;
       throw cause;
     });
     const { plain, gzip, hash } = await loading;
     const compressed = gzip !== undefined && takesGzip(headers) ? gzip : undefined;
     const etag = `"${hash}${compressed === undefined ? "" : "-gzip"}"`;
-    const own = { ...lasting, etag, ...(gzip === undefined ? {} : { vary: "Accept-Encoding" }) };
+    const own = { ...fixed, etag, ...(gzip === undefined ? {} : { vary: "Accept-Encoding" }) };
     if (isCached(headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers: own });
     return compressed === undefined
       ? new Response(plain, { headers: own })
@@ -77,7 +77,7 @@ export function createPageAnswer(file: PageFile): (request: Request) => Promise<
   };
 }
 
-/** Leads from a page's address with a slash at its end to the page, whatever prefix a proxy puts before both. */
+/** Redirects from a page's path with a slash at its end to the page, under any prefix that a proxy adds. */
 export function leadToPage(file: PageFile): Response {
   const location = `..${file.path.slice(file.path.lastIndexOf("/"))}`;
   return new Response(null, { status: 308, headers: { ...headersOf(file), location } });
@@ -89,7 +89,7 @@ function headersOf({ path, policy }: PageFile): Record<string, string> {
   if (type === undefined) throw new TypeError(`${path} has no type`);
   return {
     "content-type": type,
-    // Asked for again at each use, and answered with 304: after an upgrade no old script meets a new page.
+    // The browser revalidates at each use, so that no old script meets a new page after an upgrade.
     "cache-control": "no-cache",
     "content-security-policy": policy ?? (ending === "html" ? STRICT_POLICY : FILE_POLICY),
     "cross-origin-opener-policy": "same-origin",
@@ -111,7 +111,7 @@ function loaded(content: string | Uint8Array): Loaded {
   };
 }
 
-/** Whether gzip is among what is accepted (RFC 9110 §12.5.3). */
+/** Whether the client accepts gzip (RFC 9110 §12.5.3). */
 function takesGzip(headers: Headers): boolean {
   const accepted = headers.get("accept-encoding") ?? "";
   return accepted.split(",").some((one) =>
@@ -119,7 +119,7 @@ function takesGzip(headers: Headers): boolean {
   );
 }
 
-/** Whether the browser holds this already (RFC 9110 §13.1.2: compared weakly). */
+/** Whether the browser has this content already (weak comparison, RFC 9110 §13.1.2). */
 function isCached(presented: string | null, etag: string): boolean {
   return presented !== null && presented.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 }

@@ -10,10 +10,10 @@ import { type NetworkExample, withValuesOf } from "../../escrow/example_values.t
 import { createPageAnswer, leadToPage, type PageFile, textFile } from "./page_file.ts";
 import { REFERENCE_FILES } from "./reference/files.ts";
 
-/** Everything that is for browsers. A page of more files lists them in a file of its own: `pages/console/files.ts`. */
+/** All files for browsers. A page with several files lists them in its own folder, as in `pages/console/files.ts`. */
 function pageFiles(version: string, exampleValues: NetworkExample | undefined): PageFile[] {
   return [
-    // What all pages share: colours, type and controls; addresses.
+    // All pages share these.
     textFile("/assets/base.css", () => import("./assets/base.css", { with: { type: "text" } })),
     textFile("/assets/icon.svg", () => import("./assets/icon.svg", { with: { type: "text" } })),
     textFile("/assets/strkey.js", () => import("./assets/strkey.js", { with: { type: "text" } })),
@@ -32,7 +32,7 @@ function pageFiles(version: string, exampleValues: NetworkExample | undefined): 
 }
 
 /**
- * The pages for browsers. They need no API key, take nothing of its rate, and show nothing of the deployment.
+ * The routes of the pages. A request needs no key and takes no token of a rate.
  * @param exampleValues of a sandbox: the values in the examples of /openapi.json
  */
 export function pages(version: string, exampleValues?: NetworkExample): Hono<AppEnv> {
@@ -52,7 +52,7 @@ export function pages(version: string, exampleValues?: NetworkExample): Hono<App
   return app;
 }
 
-/** Whether it has an address that people type; what a page consists of has an ending. */
+/** Whether the file is a page. All other files have an ending. */
 function isPage({ path }: PageFile): boolean {
   return !path.includes(".");
 }

@@ -81,7 +81,7 @@ test("amounts are written in units without losing a digit", () => {
   assert.equal(shortId("ab".repeat(32)), "ababab…ababab");
 });
 
-test("spans of time are told in their two largest units", () => {
+test("a span of time shows its two largest units", () => {
   const cases: [number, string][] = [
     [0, "0 s"],
     [59, "59 s"],
@@ -110,7 +110,7 @@ test("keys and addresses are read as the SDK writes them, and not with a letter 
   assert.ok(isAddress(Asset.native().contractId(Networks.TESTNET)));
 });
 
-test("an envelope is signed as the SDK signs it, and never one whose hash is another than was told", async () => {
+test("an envelope is signed as the SDK signs it, and never one whose hash differs from the gateway's", async () => {
   const pair = Keypair.random();
   const transaction = new TransactionBuilder(new Account(pair.publicKey(), "41"), {
     fee: "100",
@@ -125,7 +125,10 @@ test("an envelope is signed as the SDK signs it, and never one whose hash is ano
   const signed = await signEnvelope(prepared, pair.secret());
   transaction.sign(pair);
   assert.equal(signed, transaction.toXDR());
-  await assert.rejects(signEnvelope({ ...prepared, hash: "00".repeat(32) }, pair.secret()), /nothing is signed/);
+  await assert.rejects(
+    signEnvelope({ ...prepared, hash: "00".repeat(32) }, pair.secret()),
+    /the page does not sign it/,
+  );
   await assert.rejects(signEnvelope({ ...prepared, xdr: signed }, pair.secret()), /no unsigned transaction/);
   await assert.rejects(signEnvelope(prepared, pair.publicKey()), /no secret key/);
 });
@@ -179,8 +182,8 @@ test("a payment presses in the last quarter of its life, and more in the last si
     ["good", "doubt", "bad", "bad"],
   );
   const undated = { deviceHash: "", amount: "1", authorizedAt: now, expiresAt: null };
-  assert.equal(pressing(firstLost({ pending: "1", payments: [undated] })), "good", "nobody knows when");
-  assert.equal(pressing(firstLost({ pending: "1", payments: null })), "good", "they could not be listed");
+  assert.equal(pressing(firstLost({ pending: "1", payments: [undated] })), "good", "the end is unknown");
+  assert.equal(pressing(firstLost({ pending: "1", payments: null })), "good", "the gateway cannot list them");
 });
 
 // deno-lint-ignore no-explicit-any
@@ -220,7 +223,12 @@ const TROUBLES: [what: string, change: Record<string, unknown>, tone: "bad" | "d
     "bad",
     /payment_escrow contract: is no/,
   ],
-  ["a gap", { history: { ...WELL.history, gaps: [{ fromLedger: 1, toLedger: 2 }] } }, "doubt", /Ledgers 1 to 2/],
+  [
+    "a gap",
+    { history: { ...WELL.history, gaps: [{ fromLedger: 1, toLedger: 2 }] } },
+    "doubt",
+    /Ledgers 1 to 2 are a gap/,
+  ],
   ["undecoded events", { history: { ...WELL.history, undecodedEvents: 2 } }, "doubt", /2 events cannot be decoded/],
   ["slow reads", { reads: { device: "calls" } }, "doubt", /Reads of device go the slow way/],
 ];
@@ -238,21 +246,21 @@ test("in the sandbox, where a ledger may close only when something happens, an o
   assert.deepEqual(troublesOf({ ...WELL, ledger: { ...WELL.ledger, lagSeconds: 600 } }, true), []);
 });
 
-test("foreign movements, payments about to be lost and deliveries that nobody takes are money's trouble", () => {
+test("unaccepted assets, payments that expire soon and late deliveries are problems of money", () => {
   assert.deepEqual(stuckMoney(WELL), []);
   const bypassMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
   const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
   const expiring = { payments: 2, merchants: 1, firstAt: Date.now() / 1_000 + 7_230, complete: true };
   const found = stuckMoney({ bypassMovements, deliveries, expiring });
   assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt", "doubt"]);
-  assert.match(found[1]!.text, /2 payments are lost to 1 merchant unless claimed, the first within 2 h\./);
-  assert.match(found[0]!.text, /2 movements were in a foreign asset, the last a escrow\.funded in ledger 12/);
+  assert.match(found[1]!.text, /2 payments are lost to 1 merchant without a claim, the first within 2 h\./);
+  assert.match(found[0]!.text, /2 movements were in an unaccepted asset, the last a escrow\.funded in ledger 12/);
   assert.match(found[2]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
   const [unknown] = stuckMoney({ ...WELL, expiring: { payments: 0, merchants: 0, firstAt: null, complete: false } });
-  assert.match(unknown!.text, /may be about to expire that are not shown/);
+  assert.match(unknown!.text, /More payments may expire soon/);
 });
 
-test("webhooks come failing first, then those that missed something, then the newest", () => {
+test("webhooks come failing first, then those that missed events, then the newest", () => {
   const webhook = (name: string, fields: Record<string, unknown>) =>
     ({ name, failingSince: null, retrying: 0, rejected: 0, dead: 0, createdAt: "2026-01-01T00:00:00Z", ...fields }) as {
       name: string;

@@ -1,14 +1,14 @@
 // @ts-check
-/** The gateway's API as the page calls it. The key is kept here, in memory, and nowhere else: a reload forgets it. */
+/** Calls the gateway's API. Only this file has the key, in memory, and a reload removes it. */
 
 let key = "";
 
-/** Where the gateway is: the page lies beside `/v1`, whatever prefix a proxy puts before both. */
+/** The gateway's root: the page lies beside `/v1`, under any prefix that a proxy adds. */
 export const baseUrl = () => new URL(".", location.href);
 
 /** @typedef {{ limit: number, remaining: number }} Rate */
 
-/** Told of what an answer says of the key: its rate, and that it is no key any more. */
+/** Callbacks for the state of the key: its remaining rate, and the end of the session. */
 export const listeners = {
   /** @param {Rate} _rate */
   rate(_rate) {},
@@ -16,10 +16,10 @@ export const listeners = {
   signedOut(_why) {},
 };
 
-/** What the gateway refused, in its words. */
+/** An error of the gateway, with its message. */
 export class ApiError extends Error {
   /**
-   * @param {number} status HTTP status; 0: it did not answer
+   * @param {number} status HTTP status; 0 when the gateway did not answer
    * @param {string} code
    * @param {string} message
    * @param {number} retryAfterSeconds
@@ -50,7 +50,7 @@ export function keyId() {
 /** @typedef {{ query?: Record<string, string | number | undefined>, body?: unknown, signal?: AbortSignal, headers?: Record<string, string> }} Options */
 
 /**
- * Asks, and answers the response as it is. 401 ends the session.
+ * Sends a request and returns the response.
  * @param {string} method
  * @param {string} path `v1/status`
  * @param {Options} [options]
@@ -75,8 +75,8 @@ export async function open(method, path, { query = {}, body, signal, headers } =
     if (signal?.aborted) throw error;
     throw new ApiError(0, "no_answer", "the gateway does not answer", 0);
   });
-  // What is answered to a key of before says nothing of the one of now.
-  if (used !== key) throw new ApiError(0, "signed_out", "this key is signed out", 0);
+  // An answer for an earlier key says nothing of the present one.
+  if (used !== key) throw new ApiError(0, "signed_out", "the session of this key has ended", 0);
   const limit = Number(response.headers.get("X-RateLimit-Limit"));
   if (response.status !== 401 && limit > 0) {
     listeners.rate({ limit, remaining: Number(response.headers.get("X-RateLimit-Remaining")) });
@@ -85,7 +85,7 @@ export async function open(method, path, { query = {}, body, signal, headers } =
 }
 
 /**
- * Asks, and answers the body.
+ * Sends a request and returns the body. A 401 ends the session.
  * @template [T=any]
  * @param {string} method
  * @param {string} path
@@ -132,7 +132,7 @@ export function post(path, body) {
 }
 
 /**
- * Posts under an `Idempotency-Key` that is the same while the body is: pressed again after its answer was lost, it is done once.
+ * Posts with an `Idempotency-Key` that changes only with the body, so that a retry after a lost answer acts once.
  * @param {string} path
  * @returns {(body: unknown) => Promise<any>}
  */
@@ -141,14 +141,14 @@ export function postOnce(path) {
   let intent = "";
   return function postIntent(body) {
     const text = JSON.stringify(body);
-    // Not randomUUID, which a page that came over plain HTTP does not have.
+    // Over plain HTTP a page has no randomUUID.
     if (text !== intended) intent = crypto.getRandomValues(new BigUint64Array(2)).join("-");
     intended = text;
     return request("POST", path, { body, headers: { "Idempotency-Key": intent } });
   };
 }
 
-/** Whether the key lacks the scope that was asked for. @param {unknown} error */
+/** Whether the key lacks the scope of the request. @param {unknown} error */
 export function isOutOfScope(error) {
   return error instanceof ApiError && error.status === 403;
 }
@@ -159,8 +159,8 @@ export function isMissing(error) {
 }
 
 /**
- * Loads now, and again every `everyMs` while the page is looked at, until `signal` ends it. What has not changed is not
- * shown again, so that nobody loses the place where they are.
+ * Loads now, and again every `everyMs` while the page is visible, until `signal` aborts. It shows only changes, so that the
+ * reader keeps the place in the page.
  *
  * @template T
  * @param {{ load: () => Promise<T>, show: (value: T) => void, fail: (error: unknown) => void, everyMs: number, signal: AbortSignal }} options
@@ -171,7 +171,7 @@ export function keepLoading({ load, show, fail, everyMs, signal }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   let isLoading = false;
-  /** Asked for while it was loaded, which may have been too early for what has changed. */
+  /** A request came while one was loading, which may have missed the change. */
   let isWanted = false;
   async function round() {
     clearTimeout(timer);

@@ -4,62 +4,62 @@ import { get, isMissing } from "./api.js";
 import { fill, h, tag } from "./dom.js";
 import { grouped, inUnits, shortId } from "./format.js";
 
-/** How amounts are written: in units with the symbol that the asset's contract says, its smallest units beneath. */
+/** Writes amounts in units with the symbol of the asset's contract, and in smallest units beneath. */
 
 /** @type {Map<string, AssetInfo>} */
 const known = new Map();
-/** What was asked for; undefined is answered where there is no token. @type {Map<string, Promise<AssetInfo | undefined>>} */
-const asked = new Map();
+/** The requests by contract. The result is undefined when the contract is no token. @type {Map<string, Promise<AssetInfo | undefined>>} */
+const requests = new Map();
 
-/** The assets that this deployment deals in; undefined: all. @type {Set<string> | undefined} */
-let dealtIn;
+/** The accepted assets; undefined when the gateway accepts all. @type {Set<string> | undefined} */
+let accepted;
 
-/** Begins anew, on another network. @param {string[] | null | undefined} assets contracts of those dealt in; none: all are */
+/** Empties the cache before another session. @param {string[] | null | undefined} assets contracts of the accepted assets; none when the gateway accepts all */
 export function forgetAssets(assets) {
   known.clear();
-  asked.clear();
-  dealtIn = assets ? new Set(assets) : undefined;
+  requests.clear();
+  accepted = assets ? new Set(assets) : undefined;
 }
 
 /**
- * Shows what is known of an asset now, and again when it has said more of itself.
+ * Shows an asset as far as the page knows it, and again when the gateway has answered.
  * @param {HTMLElement} element
  * @param {string} contract
  * @param {(info: AssetInfo | undefined) => import("./dom.js").Child[]} content
  */
 function showing(element, contract, content) {
   fill(element, content(known.get(contract)));
-  if (!known.has(contract)) void learn(contract).then((info) => info && fill(element, content(info)));
+  if (!known.has(contract)) void load(contract).then((info) => info && fill(element, content(info)));
   return element;
 }
 
 /** @param {string} contract */
-function learn(contract) {
-  let learning = asked.get(contract);
-  if (learning === undefined) {
-    learning = get(`v1/assets/${contract}`).then((info) => {
+function load(contract) {
+  let request = requests.get(contract);
+  if (request === undefined) {
+    request = get(`v1/assets/${contract}`).then((info) => {
       known.set(contract, info);
       return info;
     }, (error) => {
-      // What failed in passing is asked for again at the next look.
-      if (!isMissing(error)) asked.delete(contract);
+      // The next use retries after a failure that may pass.
+      if (!isMissing(error)) requests.delete(contract);
       return undefined;
     });
-    asked.set(contract, learning);
+    requests.set(contract, request);
   }
-  return learning;
+  return request;
 }
 
-/** What any token may say of itself: however it is written, the text around it is not. @param {AssetInfo} info */
+/** The symbol, which a token chooses. `bdi` keeps its direction of writing from the text around it. @param {AssetInfo} info */
 function symbolOf({ symbol }) {
   return symbol === "native" ? "XLM" : h("bdi", { class: "symbol", title: symbol }, symbol);
 }
 
 /**
- * An amount in units with the symbol, its smallest units beneath; where the asset is not known only these.
+ * An amount in units with the symbol, and in smallest units beneath; without a known asset only in smallest units.
  * @param {string | null | undefined} amount
  * @param {string | null | undefined} contract
- * @param {string | null} [expected] the asset it should be in: another one is flagged
+ * @param {string | null} [expected] the expected asset; another one gets a flag
  */
 export function amountOf(amount, contract, expected) {
   if (amount === null || amount === undefined) return null;
@@ -68,7 +68,7 @@ export function amountOf(amount, contract, expected) {
     fill(element, h("b", {}, grouped(amount)), h("small", {}, "smallest units"));
     return element;
   }
-  const flag = isForeign(contract) || (expected && expected !== contract) ? foreignFlag(contract) : null;
+  const flag = isUnaccepted(contract) || (expected && expected !== contract) ? unacceptedFlag(contract) : null;
   return showing(
     element,
     contract,
@@ -83,21 +83,21 @@ export function amountOf(amount, contract, expected) {
   );
 }
 
-/** Whether this deployment does not deal in the asset. @param {string} contract */
-function isForeign(contract) {
-  return dealtIn !== undefined && !dealtIn.has(contract);
+/** Whether the gateway does not accept the asset. @param {string} contract */
+function isUnaccepted(contract) {
+  return accepted !== undefined && !accepted.has(contract);
 }
 
 /** @param {string} contract */
-function foreignFlag(contract) {
-  const why = `${contract} is not the asset that it should be: the contracts keep one balance for all of them`;
-  return tag("bad", "foreign asset", why);
+function unacceptedFlag(contract) {
+  const why = `${contract} is not the accepted asset. The contracts keep one balance for all assets.`;
+  return tag("bad", "unaccepted asset", why);
 }
 
-/** An asset by its symbol, its contract when pointed at. @param {string} contract */
+/** An asset by its symbol, with its contract or name as title. @param {string} contract */
 export function assetName(contract) {
   return showing(h("span"), contract, (info) => [
     h("abbr", { title: info?.name ?? contract }, info === undefined ? shortId(contract) : symbolOf(info)),
-    isForeign(contract) && [" ", foreignFlag(contract)],
+    isUnaccepted(contract) && [" ", unacceptedFlag(contract)],
   ]);
 }

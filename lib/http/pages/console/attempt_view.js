@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { button, copyButton, facts, failure, fill, h, say, tag } from "./dom.js";
 import { utc } from "./format.js";
 
-/** One attempt: what was sent, how it was signed, what was answered, and the same again. */
+/** One attempt: the request, its signature, the answer, and a button that sends the event again. */
 
 /** @typedef {{ url: string, headers: Record<string, string>, body: string }} SentRequest */
 /** @typedef {{ delivery: PublicAttempt, request: SentRequest | null, secretRotatedSince: boolean }} Detail */
@@ -12,12 +12,12 @@ import { utc } from "./format.js";
 /**
  * @param {string} webhookId
  * @param {PublicAttempt} attempt
- * @param {() => void} onSent told after it was sent again
+ * @param {() => void} onSent called after a resend
  */
 export function attemptDetails(webhookId, attempt, onSent) {
-  const sent = h("div", {}, h("p", { class: "dim" }, "Loading what was sent …"));
+  const sent = h("div", {}, h("p", { class: "dim" }, "Loading the request …"));
   get(`v1/webhooks/${webhookId}/deliveries/${attempt.id}`).then(
-    (/** @type {Detail} */ detail) => fill(sent, whatWasSent(detail)),
+    (/** @type {Detail} */ detail) => fill(sent, requestDetails(detail)),
     (error) => fill(sent, failure(error)),
   );
   return h(
@@ -54,7 +54,12 @@ function sendAgain(webhookId, attempt, onSent) {
     try {
       if (isTest) await post(`v1/webhooks/${webhookId}/test`);
       else await post(`v1/webhooks/${webhookId}/replay`, { eventId: attempt.eventId });
-      fill(result, isTest ? "A new test event was sent." : "Sent again: the attempt comes on top of the list.");
+      fill(
+        result,
+        isTest
+          ? "The gateway sent a new test event."
+          : "The event is on its way. Its attempt comes to the top of the list.",
+      );
       say(result.textContent ?? "");
       setTimeout(onSent, 1_000);
     } catch (error) {
@@ -66,12 +71,12 @@ function sendAgain(webhookId, attempt, onSent) {
 }
 
 /** @param {Detail} detail */
-function whatWasSent({ request, secretRotatedSince }) {
+function requestDetails({ request, secretRotatedSince }) {
   if (request === null) {
     return h(
       "p",
       { class: "dim" },
-      "What was sent is not held any more: the event was forgotten, or this was a test event.",
+      "The gateway has no copy of the request: the retention job deleted the event, or it was a test event.",
     );
   }
   const { url, headers, body } = request;
@@ -91,20 +96,20 @@ function whatWasSent({ request, secretRotatedSince }) {
       ? h(
         "p",
         {},
-        tag("doubt", "secret changed since"),
-        " Recomputed with the secrets that sign now: the receiver was sent others.",
+        tag("doubt", "secret rotated since"),
+        " Recomputed with the present secrets. The receiver got signatures of earlier ones.",
       )
       : h(
         "p",
         {},
         tag("good", "recomputed"),
-        " With the secret of that time, over the time, a dot and the raw body: as it was sent.",
+        " HMAC-SHA256 with the webhook's secret, over the time, a dot and the raw body.",
       ),
     secretCheck(request),
   );
 }
 
-/** Whether a receiver's secret is the right one, worked out here: it is sent nowhere. @param {SentRequest} request */
+/** A form that checks a receiver's secret in the page. The page sends the secret nowhere. @param {SentRequest} request */
 function secretCheck({ headers, body }) {
   const input = h("input", {
     type: "password",
@@ -120,7 +125,7 @@ function secretCheck({ headers, body }) {
       class: "actions",
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
-        // Over plain HTTP, but for the machine's own, a browser has no Web Crypto.
+        // Over plain HTTP a browser has Web Crypto only for this machine.
         if (crypto.subtle === undefined) {
           return fill(result, tag("doubt", "a browser computes signatures over HTTPS only"));
         }
@@ -128,7 +133,7 @@ function secretCheck({ headers, body }) {
         const mine = await hmac(input.value.trim(), `${t}.${body}`);
         fill(
           result,
-          v1.includes(mine) ? tag("good", "the secret fits") : tag("bad", "another secret signed this"),
+          v1.includes(mine) ? tag("good", "the secret is right") : tag("bad", "another secret signed this"),
           " ",
           h("small", {}, h("code", {}, `v1=${mine}`)),
         );
@@ -136,7 +141,7 @@ function secretCheck({ headers, body }) {
     },
     input,
     h("button", { type: "submit", class: "small" }, "Check my secret"),
-    h("small", { class: "dim" }, "worked out in this page, sent nowhere"),
+    h("small", { class: "dim" }, "The page computes this itself and sends the secret nowhere."),
     result,
   );
 }
@@ -151,13 +156,13 @@ export function signatureIn(header) {
 }
 
 /**
- * HMAC-SHA256 in hex, keyed with the whole secret string.
+ * HMAC-SHA256 in hex. The key is the whole secret string.
  * @param {string} secret
  * @param {string} text
  */
 export async function hmac(secret, text) {
   const encoder = new TextEncoder();
-  // Web Crypto takes no empty key.
+  // Web Crypto refuses an empty key.
   const key = await crypto.subtle.importKey(
     "raw",
     encoder.encode(secret || " "),

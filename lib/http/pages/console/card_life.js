@@ -3,18 +3,18 @@
 
 /** @typedef {{ deviceHash: string } & Pick<SandboxInfo, "asset" | "accounts">} SandboxCard */
 /**
- * One thing that happens to a card in the sandbox.
+ * One step of a card's life in the sandbox.
  * @typedef {object} Step
  * @property {string} event the type of its event
  * @property {string} title
- * @property {"owner" | "agent" | "merchant"} by who signs
+ * @property {"owner" | "agent" | "merchant"} by the signer
  * @property {(card: SandboxCard) => Record<string, string>} operation
  */
 
-/** Of the smallest unit: small, so that the accounts last for thousands of cards. */
+/** In the smallest unit. The accounts have enough for thousands of cards. */
 const AMOUNTS = { funded: "10000000", paid: "4000000", defunded: "1000000", cap: "5000000" };
 
-/** The life of a card, in its order, as `gateway trigger` plays it. @type {Step[]} */
+/** The life of a card, in the order of `gateway trigger`. @type {Step[]} */
 export const CARD_LIFE = [
   {
     event: "device.registered",
@@ -54,13 +54,13 @@ export const CARD_LIFE = [
   },
   {
     event: "payment.claimed",
-    title: "The merchant claims it",
+    title: "The merchant claims the payment",
     by: "merchant",
     operation: ({ asset }) => ({ kind: "claim", asset }),
   },
   {
     event: "escrow.defunded",
-    title: "The owner takes some back",
+    title: "The owner takes a part back",
     by: "owner",
     operation: ({ deviceHash, asset }) => ({ kind: "defundEscrow", deviceHash, asset, amount: AMOUNTS.defunded }),
   },
@@ -72,7 +72,7 @@ export const CARD_LIFE = [
   },
   {
     event: "escrow.swept",
-    title: "What is left comes back to the owner",
+    title: "The owner sweeps the rest",
     by: "owner",
     operation: ({ deviceHash, asset, accounts }) => ({
       kind: "sweepEscrow",
@@ -83,7 +83,7 @@ export const CARD_LIFE = [
   },
   {
     event: "device.revoked",
-    title: "The card is taken off the registry",
+    title: "The owner gives the card up",
     by: "owner",
     operation: ({ deviceHash }) => ({ kind: "revokeDevice", deviceHash }),
   },

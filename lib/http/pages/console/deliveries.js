@@ -5,11 +5,11 @@ import { h, tag } from "./dom.js";
 import { ago } from "./format.js";
 import { webhookLink } from "./links.js";
 
-/** How many attempts of each webhook are looked through for an event's. */
+/** The number of attempts of each webhook that the page searches. */
 const LOOKED_THROUGH = 200;
-/** How many of the key's webhooks are: it may have a hundred. */
+/** The number of webhooks that the page searches. A key may have 100. */
 const WEBHOOKS_LOOKED_AT = 10;
-/** For so long what was loaded serves the next look: opening ten events must not ask ten times. */
+/** The page reuses attempts of this age, so that ten opened events need one request. */
 const FRESH_MS = 3_000;
 
 /** @typedef {{ webhook: PublicWebhook, attempts: PublicAttempt[] }} OfWebhook */
@@ -19,12 +19,12 @@ const FRESH_MS = 3_000;
 /** @type {{ atMs: number, loaded: Promise<Recent> } | undefined} */
 let recent;
 
-/** Begins anew, with another key: what one was shown is not the next one's. */
+/** Empties the cache before a session with another key. */
 export function forgetDeliveries() {
   recent = undefined;
 }
 
-/** How many webhooks the key has, and the newest attempts of the first. */
+/** The number of webhooks of the key, and the newest attempts of the first ones. */
 function recentAttempts() {
   if (recent === undefined || Date.now() - recent.atMs > FRESH_MS) {
     recent = { atMs: Date.now(), loaded: loadAttempts() };
@@ -45,10 +45,11 @@ async function loadAttempts() {
   return { webhooks: webhooks.length, lookedAt };
 }
 
-/** How an event stands with a webhook: by its newest attempt. @typedef {{ webhook: PublicWebhook, attempt: PublicAttempt, attempts: number }} Standing */
+/** The state of an event at a webhook, by its newest attempt. */
+/** @typedef {{ webhook: PublicWebhook, attempt: PublicAttempt, attempts: number }} Standing */
 
 /**
- * How each event stands with this key's first webhooks, by event id; empty for a key without webhooks.
+ * The states of each event at this key's first webhooks, by event id; empty for a key without webhooks.
  * @returns {Promise<Map<string, Standing[]>>}
  */
 export async function standingByEvent() {
@@ -70,17 +71,17 @@ export async function standingByEvent() {
 /** @type {Record<string, import("./dom.js").Tone>} */
 const TONES = { delivered: "good", retry: "doubt", rejected: "bad", dead: "bad" };
 
-/** What came of an attempt. @param {PublicAttempt} attempt */
+/** The outcome of an attempt. @param {PublicAttempt} attempt */
 export function outcomeTag({ outcome, statusCode }) {
-  const words = outcome === "retry" ? "to be tried again" : outcome === "dead" ? "given up" : outcome;
-  return tag(TONES[outcome] ?? "plain", statusCode === null ? words : `${words} · ${statusCode}`);
+  const text = outcome === "retry" ? "retrying" : outcome;
+  return tag(TONES[outcome] ?? "plain", statusCode === null ? text : `${text} · ${statusCode}`);
 }
 
-/** How an event stands with each webhook, as lines. @param {Standing[]} standings */
+/** The state of an event at each webhook, one a line. @param {Standing[]} standings */
 export function standingLines(standings) {
   return h(
     "ul",
-    { class: "told" },
+    { class: "standings" },
     standings.map(({ webhook, attempt, attempts }) =>
       h(
         "li",
@@ -108,13 +109,13 @@ export async function deliveriesOf(eventId) {
     ({ webhooks } = await recentAttempts());
   } catch (error) {
     if (!isOutOfScope(error)) throw error;
-    return h("p", { class: "dim" }, "This key has no scope webhooks: its deliveries are not shown.");
+    return h("p", { class: "dim" }, "This key lacks the scope webhooks, so the page shows no deliveries.");
   }
   const found = (await standingByEvent()).get(eventId);
   const isPart = webhooks > WEBHOOKS_LOOKED_AT;
   const whose = isPart ? `the first ${WEBHOOKS_LOOKED_AT} of this key's ${webhooks} webhooks` : "this key's webhooks";
-  const told = found === undefined
-    ? `None by ${whose} among the newest ${LOOKED_THROUGH} attempts of each.`
-    : isPart && `Of ${whose}.`;
-  return h("div", {}, found && standingLines(found), told && h("p", { class: "dim" }, told));
+  const note = found === undefined
+    ? `None of ${whose} has an attempt for it among its newest ${LOOKED_THROUGH}.`
+    : isPart && `These are ${whose}.`;
+  return h("div", {}, found && standingLines(found), note && h("p", { class: "dim" }, note));
 }

@@ -1,14 +1,15 @@
 // @ts-check
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
-/** Elements are made here and only here, of text and nodes: what an answer holds is never read as markup. */
+/** Only this file makes elements, from text and nodes. The page never reads an answer as markup. */
 
 /** @typedef {Node | string | number | null | undefined | false} One */
 /** @typedef {One | Many} Child */
 /** @typedef {Child[]} Many */
 
 /**
- * Makes an element. A property `onclick` is a listener, `true` an attribute without a value; null, undefined and false are left out.
+ * Makes an element. A property such as `onclick` adds a listener, and `true` an attribute without a value. Null, undefined and
+ * false add nothing.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -28,7 +29,7 @@ export function h(tag, properties = {}, ...children) {
 }
 
 /**
- * What of these is there, as nodes.
+ * The children that exist, as nodes.
  * @param {Child[]} children
  * @returns {(Node | string)[]}
  */
@@ -40,7 +41,7 @@ function nodes(children) {
 }
 
 /**
- * Puts these in place of what an element holds.
+ * Replaces the content of an element.
  * @param {Element} element
  * @param {...Child} children
  */
@@ -49,7 +50,7 @@ export function fill(element, ...children) {
 }
 
 /**
- * Tells people who hear the page what has changed on it.
+ * Announces a change of the page to screen readers.
  * @param {string} text
  */
 export function say(text) {
@@ -58,7 +59,7 @@ export function say(text) {
 }
 
 /**
- * A section under a heading, and the place for what it holds.
+ * A section under a heading, and the element for its content.
  * @param {string} title
  * @param {{ class?: string, beside?: Child }} [options] `beside` stands on the heading's line
  */
@@ -79,8 +80,8 @@ export function facts(rows) {
 }
 
 /**
- * A table that can be scrolled sideways; on a phone each row is a card, and each cell says its heading itself.
- * @param {string} caption for who hears it
+ * A table. On a phone each row is a card, and each cell shows its heading.
+ * @param {string} caption for screen readers
  * @param {string[]} headings
  * @param {Child[][]} rows
  */
@@ -105,7 +106,7 @@ export function tableRow(headings, cells) {
 /** @typedef {"good" | "doubt" | "bad" | "plain"} Tone */
 
 /**
- * A short word on a coloured ground; the word alone says it, too.
+ * A short word on a coloured ground. The word alone has the meaning, too.
  * @param {Tone} tone
  * @param {string} text
  * @param {string} [title]
@@ -115,7 +116,7 @@ export function tag(tone, text, title) {
 }
 
 /**
- * Pressed again while what it does is under way, it does nothing.
+ * A button that ignores clicks while its action runs.
  * @param {string} text
  * @param {(event: MouseEvent) => unknown} onclick
  * @param {Record<string, any>} [properties]
@@ -136,7 +137,7 @@ export function button(text, onclick, properties = {}) {
 }
 
 /**
- * A button that loads more of a list; where that fails it says why beneath, and can be pressed again.
+ * A button that loads more of a list. After a failure it shows the reason beneath, and works again.
  * @param {string} text
  * @param {() => Promise<unknown>} load
  */
@@ -150,7 +151,7 @@ export function moreButton(text, load) {
 }
 
 /**
- * A button that copies a text and says that it did, or that it cannot: over plain HTTP a browser has no clipboard.
+ * A button that copies a text and shows whether it did. Over plain HTTP a browser has no clipboard.
  * @param {string} label
  * @param {() => string} text
  * @param {Record<string, any>} [properties]
@@ -166,7 +167,7 @@ export function copyButton(label, text, properties = {}) {
 }
 
 /**
- * What went wrong, and what to do, where the thing that failed would stand.
+ * An error message, in the place of the failed content.
  * @param {unknown} error
  */
 export function failure(error) {

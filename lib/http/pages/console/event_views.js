@@ -7,7 +7,7 @@ import { ago, grouped, utc } from "./format.js";
 import { accountLink, cardLink, transactionLink, wholeId } from "./links.js";
 import { deliveriesOf } from "./deliveries.js";
 
-/** An event as the API answers it; `asset` on those that move something. @typedef {PublicEvent & { asset?: string | null }} Event */
+/** An event as the API returns it. Only a movement has `asset`. @typedef {PublicEvent & { asset?: string | null }} Event */
 
 export const EVENT_TYPES = [
   "device.registered",
@@ -21,7 +21,7 @@ export const EVENT_TYPES = [
   "payment.claimed",
 ];
 
-/** What happens is good, or takes something away. @type {Record<string, import("./dom.js").Tone>} */
+/** The colours of types; other types have none. @type {Record<string, import("./dom.js").Tone>} */
 const TONES = {
   "device.revoked": "doubt",
   "agent.revoked": "doubt",
@@ -36,7 +36,7 @@ export function typeTag(type) {
 
 const HEADINGS = ["When", "Event", "Who", "Amount", "Ledger", "Transaction", ""];
 
-/** The table of events, and what puts rows into it. */
+/** The table of events, and its body for the rows. */
 export function eventTable() {
   const body = h("tbody");
   const element = h(
@@ -57,7 +57,7 @@ export function eventTable() {
   return { element, body };
 }
 
-/** Whose event it is. @param {Event} event */
+/** The card and the accounts of an event. @param {Event} event */
 function subjects({ deviceHash, merchant, agent }) {
   const parts = [
     deviceHash && [h("span", { class: "dim" }, "card "), cardLink(deviceHash)],
@@ -68,9 +68,9 @@ function subjects({ deviceHash, merchant, agent }) {
 }
 
 /**
- * The row of an event; its button opens a second one with all there is.
+ * The row of an event. Its button opens a second row with the details.
  * @param {Event} event
- * @param {boolean} [isNew] it has just come
+ * @param {boolean} [isNew] whether the event has just come
  */
 export function eventRows(event, isNew = false) {
   const open = button("Details", () => {
@@ -96,7 +96,7 @@ export function eventRows(event, isNew = false) {
   return row;
 }
 
-/** All that is known of an event. @param {Event} event */
+/** The details of an event. @param {Event} event */
 export function eventDetails(event) {
   const { id, contractId, ledger, ledgerClosedAt, txHash, deviceHash, agent, merchant, amount, asset } = event;
   const deliveries = h("div", {}, h("p", { class: "dim" }, "Loading deliveries …"));
@@ -136,7 +136,7 @@ async function showDeliveries(place, eventId) {
 }
 
 /**
- * Pages of events that match, newest first.
+ * A page of matching events, newest first.
  * @param {Record<string, string | undefined>} filter
  * @param {{ cursor?: string, limit?: number, signal?: AbortSignal }} [page]
  * @returns {Promise<{ events: Event[], cursor: string, latestLedger: number, oldestLedger: number | null }>}
@@ -145,14 +145,14 @@ export function eventsBefore(filter, { cursor, limit = 50, signal } = {}) {
   return get("v1/events", { ...filter, order: "desc", limit, cursor }, signal);
 }
 
-/** So many rows stay when new ones come. */
+/** The number of rows that stay when new ones come. */
 const MOST_ROWS = 500;
 
 /**
- * A table of events that match, the newest first, with a button for older ones.
+ * A table of matching events, the newest first, with a button for older ones.
  * @param {Record<string, string | undefined>} filter
  * @param {AbortSignal} signal
- * @param {string} nothing said when there are none
+ * @param {string} nothing the text for an empty list
  * @param {{ limit?: number, hasOlder?: boolean }} [options]
  */
 export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true } = {}) {
@@ -164,14 +164,17 @@ export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true
   /** @type {Set<string>} */
   const shown = new Set();
   let isLoaded = false;
-  /** Where the next page of older ones begins. @type {{ cursor?: string, toLedger?: number }} */
+  /**
+   * The start of the next page of older events.
+   * @type {{ cursor?: string, toLedger?: number }}
+   */
   let next = {};
 
   async function load() {
     const { cursor, toLedger } = next;
     const bounded = toLedger === undefined ? filter : { ...filter, toLedger: String(toLedger) };
     const page = await eventsBefore(bounded, { cursor, limit, signal });
-    // Rows that were taken off meanwhile come first.
+    // Rows that the list dropped meanwhile come first.
     if (next.cursor === cursor && next.toLedger === toLedger) next = { cursor: page.cursor, toLedger };
     for (const event of page.events) {
       if (shown.has(event.id)) continue;
@@ -196,7 +199,7 @@ export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true
     }
   }
 
-  /** Puts one that has just come on top. @param {Event} event */
+  /** Adds a new event on top. @param {Event} event */
   function add(event) {
     if (shown.has(event.id)) return;
     shown.add(event.id);
@@ -205,11 +208,11 @@ export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true
     body.prepend(row);
     if (!isLoaded) return;
     if (!element.isConnected) fill(place, element, older);
-    if (rows.length > (hasOlder ? MOST_ROWS : limit)) takeOffLast();
+    if (rows.length > (hasOlder ? MOST_ROWS : limit)) dropLast();
   }
 
-  /** Those that are taken off can be had again: the next page begins where the list ends now. */
-  function takeOffLast() {
+  /** Drops the last row. The next page begins at the new end of the list. */
+  function dropLast() {
     const last = rows.pop();
     if (last === undefined) return;
     const { event, row } = last;

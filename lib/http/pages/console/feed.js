@@ -3,16 +3,16 @@
 /** @import { PublicEvent } from "../../../store/event.ts" */
 import { ApiError, get, open, refused } from "./api.js";
 
-/** Every event from now on, once for the whole page, by the gateway's live stream. */
+/** Follows the gateway's live stream, once for the whole page. */
 
-/** @typedef {"live" | "away"} State `away`: the stream is not there; it is asked for again */
+/** `away` means that the page is reconnecting. @typedef {"live" | "away"} State */
 
 /**
  * @typedef {object} Listener
  * @property {(event: PublicEvent) => void} [event]
- * @property {(ledger: number) => void} [ledger] the height of the network
+ * @property {(ledger: number) => void} [ledger] the latest ledger
  * @property {(state: State) => void} [state]
- * @property {(gaps: StreamGap[]) => void} [gaps] all that may be missing since the page follows
+ * @property {(gaps: StreamGap[]) => void} [gaps] all gaps since the page follows the stream
  */
 
 /** @type {Set<Listener>} */
@@ -24,11 +24,11 @@ let ledger = 0;
 let gaps = [];
 
 const AGAIN_MS = 2_000;
-/** A stream that says nothing for so long is dead: its heartbeat comes every few seconds. */
+/** A stream without a frame for this time is dead. Its heartbeat comes every few seconds. */
 const SILENT_MS = 45_000;
 
 /**
- * Hears what comes until `signal` aborts; is told at once how things stand.
+ * Calls the listener for each event until `signal` aborts, and at once with the present state.
  * @param {Listener} listener
  * @param {AbortSignal} signal
  */
@@ -60,7 +60,7 @@ function learnGaps(known) {
   for (const listener of listeners) listener.gaps?.(gaps);
 }
 
-/** One that has grown takes the place of what it was. @param {StreamGap} gap */
+/** Adds a gap. A gap that has grown replaces its smaller form. @param {StreamGap} gap */
 function learnGap(gap) {
   learnGaps([...gaps.filter((known) => !isPartOf(known, gap)), gap]);
 }
@@ -76,7 +76,7 @@ export async function follow(signal) {
   ledger = 0;
   learnGaps([]);
   become("away");
-  /** Of the last frame: whoever comes back with it misses nothing. */
+  /** The cursor of the last frame. A reconnect with it misses nothing. */
   let cursor = "";
   while (!signal.aborted) {
     let waitMs = AGAIN_MS;
@@ -86,7 +86,7 @@ export async function follow(signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status === 403) return;
-      // A cursor that is refused is of another store: begin anew, on a network that may be lower.
+      // The gateway refuses a cursor of another store. Begin again: the ledger of that network may be lower.
       if (error instanceof ApiError && error.status === 400) {
         cursor = "";
         ledger = 0;
@@ -108,7 +108,7 @@ async function cursorOfNow(signal) {
 }
 
 /** @param {PublicEvent} event */
-function tell(event) {
+function notify(event) {
   for (const listener of listeners) listener.event?.(event);
 }
 
@@ -128,13 +128,13 @@ async function stream(cursor, signal, onCursor) {
     });
     if (!response.ok || response.body === null) throw refused(response, await response.json().catch(() => undefined));
     become("live");
-    // Those that are still there are told anew by every stream; what was forgotten is told once.
+    // Each stream reports the open gaps again. It reports deleted events only once.
     learnGaps(gaps.filter(({ reason }) => reason === "not_held"));
     for await (const frame of frames(response.body)) {
       clearTimeout(timer);
       timer = setTimeout(() => silent.abort(), SILENT_MS);
       if (frame.id !== "") onCursor(frame.id);
-      if (frame.name === "") tell(JSON.parse(frame.data));
+      if (frame.name === "") notify(JSON.parse(frame.data));
       else if (frame.name === "gap") learnGap(JSON.parse(frame.data));
       else if (frame.name === "revoked") return void await get("v1/network", {}, signal);
       else if (frame.name === "ledger" || frame.name === "caught_up") reach(JSON.parse(frame.data).latestLedger);
@@ -145,8 +145,8 @@ async function stream(cursor, signal, onCursor) {
 }
 
 /**
- * The frames of server-sent events (HTML standard, §9.2): blocks of `field: value` lines, apart by an empty one. Read by hand, for
- * `EventSource` sends no key.
+ * The frames of server-sent events (HTML standard, §9.2): blocks of `field: value` lines with an empty line between them.
+ * `EventSource` cannot send the key.
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
  */
 async function* frames(body) {
@@ -172,7 +172,7 @@ function frame(block) {
     if (field === "event") made.name = value ?? "";
     if (field === "data") made.data += (made.data === "" ? "" : "\n") + value;
   }
-  // A comment keeps the line open and says nothing.
+  // A comment only keeps the connection open.
   return made.data === "" && made.name === "" ? { ...made, name: "comment" } : made;
 }
 

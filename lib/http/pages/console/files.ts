@@ -1,10 +1,10 @@
 import { type PageFile, STRICT_POLICY, textFile } from "../page_file.ts";
 
-/** The console: a page, its styles and its modules, as they were written. */
+/** The console: a page, its styles and its modules. */
 export const CONSOLE_FILES: PageFile[] = [
   {
     ...textFile("/console", () => import("./index.html", { with: { type: "text" } })),
-    // Not even by mistake is a text of the gateway's read as markup (Trusted Types).
+    // With Trusted Types the browser never reads a text of the gateway as markup.
     policy: `${STRICT_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`,
   },
   textFile("/console/api.js", () => import("./api.js", { with: { type: "text" } })),

@@ -1,23 +1,23 @@
 // @ts-check
 import { h } from "./dom.js";
 
-/** Narrow and not broken at the end of a line. */
+/** A narrow space without a line break. */
 const GROUP_SPACE = "\u202f";
 
 /**
- * `1234567` → `1 234 567`; works on any length, as amounts pass what a number holds.
+ * `1234567` → `1 234 567`. It takes digits of any length, because amounts may exceed a number.
  * @param {string | number} digits
  */
 export function grouped(digits) {
   return String(digits).replace(/\B(?=(\d{3})+(?!\d))/g, GROUP_SPACE);
 }
 
-/** The largest amount has 39 digits. A token may say four billion decimals, more than a text can have zeros. */
+/** The largest amount has 39 digits. A token may claim four billion decimals, more zeros than a text can have. */
 const MOST_DECIMALS = 38;
 
 /**
  * An amount of the smallest unit in whole ones: `12500000` with 7 decimals → `1.25`.
- * @param {string} amount decimal digits, with a minus where it is negative
+ * @param {string} amount decimal digits, with a minus when it is negative
  * @param {number} decimals
  * @returns {string}
  */
@@ -31,7 +31,7 @@ export function inUnits(amount, decimals) {
 }
 
 /**
- * A hash, address or id by its ends, whole when pointed at.
+ * A hash, address or id by its two ends.
  * @param {string} id
  */
 export function shortId(id) {
@@ -85,7 +85,7 @@ export function nowMs() {
 }
 
 /**
- * How long ago; kept true by `tick`.
+ * The time since then. `tick` updates it.
  * @param {string | number} time
  */
 export function ago(time) {
@@ -93,7 +93,7 @@ export function ago(time) {
 }
 
 /**
- * How long there is until then; kept true by `tick`.
+ * The time until then. `tick` updates it.
  * @param {string | number} time
  */
 export function timeLeft(time) {
@@ -106,7 +106,7 @@ export function timeLeft(time) {
  */
 function timeElement(time, kind) {
   const date = new Date(msOf(time));
-  // A policy on the chain may end at any second of 64 bits.
+  // The end of a policy on the chain has 64 bits.
   if (Number.isNaN(date.getTime())) return h("span", {}, "beyond the calendar");
   const iso = date.toISOString();
   const element = h("time", {
@@ -124,11 +124,11 @@ function timeElement(time, kind) {
  */
 function worded(ms, kind) {
   const seconds = (ms - nowMs()) / 1_000;
-  if (kind === "left") return seconds > 0 ? `${span(seconds)} left` : `over for ${span(-seconds)}`;
+  if (kind === "left") return seconds > 0 ? `${span(seconds)} left` : `ended ${span(-seconds)} ago`;
   return seconds > 1 ? `in ${span(seconds)}` : -seconds < 2 ? "just now" : `${span(-seconds)} ago`;
 }
 
-/** Brings every time on the page up to date. */
+/** Updates every time on the page. */
 export function tick() {
   for (const element of document.querySelectorAll("time")) {
     const text = worded(Date.parse(element.dateTime), element.dataset.kind);

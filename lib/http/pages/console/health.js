@@ -3,30 +3,30 @@
 /** @import { PublicWebhook } from "../../../webhooks/public_webhook.ts" */
 import { counted, grouped, nowMs, span } from "./format.js";
 
-/** What `/v1/status` and the webhooks say, judged: pure, so that the words can be tried without a browser. */
+/** Judges `/v1/status` and the webhooks. The functions are pure, so that tests need no browser. */
 
 /** @typedef {{ tone: "doubt" | "bad", text: string }} Finding */
 
-/** As docs/alerts.yml pages somebody. */
+/** The thresholds of docs/alerts.yml. */
 const LAG_SECONDS = 60;
 const OLD_DELIVERY_SECONDS = 3_600;
 
 /**
- * What is not well with the gateway and its network, the worst first.
+ * The problems of the gateway and its network, the worst first.
  * @param {GatewayStatus} status
- * @param {boolean} isSandbox there a ledger may close only when something happens
+ * @param {boolean} isSandbox in a sandbox a ledger may close only after a transaction
  * @returns {Finding[]}
  */
 export function troublesOf({ troubles, ledger, history, contracts, reads, nodes }, isSandbox) {
   /** @type {Finding[]} */
   const found = troubles.map((text) => bad(text));
-  if (ledger.sequence === 0) found.push(bad("No RPC node has answered yet: nothing is known of the network."));
+  if (ledger.sequence === 0) found.push(bad("No RPC node has answered yet. The gateway knows nothing of the network."));
   else if (!isSandbox && (ledger.lagSeconds ?? 0) > LAG_SECONDS) {
     found.push(
       bad(
         `The newest ledger is ${
           span(ledger.lagSeconds ?? 0)
-        } old: the network stands still, or every node is behind. Submits are not confirmed meanwhile.`,
+        } old. The network stands still, or every node lags. Submits do not confirm meanwhile.`,
       ),
     );
   }
@@ -43,7 +43,7 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
       doubt(
         `Ledgers ${grouped(fromLedger)} to ${
           grouped(toLedger)
-        } could not be read: their events are missing. They are asked for again now and then.`,
+        } are a gap: their events are missing. The gateway retries them.`,
       ),
     );
   }
@@ -52,7 +52,7 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
       doubt(
         `${
           counted(history.undecodedEvents, "event")
-        } cannot be decoded by this version: a newer gateway decodes them in place.`,
+        } cannot be decoded by this version. A newer version of the gateway decodes them.`,
       ),
     );
   }
@@ -64,7 +64,11 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
   const byCalls = Object.entries(reads).filter(([, way]) => way === "calls").map(([kind]) => kind);
   if (byCalls.length > 0) {
     found.push(
-      doubt(`Reads of ${byCalls.join(", ")} go the slow way, by the contracts' functions: gateway doctor says why.`),
+      doubt(
+        `Reads of ${
+          byCalls.join(", ")
+        } go the slow way, by the contracts' functions. Run gateway doctor for the reason.`,
+      ),
     );
   }
   return found.sort((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
@@ -74,8 +78,8 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
 /** @typedef {{ payments: number, merchants: number, firstAt: number | null, complete: boolean }} Expiring */
 
 /**
- * What of money and of the news of it needs somebody: movements in an asset that they should not be in, payments that are
- * lost to their merchants soon, deliveries of all keys that are not taken.
+ * The problems that need the operator because of money: movements in an unaccepted asset, payments that expire soon, and
+ * late deliveries of all keys.
  * @param {Pick<GatewayStatus, "deliveries"> & { bypassMovements?: ForeignMovements, expiring?: Expiring | null }} status
  * @returns {Finding[]}
  */
@@ -87,19 +91,19 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, by
     const times = counted(bypassMovements.count, "movement was", "movements were");
     found.push(
       bad(
-        `${times} in a foreign asset, the last a ${last.type} in ledger ${
+        `${times} in an unaccepted asset, the last a ${last.type} in ledger ${
           grouped(last.ledger)
-        }: the contracts keep one balance for all assets.`,
+        }. The contracts keep one balance for all assets.`,
       ),
     );
   }
   if (expiring && expiring.payments > 0) {
     const when = expiring.firstAt === null ? "soon" : `within ${span(expiring.firstAt - nowMs() / 1_000)}`;
     const lost = counted(expiring.payments, "payment is lost", "payments are lost");
-    found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} unless claimed, the first ${when}.`));
+    found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} without a claim, the first ${when}.`));
   }
   if (expiring?.complete === false) {
-    found.push(doubt("Payments may be about to expire that are not shown: not all could be looked at yet."));
+    found.push(doubt("More payments may expire soon. The gateway has not checked all of them yet."));
   }
   if ((oldestSeconds ?? 0) > OLD_DELIVERY_SECONDS) {
     const waiting = `${counted(pending, "webhook delivery waits", "webhook deliveries wait")}${
@@ -111,7 +115,7 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, by
 }
 
 /**
- * Webhooks in the order in which somebody should look at them.
+ * Webhooks in the order of urgency.
  * @template {Pick<PublicWebhook, "failingSince" | "retrying" | "rejected" | "dead" | "createdAt">} T
  * @param {T[]} webhooks
  */

@@ -3,7 +3,7 @@ import { copyButton, h } from "./dom.js";
 import { shortId } from "./format.js";
 import { isAddress } from "../assets/strkey.js";
 
-/** Where each thing is shown. */
+/** Links to the screens of things. */
 
 /** @param {string | undefined | null} deviceHash */
 export function cardLink(deviceHash) {
@@ -32,7 +32,7 @@ export function withoutScheme(url) {
   return url.replace(/^https?:\/\//, "");
 }
 
-/** A whole id that may be broken anywhere, with a button that copies it. @param {string} id @param {string} what */
+/** A whole id, which may break anywhere, with a button that copies it. @param {string} id @param {string} what */
 export function wholeId(id, what) {
   return h(
     "span",
@@ -43,7 +43,7 @@ export function wholeId(id, what) {
 }
 
 /**
- * The page of what a text names, undefined when it names nothing. A hash of 64 digits is a card or a transaction: `known` says which.
+ * The screen of an id; undefined for another text. A hash of 64 digits opens the card, which links to the transaction.
  * @param {string} text
  */
 export function pageOf(text) {
@@ -55,6 +55,6 @@ export function pageOf(text) {
   return isAddress(upper) ? `#/accounts/${upper}` : undefined;
 }
 
-/** What can be looked up, for who typed something else. */
+/** The ids that the search takes, for error messages. */
 export const LOOK_UP_HINT =
   "a card or transaction (64 hex digits), an account (G…) or contract (C…), a webhook (wh_…), an event's id";

@@ -4,7 +4,7 @@ import { fill } from "./dom.js";
 import { findSandbox } from "./session.js";
 import { signInScreen } from "./sign_in.js";
 
-/** The page: who is not signed in sees the key's field, who is sees the rest, which is loaded while the key is typed. */
+/** The page shows the field for the key, and after the sign-in the screens. They load while the reader types the key. */
 
 /** @typedef {import("./session.js").Session} Session */
 
@@ -14,7 +14,7 @@ const head = /** @type {HTMLElement} */ (document.getElementById("top"));
 /** @type {Session | undefined} */
 let session;
 
-/** @param {string} [why] why there is no session any more */
+/** @param {string} [why] the reason for the end of the session */
 async function askForKey(why) {
   session?.end();
   session = undefined;
@@ -33,9 +33,9 @@ async function begin(begun) {
 
 listeners.signedOut = (why) => session !== undefined && void askForKey(why);
 addEventListener("sign-out", () => void askForKey());
-// A page that is kept for the way back must not keep the key.
+// The browser may cache the page for its back button. The key must not stay in it.
 addEventListener("pagehide", (event) => Reflect.get(event, "persisted") && void askForKey());
-// The address is the screen's: the link past the navigation leads to its content without a place in the address.
+// The hash of the address names the screen, so the skip link moves the focus without one.
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

@@ -4,16 +4,18 @@ import { get } from "./api.js";
 import { h } from "./dom.js";
 import { nowMs, timeLeft } from "./format.js";
 
-/** Payments that were authorised and wait to be claimed. The contract holds each for a time: what is not claimed by then is lost to the merchant. */
+/** Authorised payments that wait for a claim. The contract keeps each for a time, and then the merchant loses it. */
 
-/** As `/v1/merchants/:address/pending` answers; `payments` null or absent: they could not be listed. @typedef {{ pending: string, payments?: Payment[] | null, more?: boolean }} Pending */
-/** Times are Unix seconds; `expiresAt` null: not known. @typedef {{ deviceHash: string, amount: string, authorizedAt: number, expiresAt: number | null }} Payment */
+/** The answer of `/v1/merchants/:address/pending`. `payments` is null or absent when the gateway cannot list them. */
+/** @typedef {{ pending: string, payments?: Payment[] | null, more?: boolean }} Pending */
+/** Times are Unix seconds. `expiresAt` is null when it is unknown. */
+/** @typedef {{ deviceHash: string, amount: string, authorizedAt: number, expiresAt: number | null }} Payment */
 /** @typedef {{ merchant: string, asset: string | null | undefined, since: string, pending: Pending }} Waiting */
 
-/** How many events are looked through for merchants that are owed something. */
+/** The number of events that the page searches for merchants with pending payments. */
 const LOOKED_THROUGH = 500;
 /**
- * The merchants whose last authorised payment came after their last claim, those who wait longest first.
+ * The merchants whose last authorised payment came after their last claim, the longest wait first.
  * @param {Event[]} events newest first
  */
 export function merchantsWaiting(events) {
@@ -29,9 +31,9 @@ export function merchantsWaiting(events) {
 }
 
 /**
- * What these merchants are owed, at most `most` of them.
+ * The pending payments of merchants, of at most `most` merchants.
  * @param {number} most
- * @returns {Promise<{ waiting: Waiting[], more: number }>} `more`: merchants that were not looked at
+ * @returns {Promise<{ waiting: Waiting[], more: number }>} `more`: the number of other merchants
  */
 export async function loadWaiting(most) {
   const { events } = await get("v1/events", {
@@ -53,13 +55,17 @@ export async function loadWaiting(most) {
   };
 }
 
-/** The one that is lost first; undefined: that is not told. @param {Pending} pending */
+/** The payment that expires first; undefined when no time is known. @param {Pending} pending */
 export function firstLost({ payments }) {
   const dated = (payments ?? []).filter(({ expiresAt }) => expiresAt !== null);
   return dated.toSorted((a, b) => Number(a.expiresAt) - Number(b.expiresAt))[0];
 }
 
-/** How pressing it is to claim a payment: more so in the last quarter of its life, and in the last sixteenth. @param {Payment | undefined} payment @returns {"good" | "doubt" | "bad"} */
+/**
+ * The urgency of a claim: `doubt` in the last quarter of the payment's life, `bad` in the last sixteenth.
+ * @param {Payment | undefined} payment
+ * @returns {"good" | "doubt" | "bad"}
+ */
 export function pressing(payment) {
   if (payment === undefined || payment.expiresAt === null) return "good";
   const life = payment.expiresAt - payment.authorizedAt;
@@ -67,8 +73,8 @@ export function pressing(payment) {
   return left > life / 4 ? "good" : left > life / 16 ? "doubt" : "bad";
 }
 
-/** How long there is to claim it. @param {Payment | undefined} payment */
+/** The time until a payment expires. @param {Payment | undefined} payment */
 export function timeToClaim(payment) {
-  if (payment === undefined || payment.expiresAt === null) return "not known";
+  if (payment === undefined || payment.expiresAt === null) return "unknown";
   return h("span", { class: pressing(payment) }, timeLeft(payment.expiresAt));
 }

@@ -9,11 +9,11 @@ import { firstLost, timeToClaim } from "./pending.js";
 const EVERY_MS = 60_000;
 
 /**
- * What a merchant can claim, and until when.
+ * The payments that a merchant can claim, with their ends.
  * @param {Element} place
  * @param {string} address
  * @param {AbortSignal} signal
- * @returns {() => void} looks again
+ * @returns {() => void} loads again at once
  */
 export function pendingView(place, address, signal) {
   return keepLoading({
@@ -40,7 +40,7 @@ export function pendingView(place, address, signal) {
  * @param {string | null | undefined} asset
  */
 function shown(pending, asset) {
-  if (pending.pending === "0") return h("p", { class: "dim" }, "Nothing waits to be claimed.");
+  if (pending.pending === "0") return h("p", { class: "dim" }, "No payment waits for a claim.");
   const lost = firstLost(pending);
   const { payments, more } = pending;
   return h(
@@ -52,7 +52,7 @@ function shown(pending, asset) {
       amountOf(pending.pending, asset),
       lost !== undefined && h("span", {}, "the first to expire: ", timeToClaim(lost)),
     ),
-    !payments ? h("p", { class: "dim" }, "Of which payments could not be read.") : table(
+    !payments ? h("p", { class: "dim" }, "The gateway cannot list the payments.") : table(
       "Pending payments, the oldest first",
       ["Card", "Amount", "Authorised", "Time to claim"],
       payments.map((payment) => [
@@ -62,6 +62,6 @@ function shown(pending, asset) {
         timeToClaim(payment),
       ]),
     ),
-    more && h("p", { class: "dim" }, "There are more than these."),
+    more && h("p", { class: "dim" }, "The merchant has more payments than these."),
   );
 }

@@ -4,7 +4,7 @@ import { button, failure, fill, h, say } from "./dom.js";
 import { counted } from "./format.js";
 
 /**
- * Past events again: first how many that would be, then, when somebody says so, the sending.
+ * A form that replays past events: it counts them first, and sends them after a second click.
  * @param {string} webhookId
  * @param {() => void} onBegun
  */
@@ -28,7 +28,7 @@ export function replayForm(webhookId, onBegun) {
   const result = h("div");
   get("v1/events", { limit: 1 }).then(({ oldestLedger }) => from.value ||= String(oldestLedger ?? 1), () => {});
 
-  /** What is to be counted and sent. */
+  /** The chosen range of ledgers. */
   function chosen() {
     return { fromLedger: Number(from.value), ...(to.value !== "" && { toLedger: Number(to.value) }) };
   }
@@ -40,16 +40,16 @@ export function replayForm(webhookId, onBegun) {
     try {
       const { deliveries, atLeast } = await post(`v1/webhooks/${webhookId}/replay`, { ...range, dryRun: true });
       if (isStale()) return;
-      const words = `${counted(deliveries, "delivery", "deliveries")}${atLeast ? " or more" : ""}`;
+      const text = `${counted(deliveries, "delivery", "deliveries")}${atLeast ? " or more" : ""}`;
       if (deliveries === 0) {
-        return fill(result, h("p", {}, "No event of these ledgers matches: nothing would be sent."));
+        return fill(result, h("p", {}, "No event of these ledgers matches the webhook."));
       }
       fill(
         result,
-        h("p", {}, `That makes ${words}.`),
-        button(`Send ${words}`, () => begin(() => replay({ ...range, dryRun: false })), { class: "primary" }),
+        h("p", {}, `The replay sends ${text}.`),
+        button(`Send ${text}`, () => begin(() => replay({ ...range, dryRun: false })), { class: "primary" }),
       );
-      say(`That makes ${words}`);
+      say(`The replay sends ${text}`);
     } catch (error) {
       if (!isStale()) fill(result, failure(error));
     }
@@ -61,7 +61,7 @@ export function replayForm(webhookId, onBegun) {
       const { id, deliveries } = await send();
       fill(
         result,
-        h("p", { role: "status" }, `Replay ${id} is under way: ${counted(deliveries, "delivery", "deliveries")}.`),
+        h("p", { role: "status" }, `Replay ${id} is running: ${counted(deliveries, "delivery", "deliveries")}.`),
       );
       onBegun();
     } catch (error) {
@@ -83,7 +83,7 @@ export function replayForm(webhookId, onBegun) {
     h(
       "p",
       { class: "dim" },
-      "Sends past events again. Receivers know them by their ids: whoever deduplicates does nothing twice. It takes 10 requests of the key's rate.",
+      "Sends past events again, with their ids, so that a receiver can skip duplicates. A replay takes 10 requests of the key's rate.",
     ),
     h(
       "div",

@@ -17,7 +17,7 @@ import { webhook } from "./screens/webhook.js";
 import { webhooks } from "./screens/webhooks.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** What a screen is given: the part of its address that says what of, and a signal that aborts when it is left. */
+/** The input of a screen: the id in its address, and a signal that aborts when the reader leaves the screen. */
 /** @typedef {{ part: string, session: Session, signal: AbortSignal }} Visit */
 /** @typedef {{ title: string, content: import("./dom.js").Child[] }} Screen */
 
@@ -37,7 +37,7 @@ const SCREENS = [
 ];
 
 /**
- * Shows the screen that the address names, and each that it names later, until the session ends.
+ * Shows the screen that the address names, at each change of the address, until the session ends.
  * @param {Session} session
  * @param {HTMLElement} main
  * @param {HTMLElement} head

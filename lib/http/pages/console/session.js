@@ -1,22 +1,23 @@
 // @ts-check
 import { baseUrl, forgetKey, get, isOutOfScope, useKey } from "./api.js";
 
-/** Who is signed in, and to what. */
+/** The session: the key, and the network of its gateway. */
 
 /** @typedef {{ address: string, secret: string }} Account */
 /**
- * What a sandbox tells of itself, to its own machine only.
+ * The description that a sandbox returns to clients on its own machine.
  * @typedef {object} SandboxInfo
  * @property {string} apiKey
- * @property {string} asset its contract
+ * @property {string} asset contract id
  * @property {string} networkPassphrase
  * @property {Record<"owner" | "agent" | "merchant", Account>} accounts
  */
 /** @typedef {{ networkPassphrase: string, rpcUrl: string, contracts: Record<string, string>, assets: string[] | null }} Network */
 
-/** @typedef {{ network: Network | undefined, sandbox: SandboxInfo | undefined, signal: AbortSignal, end: () => void }} Session `network` undefined: the key may not read */
+/** `network` is undefined when the key lacks the scope read. */
+/** @typedef {{ network: Network | undefined, sandbox: SandboxInfo | undefined, signal: AbortSignal, end: () => void }} Session */
 
-/** The sandbox that serves this page, undefined elsewhere. Only a page of this very machine asks: a sandbox answers nobody else. */
+/** The sandbox that serves this page; undefined for another gateway. A sandbox answers only clients on its own machine. */
 export async function findSandbox() {
   if (!["127.0.0.1", "localhost", "[::1]"].includes(location.hostname)) return undefined;
   const response = await fetch(new URL("sandbox", baseUrl()), { cache: "no-store", credentials: "omit" }).catch(() =>
@@ -32,11 +33,13 @@ export async function findSandbox() {
  * @param {string} key
  * @param {SandboxInfo | undefined} sandbox
  * @returns {Promise<Session>}
- * @throws {import("./api.js").ApiError} when it is no valid key
+ * @throws {import("./api.js").ApiError} when the key is invalid
  */
 export async function signIn(key, sandbox) {
-  // Such a character a browser puts into no header: asked with it, it would say that nobody answers.
-  if (/[^\x21-\x7e]/.test(key)) throw new Error("the API key is malformed: it has a character that no key has");
+  // A browser refuses to send such a character in a header, as if the gateway did not answer.
+  if (/[^\x21-\x7e]/.test(key)) {
+    throw new Error("the API key is malformed: it has a character that no key has. Copy the key again");
+  }
   useKey(key);
   try {
     /** @type {Network | undefined} */
@@ -60,7 +63,7 @@ export async function signIn(key, sandbox) {
   }
 }
 
-/** A network by the name people give it. @param {Session} session */
+/** The common name of a network. @param {Session} session */
 export function networkName({ network, sandbox }) {
   const passphrase = network?.networkPassphrase;
   if (sandbox !== undefined) return "sandbox";

@@ -51,7 +51,7 @@ export function signInScreen(place, { sandbox, why, onSession }) {
     h(
       "p",
       { id: "key-note", class: "dim" },
-      "Kept in this page's memory only, and sent to this gateway only: a reload forgets it. The scopes read and webhooks show everything.",
+      "The key stays in this page's memory and goes to this gateway only. A reload removes it. The scopes read and webhooks show everything.",
     ),
     problem,
     h(
@@ -64,7 +64,7 @@ export function signInScreen(place, { sandbox, why, onSession }) {
       h(
         "p",
         { class: "dim" },
-        "This is a sandbox: a Stellar network of its own, whose key and accounts are worth nothing elsewhere.",
+        "This is a sandbox with a Stellar network of its own. Its key and accounts have no value elsewhere.",
       ),
   );
   fill(place, form);

@@ -6,7 +6,7 @@ import { grouped } from "./format.js";
 import { LOOK_UP_HINT, pageOf } from "./links.js";
 import { networkName } from "./session.js";
 
-/** What stands on top of every screen: where one can go, how high the ledger is, what is left of the key's rate. */
+/** The top of every screen: the navigation, the latest ledger and the remaining rate of the key. */
 
 const PLACES = [
   ["", "Overview"],
@@ -58,7 +58,7 @@ function build(place, session) {
   );
 }
 
-/** One field for whatever has an id; "/" leads there. */
+/** One field for all ids. The key "/" moves the focus to it. */
 function search() {
   const input = h("input", {
     type: "search",
@@ -67,7 +67,7 @@ function search() {
     autocomplete: "off",
     spellcheck: "false",
     enterkeyhint: "go",
-    title: `${LOOK_UP_HINT}. Press / to come here.`,
+    title: `${LOOK_UP_HINT}. Press / to search.`,
   });
   input.addEventListener("input", () => input.setCustomValidity(""));
   return h("form", {
@@ -76,7 +76,7 @@ function search() {
       event.preventDefault();
       const page = pageOf(input.value);
       if (page === undefined) {
-        input.setCustomValidity(`This is none of: ${LOOK_UP_HINT}.`);
+        input.setCustomValidity(`Enter one of these: ${LOOK_UP_HINT}.`);
         return void input.reportValidity();
       }
       input.value = "";
@@ -108,24 +108,22 @@ function height(session) {
     },
     state: (state) => {
       dot.dataset.state = state;
-      element.title = `${session.network?.networkPassphrase ?? "the network is not shown to this key"}: ${
-        STATES[state]
-      }`;
+      element.title = `${session.network?.networkPassphrase ?? "this key lacks the scope read"}: ${STATES[state]}`;
       if (state === "away") say("not connected to the gateway");
     },
   }, session.signal);
   return element;
 }
 
-/** What is left of the key's rate: a bucket that fills up by itself within a minute. */
+/** The remaining rate of the key: a bucket that refills within a minute. */
 function rate() {
-  const meter = h("meter", { min: 0, "aria-label": "What is left of this key's rate" });
+  const meter = h("meter", { min: 0, "aria-label": "Remaining rate of this key" });
   const text = h("span", { class: "number" }, "–");
   const element = h("span", { class: "rate" }, meter, text);
   listeners.rate = ({ limit, remaining }) => {
     Object.assign(meter, { max: limit, low: limit * 0.25, optimum: limit, value: remaining });
     text.textContent = `${grouped(remaining)} / ${grouped(limit)}`;
-    element.title = `Requests left of the ${limit} a minute of the key ${keyId()}; this page spends them, too.`;
+    element.title = `Remaining requests of ${limit} a minute of the key ${keyId()}. This page uses them, too.`;
   };
   return element;
 }

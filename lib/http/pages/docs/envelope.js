@@ -1,4 +1,4 @@
-// What a transaction envelope would do (Stellar-transaction.x, Stellar-contract.x), as far as the gateway makes them.
+// Decodes transaction envelopes (Stellar-transaction.x, Stellar-contract.x), as far as the gateway prepares them.
 
 import { accountAddress, contractAddress } from "../assets/strkey.js";
 import { sha256 } from "./native_asset.js";
@@ -37,7 +37,7 @@ class Reader {
   /** @template T @param {() => T} read @returns {T[]} */
   array(read) {
     const length = this.uint();
-    if (length > this.bytes.length) throw new RangeError("a length is beyond its end");
+    if (length > this.bytes.length) throw new RangeError("one of its lengths goes beyond its end");
     return Array.from({ length }, read);
   }
   /** @template T @param {() => T} read */
@@ -47,7 +47,7 @@ class Reader {
   /** @param {number} length */
   skip(length) {
     const { at } = this;
-    if (at + length > this.bytes.length) throw new RangeError("it ends too early");
+    if (at + length > this.bytes.length) throw new RangeError("it is cut off");
     this.at += length;
     return at;
   }
@@ -62,29 +62,29 @@ const SIGNATURE_BYTES = 72;
 
 /**
  * @typedef {object} Decoded
- * @property {string} source who has to sign
- * @property {bigint} fee at most, stroops
+ * @property {string} source the account that has to sign
+ * @property {bigint} fee maximum, in stroops
  * @property {bigint | undefined} validUntil Unix seconds
  * @property {string} contract
  * @property {string} function
  * @property {unknown[]} args addresses as text, bytes as hex, numbers as bigint
- * @property {Invocation[]} authorised what the signature allows, each with what is called beneath it
- * @property {string} hash what is signed, hex
- * @property {number} signatures how many it has
+ * @property {Invocation[]} authorised the calls that the signature allows, each with the calls beneath it
+ * @property {string} hash the signer signs this, hex
+ * @property {number} signatures their number
  * @property {boolean} isFeeBump whether another account pays the fee
  */
 
 /**
- * Takes an envelope with one invocation apart.
- * @param {string} base64 @param {string} passphrase of the network it is for
+ * Decodes an envelope with one invocation.
+ * @param {string} base64 @param {string} passphrase of the envelope's network
  * @returns {Promise<Decoded>}
- * @throws {Error} saying what is wrong with it, or what else it is
+ * @throws {Error} when the text is no such envelope, with the reason
  */
 export async function decodeEnvelope(base64, passphrase) {
   const bytes = bytesOf(base64);
   const reader = new Reader(bytes);
   const type = reader.int();
-  if (type !== ENVELOPE_TX && type !== ENVELOPE_FEE_BUMP) throw new Error("this is not a transaction envelope");
+  if (type !== ENVELOPE_TX && type !== ENVELOPE_FEE_BUMP) throw new Error("it is no transaction envelope");
   const isFeeBump = type === ENVELOPE_FEE_BUMP;
   const payer = isFeeBump ? { source: muxed(reader), fee: reader.int64(), inner: reader.int() } : undefined;
   const source = muxed(reader);
@@ -93,9 +93,9 @@ export async function decodeEnvelope(base64, passphrase) {
   const validUntil = preconditions(reader);
   memo(reader);
   const count = reader.uint();
-  if (count !== 1) throw new Error(`it has ${count} operations; the gateway's have one`);
+  if (count !== 1) throw new Error(`it has ${count} operations, and an envelope of the gateway has one`);
   if (reader.optional(() => muxed(reader)) !== undefined) throw new Error("its operation acts for another account");
-  if (reader.int() !== INVOKE_HOST_FUNCTION || reader.int() !== 0) throw new Error("it is no call of a contract");
+  if (reader.int() !== INVOKE_HOST_FUNCTION || reader.int() !== 0) throw new Error("it does not call a contract");
   const called = call(reader);
   const authorised = reader.array(() => authorisation(reader));
   const { signatures, end } = signaturesOf(bytes);
@@ -129,17 +129,17 @@ function call(reader) {
 
 /** @param {Reader} reader */
 function authorisation(reader) {
-  if (reader.int() !== 0) throw new Error("it authorises in another's name");
+  if (reader.int() !== 0) throw new Error("it authorises calls of another account");
   return invocation(reader);
 }
 
 /** @param {Reader} reader @returns {Invocation} */
 function invocation(reader) {
-  if (reader.int() !== 0) throw new Error("it authorises more than calls");
+  if (reader.int() !== 0) throw new Error("it authorises something that is no call");
   return { ...call(reader), under: reader.array(() => invocation(reader)) };
 }
 
-/** They stand last, each with its length: the transaction, which is what is hashed, ends before their count. */
+/** The signatures stand last, each with its length. The hashed transaction ends before their count. */
 function signaturesOf(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let count = 20; count >= 0; count--) {
@@ -148,7 +148,7 @@ function signaturesOf(bytes) {
     const lengths = Array.from({ length: count }, (_, index) => view.getUint32(end + 8 + index * SIGNATURE_BYTES));
     if (lengths.every((length) => length === 64)) return { signatures: count, end };
   }
-  throw new Error("it does not end with its signatures");
+  throw new Error("its signatures are malformed");
 }
 
 function joined(first, second) {
@@ -162,23 +162,23 @@ function joined(first, second) {
 function muxed(reader) {
   const type = reader.int();
   if (type === 0x100) reader.uint64();
-  else if (type !== 0) throw new Error("its source is of an unknown kind");
+  else if (type !== 0) throw new Error("its source has an unknown type");
   return accountAddress(reader.fixed(32));
 }
 
-/** When its time is over. @param {Reader} reader */
+/** The end of the validity, in Unix seconds. @param {Reader} reader */
 function preconditions(reader) {
   const type = reader.int();
   const times = () => [reader.uint64(), reader.uint64()][1];
   if (type === 0) return undefined;
   if (type === 1) return times();
-  if (type !== 2) throw new Error("its preconditions are of an unknown kind");
+  if (type !== 2) throw new Error("its preconditions have an unknown type");
   const until = reader.optional(times);
   reader.optional(() => [reader.uint(), reader.uint()]);
   reader.optional(() => reader.int64());
   reader.uint64();
   reader.uint();
-  if (reader.array(() => 0).length > 0) throw new Error("it asks for further signers");
+  if (reader.array(() => 0).length > 0) throw new Error("it requires more signers");
   return until;
 }
 
@@ -188,7 +188,7 @@ function memo(reader) {
   if (type === 1) reader.opaque();
   else if (type === 2) reader.uint64();
   else if (type === 3 || type === 4) reader.fixed(32);
-  else if (type !== 0) throw new Error("its memo is of an unknown kind");
+  else if (type !== 0) throw new Error("its memo has an unknown type");
 }
 
 /** @param {Reader} reader */
@@ -199,7 +199,7 @@ function address(reader) {
     return accountAddress(reader.fixed(32));
   }
   if (type === 1) return contractAddress(reader.fixed(32));
-  throw new Error("it names an address of an unknown kind");
+  throw new Error("one of its addresses has an unknown type");
 }
 
 /** @type {Record<number, (reader: Reader) => unknown>} */
@@ -221,7 +221,7 @@ const VALUES = {
 /** @param {Reader} reader */
 function value(reader) {
   const read = VALUES[reader.int()];
-  if (read === undefined) throw new Error("it calls with a value that no operation of the gateway has");
+  if (read === undefined) throw new Error("it passes a type of value that no operation of the gateway has");
   return read(reader);
 }
 

@@ -1,4 +1,4 @@
-// The box on the page about signing: an envelope in, a sentence out. Nothing is sent anywhere.
+// The box on the page about signing describes an envelope in a sentence. The page sends it nowhere.
 
 import { decodeEnvelope } from "./envelope.js";
 import { lumens, nativeContract } from "./native_asset.js";
@@ -6,7 +6,7 @@ import { lumens, nativeContract } from "./native_asset.js";
 const short = (/** @type {string} */ text) => `${text.slice(0, 4)}…`;
 const account = (/** @type {string} */ address) => `${address.slice(0, 4)}…${address.slice(-4)}`;
 
-/** By the contracts' functions: what calling them means. `money` says an amount with its asset. */
+/** The meaning of a call, by the function of the contract. `money` writes an amount with its asset. */
 const MEANINGS = {
   authorize: ([, card, merchant, asset, amount, nonce], money) =>
     `pay ${money(amount, asset)} to ${account(merchant)} with card ${short(card)} (payment number ${nonce})`,
@@ -24,14 +24,14 @@ const MEANINGS = {
     `send what is left on card ${short(card)} back to its owner, in ${money(undefined, asset)}`,
 };
 
-/** @param {bigint} seconds any of 64 bits: more than a calendar has */
+/** @param {bigint} seconds of 64 bits, which may be beyond the calendar */
 function time(seconds) {
   const date = new Date(Number(seconds) * 1000);
   if (Number.isNaN(date.getTime())) return "beyond the calendar";
   return date.toISOString().replace("T", " ").replace(".000Z", " UTC");
 }
 
-/** Which contract each function is of; all others are the escrow's. */
+/** The contract of each function. All others belong to the escrow. */
 const CONTRACTS = {
   register: "deviceRegistry",
   revoke: "deviceRegistry",
@@ -39,16 +39,20 @@ const CONTRACTS = {
   revoke_agent: "agentRegistry",
 };
 
-/** @typedef {Record<string, string> | undefined} Contracts the gateway's by name, as `GET /v1/network` has them; undefined: not known */
+/** The gateway's contracts by name, as in `GET /v1/network`, when the page knows them. @typedef {Record<string, string> | undefined} Contracts */
 
 /**
- * What signing an envelope would do, as a sentence, and a verdict: `good` is what the gateway prepares, `bad` what it never
- * does, and `open` where nothing speaks against it but whose contract it calls is not known.
- * @param {string} text an envelope, or the JSON of an answer of prepare @param {string} passphrase @param {Contracts} [contracts]
+ * Describes the effect of a signature in a sentence, with a verdict:
+ * - `good`: the gateway prepares such envelopes;
+ * - `bad`: the gateway never does;
+ * - `open`: it may be `good`, but the page does not know the gateway's contracts.
+ * @param {string} text an envelope, or the answer of prepare as JSON @param {string} passphrase @param {Contracts} [contracts]
  */
 export async function explain(text, passphrase, contracts) {
-  // Over plain HTTP, but for the machine's own, a browser has no Web Crypto, and the hash is a part of the answer.
-  if (crypto.subtle === undefined) throw new Error("a browser reads envelopes over HTTPS only");
+  // Over plain HTTP a browser has Web Crypto only for this machine. The hash needs it.
+  if (crypto.subtle === undefined) {
+    throw new Error("the browser computes its hash over HTTPS only. Open this page over HTTPS");
+  }
   const given = text.trim().startsWith("{") ? parsed(text) : { xdr: text };
   const network = given.networkPassphrase ?? passphrase;
   const call = await decodeEnvelope(String(given.xdr ?? ""), network);
@@ -64,8 +68,8 @@ export async function explain(text, passphrase, contracts) {
     : `call ${call.function} of ${account(call.contract)}, ${wrong}`;
   const until = call.validUntil === undefined ? "" : `, valid until ${time(call.validUntil)}`;
   const verdict = wrong !== undefined ? "bad" : contracts === undefined ? "open" : "good";
-  const open = ` Whether ${account(call.contract)} is this gateway's contract is not known here: ` +
-    "compare it, or fill the examples with a key.";
+  const open = ` This page does not know whether ${account(call.contract)} is this gateway's contract. ` +
+    "Compare the address, or fill the examples with a key.";
   return {
     sentence: `You are about to sign: ${what}, fee at most ${lumens(call.fee)} XLM${until}.` +
       (verdict === "open" ? open : ""),
@@ -79,25 +83,27 @@ function parsed(json) {
   try {
     return JSON.parse(json);
   } catch {
-    throw new Error("its JSON is not whole");
+    throw new Error("its JSON is incomplete");
   }
 }
 
 /**
- * Why a call is none that the gateway prepares; undefined: nothing speaks against it.
+ * The reason why the gateway never prepares such a call; undefined when there is none.
  * @param {import("./envelope.js").Decoded} call @param {Contracts} contracts
  */
 function objection(call, contracts) {
   if (!Object.hasOwn(MEANINGS, call.function)) return "which is no operation of the gateway";
   if (allowsMore(call)) {
     const calls = (one) => [`${one.function} of ${account(one.contract)}`, ...one.under.flatMap(calls)];
-    return `and allow ${call.authorised.flatMap(calls).join(", ")} in your name, as no operation of the gateway does`;
+    return `and allow ${
+      call.authorised.flatMap(calls).join(", ")
+    } in your name, which no operation of the gateway does`;
   }
   const own = contracts?.[CONTRACTS[call.function] ?? "paymentEscrow"];
   return contracts === undefined || own === call.contract ? undefined : "which is not this gateway's contract for that";
 }
 
-/** Whether the signature allows other calls than the operation makes: of all, funding alone has one beneath it. */
+/** Whether the signature allows more calls than the operation makes. Only funding has a call beneath it. */
 function allowsMore({ contract, function: name, args, authorised }) {
   const [asset, from, , amount] = args;
   const transfer = { contract: asset, function: "transfer", args: [from, contract, amount], under: [] };
@@ -106,19 +112,19 @@ function allowsMore({ contract, function: name, args, authorised }) {
   return authorised.length > 1 || authorised.some((one) => text(one) !== text(own));
 }
 
-/** @param {HTMLFormElement} box @param {() => Contracts} contracts as far as they are known by then */
+/** @param {HTMLFormElement} box @param {() => Contracts} contracts those that the page knows at the time */
 export function workEnvelopeBox(box, contracts) {
   const [envelope, passphrase] = box.querySelectorAll("textarea, input");
   const says = box.querySelector("output");
   const idle = says.textContent;
-  async function tell() {
+  async function show() {
     const text = envelope.value;
     says.className = "";
     if (text.trim() === "") return says.textContent = idle;
     try {
-      const said = await explain(text, passphrase.value, contracts());
+      const explained = await explain(text, passphrase.value, contracts());
       if (text !== envelope.value) return;
-      const { sentence, source, contract, hash, signatures, verdict } = said;
+      const { sentence, source, contract, hash, signatures, verdict } = explained;
       says.className = verdict;
       const rows = { "Signs": source, "Contract": contract, "Hash": hash, "Signatures so far": String(signatures) };
       const list = document.createElement("dl");
@@ -132,12 +138,12 @@ export function workEnvelopeBox(box, contracts) {
       says.replaceChildren(sentence, list);
     } catch (error) {
       says.className = "bad";
-      says.textContent = `This cannot be read: ${error instanceof Error ? error.message : error}.`;
+      says.textContent = `Cannot read this envelope: ${error instanceof Error ? error.message : error}.`;
     }
   }
-  envelope.addEventListener("input", tell);
-  passphrase.addEventListener("input", tell);
+  envelope.addEventListener("input", show);
+  passphrase.addEventListener("input", show);
   box.addEventListener("submit", (event) => event.preventDefault());
-  // Somebody may have been faster than this script.
-  tell();
+  // The reader may have typed before this script ran.
+  show();
 }

@@ -1,4 +1,4 @@
-/** What a piece of code is. Each kind is a class of `docs.css`. */
+/** The kinds of code that have a colour. Each kind is a class of `docs.css`. */
 type Kind = "comment" | "string" | "keyword" | "number";
 
 /** How a language writes each kind, as sources of regular expressions. `keywords` has words, with a blank between them. */
@@ -98,7 +98,7 @@ const GRAMMARS: Record<string, Grammar> = {
  * Code as HTML, each comment, string, keyword and number in a `<span>` of its class. The text itself stays as it is.
  *
  * @param language first word of the fence; one without a grammar gets no spans
- * @param toHtml what makes HTML of a piece of text
+ * @param toHtml escapes a piece of text
  */
 export function highlighted(code: string, language: string, toHtml: (text: string) => string): string {
   const grammar = GRAMMARS[language];

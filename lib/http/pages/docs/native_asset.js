@@ -1,4 +1,4 @@
-// The network's own asset: its contract, and its amounts as people read them.
+// Lumens: their contract, and their amounts in units.
 
 import { contractAddress } from "../assets/strkey.js";
 

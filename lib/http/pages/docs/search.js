@@ -1,6 +1,7 @@
 // Search over all pages. The gateway serves their text as one file, and the page searches it by itself.
 
-/** `text` is the body in lower case. @typedef {{ title: string, page: string, href: string, text: string, body: string }} Section */
+/** `text` is the body in lower case. */
+/** @typedef {{ title: string, page: string, href: string, text: string, body: string }} Section */
 
 const MAX_RESULTS = 10;
 /** Characters of an excerpt, and of the part of it before the first match. */

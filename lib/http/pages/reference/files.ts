@@ -2,8 +2,8 @@ import { readReferenceScript } from "../../../runtime/reference_script.ts";
 import { type PageFile, STRICT_POLICY, textFile } from "../page_file.ts";
 
 /**
- * The styles that Scalar's script puts into the page, by their hashes; tests/browser says when an upgrade has changed
- * one. The last is the empty style that it begins with.
+ * The hashes of the styles that Scalar's script adds to the page. A test in tests/browser fails when an upgrade changes one.
+ * The last is the empty style that the script starts with.
  */
 const STYLES = [
   "d7niGYA9R/xp7r1pyc/+3ntTepKCabnrqd2exao76s4=",
@@ -13,13 +13,13 @@ const STYLES = [
   "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
 ];
 
-/** Scalar sets styles of single elements as attributes: that much is allowed, and nothing else that is inline. */
+/** Scalar sets styles of single elements as attributes. The policy allows these, and nothing else inline. */
 const POLICY = STRICT_POLICY.replace(
   "style-src 'self'",
   `style-src 'self' ${STYLES.map((hash) => `'sha256-${hash}'`).join(" ")}; style-src-attr 'unsafe-inline'`,
 );
 
-/** `/docs/reference`: every endpoint, to read and to try out. */
+/** `/docs/reference`: every endpoint, with a form that calls it. */
 export const REFERENCE_FILES: PageFile[] = [
   {
     ...textFile("/docs/reference", () => import("./reference.html", { with: { type: "text" } })),

@@ -1,10 +1,10 @@
-// The API reference: Scalar's script, told to stay at home. It is asked for after the page stands, because it takes a
-// browser about a second to read.
+// The API reference: Scalar's script, which calls this gateway only. The page loads first, because a browser needs about a
+// second for the script.
 
-/** Where the gateway is: this script lies beneath it, whatever prefix a proxy puts before both. */
+/** The gateway's root: this script lies beneath it, whatever prefix a proxy adds. */
 const ROOT = new URL("../..", import.meta.url);
 
-/** Whether the sandbox answers at the same address: its key is no secret, and what is tried out works at once. */
+/** The key of a sandbox, which is no secret; undefined for another gateway. With the key every request of the page works. */
 async function sandboxKey() {
   try {
     const answer = await fetch(ROOT, { headers: { accept: "application/json" } });
@@ -26,8 +26,8 @@ function loadScript(src) {
 }
 
 /**
- * The editor of what is tried out writes its style piece by piece, so that no hash in the policy can name it: what the
- * browser has left out is taken over as a constructed sheet, which only a script that is allowed to run can do.
+ * Scalar's editor writes its styles piece by piece, so the policy cannot have their hashes. The browser blocks these styles,
+ * and this function adds them as constructed sheets, which only an allowed script can do.
  */
 function adoptStyles() {
   /** @type {Map<HTMLStyleElement, CSSStyleSheet>} */
@@ -45,7 +45,7 @@ function adoptStyles() {
   observer.observe(document.head, { childList: true, subtree: true, characterData: true });
 }
 
-/** What Scalar leaves without a name or out of the keyboard's reach. */
+/** Names the buttons that Scalar leaves without a name, and lets the keyboard reach its lists. */
 function mendControls() {
   const mend = () => {
     for (const button of document.querySelectorAll('button[class*="copy-button"]:not([aria-label])')) {
@@ -64,15 +64,15 @@ async function show() {
     fetch(new URL("openapi.json", ROOT)).then((answer) => answer.json()),
     loadScript(new URL("docs/reference/scalar.js", ROOT).href),
   ]);
-  // What is tried out goes to the gateway that serves this page.
+  // Requests of the page go to the gateway that serves it.
   document_.servers = [{ url: ROOT.href.slice(0, -1), description: "This gateway" }];
   document.querySelector("#reference").replaceChildren();
   globalThis.Scalar.createApiReference("#reference", {
     content: document_,
     authentication: { preferredSecurityScheme: "bearer", securitySchemes: { bearer: { token: key ?? "" } } },
-    // A key lives as long as the page.
+    // The page forgets the key with a reload.
     persistAuth: false,
-    // Nothing is asked of, or told to, anybody else.
+    // The page calls no other server.
     withDefaultFonts: false,
     telemetry: false,
     hideClientButton: true,
@@ -88,6 +88,6 @@ async function show() {
 
 addEventListener("load", () => {
   show().catch((error) => {
-    document.querySelector("#reference").textContent = `The reference could not be shown: ${error.message}`;
+    document.querySelector("#reference").textContent = `Cannot show the reference: ${error.message}. Reload the page.`;
   });
 });

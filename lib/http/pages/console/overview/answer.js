@@ -2,7 +2,7 @@
 import { fill, h } from "../dom.js";
 
 /**
- * A question's answer: one sentence that is read first, and what it rests on.
+ * The answer to a question: one sentence, and the details beneath.
  * @param {Element} place
  * @param {import("../dom.js").Tone} tone
  * @param {string} sentence

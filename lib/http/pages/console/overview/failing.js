@@ -12,13 +12,13 @@ const EVERY_MS = 20_000;
 const SHOWN = 5;
 
 /**
- * Who fails? This key's webhooks by name, those of other keys by their number.
+ * Answers "Who fails?": this key's webhooks by name, and the number of other keys' endpoints.
  * @param {Element} place
  * @param {AbortSignal} signal
- * @returns {(status: GatewayStatus) => void} takes the newest status in
+ * @returns {(status: GatewayStatus) => void} takes the newest status
  */
 export function watchWebhooks(place, signal) {
-  /** Endpoints that fail, of all keys. */
+  /** The number of failing endpoints of all keys. */
   let inAll = 0;
   /** @type {PublicWebhook[] | undefined} */
   let webhooks;
@@ -33,7 +33,7 @@ export function watchWebhooks(place, signal) {
     if (failing.length > 0) {
       const sentence = down > 0
         ? `${counted(down, "endpoint fails", "endpoints fail")}.`
-        : `${counted(failing.length, "webhook")} missed something.`;
+        : `${counted(failing.length, "webhook")} missed events.`;
       const list = h("ul", { class: "rows" }, failing.slice(0, SHOWN).map(failingRow));
       answer(
         place,
@@ -43,13 +43,13 @@ export function watchWebhooks(place, signal) {
         h("p", {}, h("a", { href: "#/webhooks" }, "All webhooks")),
         others,
       );
-    } else if (others !== null) answer(place, "doubt", "None of this key's.", others);
-    else if (webhooks.length === 0) answer(place, "plain", "Nobody.", note("This key has no webhooks."));
+    } else if (others !== null) answer(place, "doubt", "None of this key's webhooks.", others);
+    else if (webhooks.length === 0) answer(place, "plain", "No webhook.", note("This key has no webhooks."));
     else {answer(
         place,
         "good",
-        "Nobody.",
-        note(`This key's ${counted(webhooks.length, "webhook takes", "webhooks take")} what they are sent.`),
+        "No webhook.",
+        note(`This key's ${counted(webhooks.length, "webhook receives", "webhooks receive")} all events.`),
       );}
   }
 
@@ -60,8 +60,8 @@ export function watchWebhooks(place, signal) {
       show();
     },
     fail(error) {
-      if (isOutOfScope(error)) answer(place, "plain", "Not shown.", note("This key has no scope webhooks."));
-      else answer(place, "doubt", "It does not say.", failure(error));
+      if (isOutOfScope(error)) answer(place, "plain", "Not shown.", note("This key lacks the scope webhooks."));
+      else answer(place, "doubt", "The gateway does not answer.", failure(error));
     },
     everyMs: EVERY_MS,
     signal,
@@ -76,12 +76,12 @@ export function watchWebhooks(place, signal) {
 /** @param {PublicWebhook} webhook */
 function failingRow(webhook) {
   const { failingSince, retrying, rejected, dead } = webhook;
-  const counts = [[retrying, "to be tried again"], [rejected, "rejected"], [dead, "given up"]].filter(([n]) => n);
+  const counts = [[retrying, "retrying"], [rejected, "rejected"], [dead, "dead"]].filter(([n]) => n);
   const since = failingSince !== null && h("small", { class: "bad" }, "failing since ", ago(failingSince));
   return h(
     "li",
     {},
     h("span", {}, webhookLink(webhook), since),
-    h("span", { class: "end" }, counts.map(([n, words]) => h("small", {}, `${grouped(n ?? 0)} ${words}`))),
+    h("span", { class: "end" }, counts.map(([n, state]) => h("small", {}, `${grouped(n ?? 0)} ${state}`))),
   );
 }

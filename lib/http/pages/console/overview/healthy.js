@@ -6,7 +6,7 @@ import { troublesOf } from "../health.js";
 import { answer, findings, worstOf } from "./answer.js";
 
 /**
- * Is it healthy?
+ * Answers "Is it healthy?".
  * @param {Element} place
  * @param {GatewayStatus} status
  * @param {boolean} isSandbox
@@ -14,9 +14,9 @@ import { answer, findings, worstOf } from "./answer.js";
 export function showHealth(place, status, isSandbox) {
   const found = troublesOf(status, isSandbox);
   const worst = worstOf(found);
-  const words = worst === "bad" ? "No." : `Yes, but for ${counted(found.length, "thing")}.`;
+  const sentence = worst === "bad" ? "No." : `Yes, with ${counted(found.length, "warning")}.`;
   if (found.length === 0) answer(place, "good", "Yes.", standing(status));
-  else answer(place, worst, words, findings(found), standing(status));
+  else answer(place, worst, sentence, findings(found), standing(status));
 }
 
 /** @param {GatewayStatus} status */

@@ -11,15 +11,15 @@ import { firstLost, loadWaiting, pressing, timeToClaim } from "../pending.js";
 import { answer, findings, note, worstOf } from "./answer.js";
 
 const EVERY_MS = 60_000;
-/** What a payment's event changes is asked for so long after it, and with it what others change meanwhile. */
+/** The pause between a payment's event and the reload, which then covers later events as well. */
 const AFTER_EVENT_MS = 1_500;
 const MERCHANTS_SHOWN = 5;
 
 /**
- * Is money stuck? Answered from the payments that wait and, once it is there, from the status.
+ * Answers "Is money stuck?" from the pending payments and, once it is loaded, from the status.
  * @param {Element} place
  * @param {AbortSignal} signal
- * @returns {(status: GatewayStatus) => void} takes the newest status in
+ * @returns {(status: GatewayStatus) => void} takes the newest status
  */
 export function watchMoney(place, signal) {
   /** @type {import("../health.js").Finding[]} */
@@ -32,14 +32,14 @@ export function watchMoney(place, signal) {
     const { waiting, more } = money;
     const soon = waiting.map(({ pending }) => pressing(firstLost(pending))).filter((tone) => tone !== "good");
     const list = waiting.length > 0 && h("ul", { class: "rows" }, waiting.map(waitingRow));
-    const others = more > 0 && h("p", {}, h("a", { href: "#/payments" }, `All payments: ${more} merchants more`));
+    const others = more > 0 && h("p", {}, h("a", { href: "#/payments" }, `All payments, ${more} more merchants`));
     const rest = [findings(found), list, others];
     if (soon.length > 0) {
       const tone = soon.includes("bad") ? "bad" : worstOf(found);
       answer(place, tone, `${counted(soon.length, "merchant")} should claim soon.`, rest);
-    } else if (found.length > 0) answer(place, worstOf(found), "Look at this.", rest);
+    } else if (found.length > 0) answer(place, worstOf(found), "Perhaps. Check this:", rest);
     else if (waiting.length === 0) {
-      answer(place, "good", "No.", note("Every payment of the newest events was claimed."));
+      answer(place, "good", "No.", note("The merchants have claimed every payment of the newest events."));
     } else answer(place, "good", "No.", note(`${counted(waiting.length + more, "merchant")} can claim:`), rest);
   }
 
@@ -49,7 +49,7 @@ export function watchMoney(place, signal) {
       money = loaded;
       show();
     },
-    fail: (error) => answer(place, "doubt", "It does not say.", failure(error)),
+    fail: (error) => answer(place, "doubt", "The gateway does not answer.", failure(error)),
     everyMs: EVERY_MS,
     signal,
   });

@@ -8,24 +8,24 @@ import { ago } from "../format.js";
 import { cardLink, wholeId } from "../links.js";
 import { pendingView } from "../pending_view.js";
 
-/** Of a wallet with more, the first are looked at. */
+/** The number of a wallet's cards that the screen loads. */
 const CARDS_SHOWN = 20;
 
-/** An account, in every part it plays: a card's owner, a merchant, an agent. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** An account in its roles: owner of cards, merchant and agent. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function account({ part: address, signal }) {
-  const pending = panel("As a merchant: what it can claim", { class: "wide" });
-  const owned = panel("As an owner: its cards", { class: "wide" });
+  const pending = panel("As a merchant: pending payments", { class: "wide" });
+  const owned = panel("As an owner: cards", { class: "wide" });
   const received = panel("Its payments", { class: "wide" });
-  const acted = panel("As an agent: what it was registered for", { class: "wide" });
+  const acted = panel("As an agent: events", { class: "wide" });
 
   const again = pendingView(pending.body, address, signal);
   get(`v1/wallets/${address}/devices`, {}, signal).then(
     ({ devices }) => showCards(owned.body, devices, signal),
     (error) => signal.aborted || fill(owned.body, failure(error)),
   );
-  const payments = eventList({ merchant: address }, signal, "No payment to it in the history.");
+  const payments = eventList({ merchant: address }, signal, "The history has no payment to this account.");
   fill(received.body, payments.place);
-  const agent = eventList({ agent: address }, signal, "It is no card's agent in the history.");
+  const agent = eventList({ agent: address }, signal, "The history has no card with this agent.");
   fill(acted.body, agent.place);
   listen({
     event(event) {
@@ -48,8 +48,8 @@ export function account({ part: address, signal }) {
  * @param {AbortSignal} signal
  */
 async function showCards(place, devices, signal) {
-  if (devices.length === 0) return fill(place, h("p", { class: "dim" }, "It owns no card."));
-  /** Each card, or why it could not be read. @type {(import("./card.js").Card | Error)[]} */
+  if (devices.length === 0) return fill(place, h("p", { class: "dim" }, "The account owns no card."));
+  /** Each card, or the error of its request. @type {(import("./card.js").Card | Error)[]} */
   const found = await Promise.all(
     devices.slice(0, CARDS_SHOWN).map((hash) => get(`v1/devices/${hash}`, {}, signal).catch((error) => error)),
   );
@@ -62,7 +62,7 @@ async function showCards(place, devices, signal) {
       devices.slice(0, CARDS_SHOWN).map((hash, at) => {
         const one = found[at];
         if (one === undefined || one instanceof Error) {
-          return [cardLink(hash), null, `not known: ${one?.message}`, null];
+          return [cardLink(hash), null, `unknown: ${one?.message}`, null];
         }
         const { escrowBalance, policy } = one;
         return [
@@ -73,6 +73,7 @@ async function showCards(place, devices, signal) {
         ];
       }),
     ),
-    devices.length > CARDS_SHOWN && h("p", { class: "dim" }, `The first ${CARDS_SHOWN} of ${devices.length}.`),
+    devices.length > CARDS_SHOWN &&
+      h("p", { class: "dim" }, `These are the first ${CARDS_SHOWN} of ${devices.length} cards.`),
   );
 }

@@ -9,20 +9,20 @@ import { listen } from "../feed.js";
 import { ago, grouped, nowMs, timeLeft } from "../format.js";
 import { accountLink, transactionLink, wholeId } from "../links.js";
 
-/** A card: who owns it, what its agent may spend, what its escrow holds, and all that happened to it. */
+/** A card: its owner, its policy, its escrow and its events. */
 
 /** @typedef {{ agent: string | null, maxAmount: string | null, asset: string | null, expiresAt: number | null }} Policy */
 /** @typedef {{ deviceHash: string, owner: string, policy: Policy, escrowBalance: string }} Card */
 
 const PAGE = 50;
-/** A block of events settles before what it changed is asked for. */
+/** The pause between an event and the reload, so that several events of a ledger need one. */
 const AFTER_EVENT_MS = 500;
 
 /** @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function card({ part: deviceHash, signal }) {
   const now = panel("Now", { class: "wide" });
   const timeline = panel("Timeline", { class: "wide" });
-  /** The asset of its policy: what moves in another one is flagged. @type {string | null} */
+  /** The asset of its policy. A movement in another asset gets a flag. @type {string | null} */
   let asset = null;
 
   async function load() {
@@ -44,7 +44,7 @@ export function card({ part: deviceHash, signal }) {
       fill(
         timeline.body,
         page.events.length === 0
-          ? h("p", { class: "dim" }, "Nothing that is held in the history.")
+          ? h("p", { class: "dim" }, "The history has no event of this card.")
           : timelineOf(page, deviceHash, { standings, asset, signal }),
       );
     } catch (error) {
@@ -73,10 +73,10 @@ function cardFacts({ owner, policy, escrowBalance }) {
     ["Owner", h("a", { href: `#/accounts/${owner}` }, h("code", {}, owner))],
     ["In escrow", [
       amountOf(escrowBalance, asset),
-      agent === null && escrowBalance !== "0" && tag("doubt", "no agent can spend it"),
+      agent === null && escrowBalance !== "0" && tag("doubt", "no agent can spend this"),
     ]],
     ...(agent === null
-      ? [/** @type {[string, string]} */ (["Policy", "none: no agent is registered"])]
+      ? [/** @type {[string, string]} */ (["Policy", "none, no agent is registered"])]
       : /** @type {[string, import("../dom.js").Child][]} */ ([
         ["Agent", h("a", { href: `#/accounts/${agent}` }, h("code", {}, agent))],
         ["Each payment", maxAmount === "0" ? "no cap" : ["at most ", amountOf(maxAmount, asset)]],
@@ -85,27 +85,31 @@ function cardFacts({ owner, policy, escrowBalance }) {
           "Policy ends",
           expiresAt === null || expiresAt === 0
             ? "never"
-            : [timeLeft(expiresAt), " ", isOver && tag("doubt", "expired: payments are refused")],
+            : [timeLeft(expiresAt), " ", isOver && tag("doubt", "expired, so payments are refused")],
         ],
       ])),
   ]);
 }
 
-/** A card that the device registry does not know may have a policy all the same. @param {string} deviceHash @param {AbortSignal} signal */
+/** A card may have a policy although the device registry does not know it. @param {string} deviceHash @param {AbortSignal} signal */
 async function missing(deviceHash, signal) {
-  const told = h("p", {}, "The device registry does not know this card: it was never registered, or was revoked.");
+  const sentence = h(
+    "p",
+    {},
+    "The device registry does not know this card. It was never registered, or its owner gave it up.",
+  );
   /** @type {Policy | undefined} */
   const policy = await get(`v1/devices/${deviceHash}/policy`, {}, signal).catch(() => undefined);
   const transaction = h(
     "p",
     {},
-    "If it is a transaction's hash: ",
-    h("a", { href: `#/transactions/${deviceHash}` }, "look at the transaction"),
+    "If this is the hash of a transaction: ",
+    h("a", { href: `#/transactions/${deviceHash}` }, "open the transaction"),
   );
   return h(
     "div",
     {},
-    told,
+    sentence,
     policy?.agent && h("p", {}, tag("doubt", "an agent is still registered"), " ", accountLink(policy.agent)),
     transaction,
   );
@@ -131,7 +135,7 @@ function timelineOf(first, deviceHash, { standings, asset, signal }) {
     }
     older.hidden = events.length < PAGE;
   }
-  /** One transaction, its events and where they were told. @param {string} txHash @param {Event[]} events */
+  /** One transaction with its events and their deliveries. @param {string} txHash @param {Event[]} events */
   function moment(txHash, events) {
     const { ledger, ledgerClosedAt } = /** @type {Event} */ (events[0]);
     return h(

@@ -7,7 +7,7 @@ import { cardLink, pageOf } from "../links.js";
 
 const LOOKED_THROUGH = 200;
 
-/** Cards by hash or wallet, and those that something happened to lately. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** Finds cards by hash or wallet, and lists those with recent events. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function cards({ signal }) {
   const input = h("input", {
     id: "card",
@@ -27,7 +27,7 @@ export function cards({ signal }) {
         const page = pageOf(input.value);
         if (page?.startsWith("#/cards/") || page?.startsWith("#/accounts/")) return void (location.hash = page);
         input.setCustomValidity(
-          "A card is the SHA-256 of its UID in 64 hex digits, a wallet an account G… or a contract C….",
+          "Enter the SHA-256 of a card's UID in 64 hex digits, or the wallet of its owner, G… or C….",
         );
         input.reportValidity();
       },
@@ -35,7 +35,7 @@ export function cards({ signal }) {
     h("label", { for: "card" }, "Card's hash or owner's wallet"),
     h("div", { class: "actions" }, input, h("button", { type: "submit", class: "primary" }, "Look up")),
   );
-  const { section, body } = panel("Lately", { class: "wide" });
+  const { section, body } = panel("Recent cards", { class: "wide" });
   eventsBefore({}, { limit: LOOKED_THROUGH, signal }).then(
     ({ events }) => fill(body, lately(events)),
     (error) => signal.aborted || fill(body, failure(error)),
@@ -43,16 +43,16 @@ export function cards({ signal }) {
   return { title: "Cards", content: [form, section] };
 }
 
-/** Each card with the newest that happened to it. @param {Event[]} events */
+/** Each card with its newest event. @param {Event[]} events */
 function lately(events) {
   /** @type {Map<string, Event>} */
   const newest = new Map();
   for (const event of events) {
     if (event.deviceHash && !newest.has(event.deviceHash)) newest.set(event.deviceHash, event);
   }
-  if (newest.size === 0) return h("p", { class: "dim" }, "Nothing has happened to a card yet.");
+  if (newest.size === 0) return h("p", { class: "dim" }, "No card has an event yet.");
   return table(
-    "Cards that something happened to lately",
+    "Cards with recent events",
     ["Card", "Last event", "When"],
     [...newest].map(([deviceHash, event]) => [
       cardLink(deviceHash),

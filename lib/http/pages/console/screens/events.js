@@ -8,13 +8,13 @@ import { counted } from "../format.js";
 import { gapNotes } from "../gap_notes.js";
 import { isAddress } from "../../assets/strkey.js";
 
-/** So many that come while the list is paused are kept; of more, all are read when it goes on. */
+/** The number of new events that a paused list keeps. After more, it loads the list again. */
 const MOST_WAITING = 500;
 
-/** What the screen was filtered by when it was left: who comes back finds it so. */
+/** The filter of the last visit. */
 let kept = { types: "", subject: "" };
 
-/** Events as they come, and those before; filtered by type and by whose they are. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** New and past events, with a filter by type and by card or account. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function events({ signal }) {
   const place = h("div", { class: "panel wide" });
   let listSignal = new AbortController();
@@ -39,11 +39,14 @@ export function events({ signal }) {
   let isPaused = false;
   /** @type {Event[]} */
   let waiting = [];
-  /** How many have come while it was paused. */
+  /** The number of new events since the pause. */
   let came = 0;
   /** @type {Filter[]} */
   let filters = [];
-  /** One for each filter. @type {{ filter: Filter, list: ReturnType<typeof eventList> }[]} */
+  /**
+   * One list for each filter.
+   * @type {{ filter: Filter, list: ReturnType<typeof eventList> }[]}
+   */
   let lists = [];
 
   /** @param {boolean} to */
@@ -63,7 +66,7 @@ export function events({ signal }) {
   }
 
   function labelPause() {
-    pause.textContent = !isPaused ? "Pause" : came === 0 ? "Go on" : `Go on, ${counted(came, "new event")}`;
+    pause.textContent = !isPaused ? "Pause" : came === 0 ? "Resume" : `Resume, ${counted(came, "new event")}`;
   }
 
   /** @param {Event} event */
@@ -75,7 +78,7 @@ export function events({ signal }) {
     const named = { types: types.value, subject: subject.value.trim() };
     const found = filtersOf(named.types, named.subject);
     if (found === undefined) {
-      subject.setCustomValidity("A card is 64 hex digits, a merchant or an agent G… or C….");
+      subject.setCustomValidity("Enter a card in 64 hex digits, or a merchant or an agent, G… or C….");
       subject.reportValidity();
       return;
     }
@@ -85,7 +88,7 @@ export function events({ signal }) {
     show();
   }
 
-  /** Reads the list anew. */
+  /** Loads the list again. */
   function show() {
     listSignal.abort();
     listSignal = new AbortController();
@@ -120,7 +123,7 @@ export function events({ signal }) {
 }
 
 /** @typedef {globalThis.Event} Event_ */
-/** What the gateway is asked for. @typedef {Record<string, string>} Filter */
+/** The parameters of a request. @typedef {Record<string, string>} Filter */
 
 /** @param {Event} event @param {Filter} filter */
 function matches(event, filter) {
@@ -130,7 +133,7 @@ function matches(event, filter) {
 }
 
 /**
- * What the gateway is asked for; an account may be a merchant or an agent: two lists. Undefined when the text names nothing.
+ * The filters for the form; undefined when the text is no id. An account may be a merchant or an agent, which makes two lists.
  * @param {string} types
  * @param {string} subject
  * @returns {Filter[] | undefined}

@@ -9,10 +9,10 @@ import { grouped } from "../format.js";
 import { accountLink, transactionLink } from "../links.js";
 import { hex, signEnvelope } from "../signing.js";
 
-/** The card that is played with, and how many steps of its life are behind it: it goes on after a look at another screen. */
+/** The present card and the number of its finished steps. They outlive a visit of another screen. */
 let played = { deviceHash: "", done: 0 };
 
-/** In the sandbox: the whole life of a card, prepared by the gateway, signed in this page, submitted. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** Plays the life of a card in the sandbox: the gateway prepares, this page signs, the gateway submits. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function life({ session: { sandbox }, signal }) {
   if (sandbox === undefined) {
     return {
@@ -21,7 +21,7 @@ export function life({ session: { sandbox }, signal }) {
         h(
           "p",
           {},
-          "This gateway is no sandbox, or does not run on this machine: start one with ",
+          "This gateway is no sandbox on this machine. Start one with ",
           h("code", {}, "gateway sandbox"),
           ".",
         ),
@@ -46,13 +46,13 @@ function show(place, sandbox, signal) {
     show(place, sandbox, signal);
   });
 
-  /** The transactions whose events have come. @type {Set<string>} */
+  /** The transactions whose events the page has received. @type {Set<string>} */
   const heard = new Set();
 
   /** @param {boolean} isBusy */
   function enable(isBusy) {
     const step = CARD_LIFE[played.done];
-    next.textContent = step === undefined ? "Its life is over" : `Step ${played.done + 1}: ${step.title}`;
+    next.textContent = step === undefined ? "All steps are done" : `Step ${played.done + 1}: ${step.title}`;
     next.disabled = all.disabled = isBusy || step === undefined;
     fresh.disabled = isBusy;
     items[played.done]?.element.classList.add("next");
@@ -75,10 +75,14 @@ function show(place, sandbox, signal) {
     const item = /** @type {ReturnType<typeof stepItem>} */ (items[at]);
     const step = /** @type {Step} */ (CARD_LIFE[at]);
     item.element.classList.add("next");
-    const { hash, ledger } = await write(step, { ...(/** @type {SandboxInfo} */ (sandbox)), deviceHash }, item.told);
+    const { hash, ledger } = await write(
+      step,
+      { ...(/** @type {SandboxInfo} */ (sandbox)), deviceHash },
+      item.progress,
+    );
     played.done = at + 1;
     item.finished(hash, ledger);
-    // The event may be sooner than the answer.
+    // The event may come before the answer.
     if (heard.has(hash)) item.heard();
     say(`${step.event} in ledger ${ledger}`);
   }
@@ -106,18 +110,18 @@ function show(place, sandbox, signal) {
 }
 
 /**
- * The three steps of a write: the gateway prepares, the account's key signs here, the gateway submits.
+ * The three steps of a write: the gateway prepares, this page signs, the gateway submits.
  * @param {Step} step
  * @param {import("../card_life.js").SandboxCard} card
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} onProgress
  */
-async function write(step, card, told) {
+async function write(step, card, onProgress) {
   const { address, secret } = card.accounts[step.by];
-  told("preparing …");
+  onProgress("preparing …");
   const prepared = await post("v1/transactions/prepare", { source: address, operation: step.operation(card) });
-  told("signing …");
+  onProgress("signing …");
   const xdr = await signEnvelope(prepared, secret);
-  told("submitting …");
+  onProgress("submitting …");
   return await post("v1/transactions/submit", { xdr });
 }
 
@@ -134,24 +138,24 @@ function stepItem({ event, title, by }, isDone) {
   return {
     element,
     hash: () => sent,
-    told: (/** @type {string} */ text) => fill(state, text),
+    progress: (/** @type {string} */ text) => fill(state, text),
     /** @param {string} hash @param {number} ledger */
     finished(hash, ledger) {
       sent = hash;
       element.className = "done";
       fill(state, tag("good", "confirmed"), ` ledger ${grouped(ledger)} `, transactionLink(hash));
     },
-    heard: () => state.append(" ", tag("plain", "event heard")),
+    heard: () => state.append(" ", tag("plain", "event received")),
   };
 }
 
 /** @param {SandboxInfo} sandbox */
 function accounts({ accounts }) {
-  const { section, body } = panel("Who plays", { class: "wide" });
+  const { section, body } = panel("Accounts", { class: "wide" });
   const parts = {
     owner: "owns the card and its money",
     agent: "authorises payments, within the policy",
-    merchant: "is paid",
+    merchant: "receives the payments",
   };
   fill(
     body,

@@ -13,35 +13,37 @@ import { watchMoney } from "../overview/stuck.js";
 
 const STATUS_MS = 10_000;
 
-/** The first screen: is it healthy, is money stuck, who fails. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** The first screen answers three questions: is it healthy, is money stuck, who fails? @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function overview({ session, signal }) {
   const healthy = panel("Is it healthy?");
   const stuck = panel("Is money stuck?");
   const failing = panel("Who fails?");
   const questions = h("div", { class: "questions" }, healthy.section, stuck.section, failing.section);
-  const tellFailing = watchWebhooks(failing.body, signal);
+  const updateFailing = watchWebhooks(failing.body, signal);
   if (session.network === undefined) {
-    for (const { body } of [healthy, stuck]) answer(body, "plain", "Not shown.", note("This key has no scope read."));
+    for (const { body } of [healthy, stuck]) {
+      answer(body, "plain", "Not shown.", note("This key lacks the scope read."));
+    }
     return { title: "Overview", content: [questions] };
   }
-  const tellStuck = watchMoney(stuck.body, signal);
+  const updateStuck = watchMoney(stuck.body, signal);
   keepLoading({
     load: () => get("v1/status"),
     show(/** @type {GatewayStatus} */ status) {
       const { closedAt, lagSeconds } = status.ledger;
       if (closedAt !== null) learnTime(closedAt, lagSeconds ?? 0);
       showHealth(healthy.body, status, session.sandbox !== undefined);
-      tellStuck(status);
-      tellFailing(status);
+      updateStuck(status);
+      updateFailing(status);
     },
-    fail: (error) => answer(healthy.body, "bad", "It does not say.", failure(error)),
+    fail: (error) => answer(healthy.body, "bad", "The gateway does not answer.", failure(error)),
     everyMs: STATUS_MS,
     signal,
   });
   return { title: "Overview", content: [questions, newest(signal)] };
 }
 
-/** The newest events; those that come are put on top. @param {AbortSignal} signal */
+/** The newest events. New ones come on top. @param {AbortSignal} signal */
 function newest(signal) {
   const beside = h("a", { href: "#/events" }, "All events");
   const { section, body } = panel("Newest events", { class: "wide", beside });

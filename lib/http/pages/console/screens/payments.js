@@ -11,16 +11,17 @@ const EVERY_MS = 60_000;
 const AFTER_EVENT_MS = 1_000;
 const MERCHANTS_SHOWN = 20;
 
-/** Who can claim what, and how long still. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** The merchants with pending payments, and the time until these expire. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function payments({ signal }) {
-  const { section, body } = panel("Waiting to be claimed", { class: "wide" });
+  const { section, body } = panel("Waiting for a claim", { class: "wide" });
   const again = keepLoading({
     load: () => loadWaiting(MERCHANTS_SHOWN),
     show: ({ waiting, more }) =>
       fill(
         body,
         list(waiting),
-        more > 0 && h("p", { class: "dim" }, `${counted(more, "merchant")} more were paid lately: look them up.`),
+        more > 0 &&
+          h("p", { class: "dim" }, `${counted(more, "more merchant")} with recent payments. Look them up by address.`),
       ),
     fail: (error) => fill(body, failure(error)),
     everyMs: EVERY_MS,
@@ -31,7 +32,7 @@ export function payments({ signal }) {
   listen({
     event({ type }) {
       if (!type.startsWith("payment.")) return;
-      // Payments may never pause: the first begins the wait.
+      // Payments may come without a pause, so the first one starts the timer.
       timer ??= setTimeout(() => {
         timer = undefined;
         again();
@@ -59,7 +60,7 @@ function lookUp() {
         event.preventDefault();
         const page = pageOf(input.value);
         if (page?.startsWith("#/accounts/")) return void (location.hash = page);
-        input.setCustomValidity("A merchant is an account G… or a contract C….");
+        input.setCustomValidity("Enter the merchant's account, G…, or contract, C….");
         input.reportValidity();
       },
     },
@@ -71,7 +72,7 @@ function lookUp() {
 /** @param {import("../pending.js").Waiting[]} waiting */
 function list(waiting) {
   if (waiting.length === 0) {
-    return h("p", { class: "dim" }, "Nothing: every payment of the newest 500 payment events was claimed.");
+    return h("p", { class: "dim" }, "None. The merchants have claimed every payment of the newest 500 payment events.");
   }
   return table(
     "Merchants that can claim",

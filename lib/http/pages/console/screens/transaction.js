@@ -8,7 +8,7 @@ import { wholeId } from "../links.js";
 /** @type {Record<string, import("../dom.js").Tone>} */
 const TONES = { success: "good", pending: "doubt", failed: "bad", rejected: "bad" };
 
-/** A transaction: what became of it, and its events. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
+/** A transaction: its outcome and its events. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function transaction({ part: hash, signal }) {
   const outcome = panel("Outcome", { class: "wide" });
   const its = panel("Its events", { class: "wide" });
@@ -28,10 +28,12 @@ export function transaction({ part: hash, signal }) {
       signal.aborted ||
       fill(
         outcome.body,
-        isMissing(error) ? h("p", { class: "dim" }, "Neither this gateway nor its node remembers it.") : failure(error),
+        isMissing(error)
+          ? h("p", { class: "dim" }, "Neither this gateway nor its node has this transaction.")
+          : failure(error),
       ),
   );
-  fill(its.body, eventList({ txHash: hash }, signal, "None that is held in the history.").place);
+  fill(its.body, eventList({ txHash: hash }, signal, "The history has no event of this transaction.").place);
   return {
     title: "Transaction",
     content: [h("p", {}, wholeId(hash, "transaction's hash")), outcome.section, its.section],

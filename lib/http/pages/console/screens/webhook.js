@@ -11,13 +11,13 @@ import { replayForm } from "../replay_form.js";
 import { condition } from "./webhooks.js";
 
 const PAGE = 50;
-/** Time for a delivery to be made and written down. */
+/** The pause between an event and the reload, in which the gateway makes and stores the attempt. */
 const AFTER_EVENT_MS = 1_500;
 const HEADINGS = ["When", "Outcome", "Event", "Attempt", "Took", "Next", ""];
 
 /** A webhook with its deliveries. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function webhook({ part: id, signal }) {
-  const about = panel("How it is", { class: "wide" });
+  const about = panel("State", { class: "wide" });
   const onlyFailed = h("input", { type: "checkbox", id: "only-failed" });
   const sent = panel("Deliveries, the newest first", {
     class: "wide",
@@ -25,10 +25,10 @@ export function webhook({ part: id, signal }) {
   });
   const acting = h("div", { class: "acting" });
 
-  /** Whether older attempts were asked for. */
+  /** Whether the reader loaded older attempts. */
   let isFarBack = false;
 
-  /** Who has a delivery open or went back to older ones is reading: the list is not put in order under their eyes. */
+  /** Whether the reader has details open or loaded older attempts. The list then stays as it is. */
   function isRead() {
     return isFarBack || sent.body.querySelector(".more") !== null;
   }
@@ -51,7 +51,7 @@ export function webhook({ part: id, signal }) {
   function actions(found) {
     const test = button("Send a test event", async () => {
       test.disabled = true;
-      await tell(async () => {
+      await run(async () => {
         const { attempt } = await post(`v1/webhooks/${id}/test`);
         return [
           h("p", {}, "The test event: ", outcomeTag(attempt)),
@@ -64,8 +64,8 @@ export function webhook({ part: id, signal }) {
     return h("div", { class: "actions" }, test, replay);
   }
 
-  /** Does something and shows what came of it. @param {() => Promise<import("../dom.js").Child[]>} act */
-  async function tell(act) {
+  /** Runs an action and shows its result. @param {() => Promise<import("../dom.js").Child[]>} act */
+  async function run(act) {
     try {
       fill(acting, ...await act());
       say("Done");
@@ -79,7 +79,11 @@ export function webhook({ part: id, signal }) {
     const rows = h("tbody");
     const older = moreButton("Older attempts", more);
     const attempts = attemptTable(rows);
-    const none = h("p", { class: "dim" }, onlyFailed.checked ? "None of the newest failed." : "Nothing was sent yet.");
+    const none = h(
+      "p",
+      { class: "dim" },
+      onlyFailed.checked ? "None of the newest failed." : "The gateway has sent nothing yet.",
+    );
     /** @type {string | undefined} */
     let cursor;
     async function more() {
@@ -103,7 +107,7 @@ export function webhook({ part: id, signal }) {
   let timer;
   listen({
     event() {
-      // Events may never pause: the first begins the wait, those that come meanwhile are shown with it.
+      // Events may come without a pause, so the first one starts the timer.
       timer ??= setTimeout(() => {
         timer = undefined;
         if (!signal.aborted) void load(isRead);
@@ -117,20 +121,20 @@ export function webhook({ part: id, signal }) {
 function webhookFacts(webhook) {
   const { id, url, types, deviceHash, merchant, ordered, createdAt, retrying, rejected, dead, previousSecretUntil } =
     webhook;
-  const counts = [[retrying, "to be tried again"], [rejected, "rejected"], [dead, "given up"]].filter(([n]) => n).map((
-    [n, words],
-  ) => `${grouped(n ?? 0)} ${words}`);
+  const counts = [[retrying, "retrying"], [rejected, "rejected"], [dead, "dead"]].filter(([n]) => n).map((
+    [n, state],
+  ) => `${grouped(n ?? 0)} ${state}`);
   /** @type {[string, import("../dom.js").Child][]} */
   const rows = [
     ["URL", h("code", {}, url)],
-    ["Now", [condition(webhook), counts.length > 0 && ` ${counts.join(", ")}`]],
-    ["Hears", types === null ? "all events" : types.join(", ")],
+    ["State", [condition(webhook), counts.length > 0 && ` ${counts.join(", ")}`]],
+    ["Receives", types === null ? "all events" : types.join(", ")],
   ];
   if (deviceHash !== null) rows.push(["Only card", cardLink(deviceHash)]);
   if (merchant !== null) rows.push(["Only merchant", accountLink(merchant)]);
   if (ordered) rows.push(["Order", "strictly one at a time"]);
-  if (previousSecretUntil !== null) rows.push(["Former secret", ["signs, too: ", timeLeft(previousSecretUntil)]]);
-  rows.push(["Id", h("code", {}, id)], ["Made", ago(createdAt)]);
+  if (previousSecretUntil !== null) rows.push(["Former secret", ["also signs, ", timeLeft(previousSecretUntil)]]);
+  rows.push(["Id", h("code", {}, id)], ["Created", ago(createdAt)]);
   return facts(rows);
 }
 

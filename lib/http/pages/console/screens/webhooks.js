@@ -13,7 +13,7 @@ const EVERY_MS = 15_000;
 export function webhooks({ signal }) {
   const making = h("div");
   const add = button("New webhook", () => {
-    // A form that is not done keeps what was typed; the secret of one that is stays until the screen is left.
+    // An unfinished form keeps its input. The secret of a finished one stays until the reader leaves the screen.
     if (making.querySelector("form #new-url") === null) making.prepend(newWebhook(() => again()));
     making.querySelector("input")?.focus();
   });
@@ -23,7 +23,7 @@ export function webhooks({ signal }) {
     show: (/** @type {{ webhooks: PublicWebhook[] }} */ { webhooks }) => fill(body, list(webhooks)),
     fail(error) {
       add.hidden = isOutOfScope(error);
-      fill(body, isOutOfScope(error) ? h("p", { class: "dim" }, "This key has no scope webhooks.") : failure(error));
+      fill(body, isOutOfScope(error) ? h("p", { class: "dim" }, "This key lacks the scope webhooks.") : failure(error));
     },
     everyMs: EVERY_MS,
     signal,
@@ -34,11 +34,11 @@ export function webhooks({ signal }) {
 /** @param {PublicWebhook[]} webhooks */
 function list(webhooks) {
   if (webhooks.length === 0) {
-    return h("p", { class: "dim" }, "None yet. A webhook has every event POSTed to your URL, signed.");
+    return h("p", { class: "dim" }, "None yet. A webhook sends every event to your URL, in a signed POST.");
   }
   return table(
     "Webhooks",
-    ["URL", "How it is", "To be tried again", "Rejected", "Given up", "Hears", "Since"],
+    ["URL", "State", "Retrying", "Rejected", "Dead", "Receives", "Created"],
     failingFirst(webhooks).map((webhook) => [
       webhookLink(webhook),
       condition(webhook),
@@ -56,10 +56,10 @@ export function condition({ failingSince, rejected, dead }) {
   if (failingSince !== null) {
     return h("span", {}, tag("bad", "failing"), " ", h("small", { class: "dim" }, "since ", ago(failingSince)));
   }
-  return rejected + dead > 0 ? tag("doubt", "missed some") : tag("good", "well");
+  return rejected + dead > 0 ? tag("doubt", "missed events") : tag("good", "well");
 }
 
-/** A form for a new one; what the gateway refuses it says in its own words. @param {() => void} onMade */
+/** A form for a new webhook. It shows an error of the gateway as it is. @param {() => void} onMade */
 function newWebhook(onMade) {
   const url = h("input", {
     id: "new-url",
@@ -73,7 +73,7 @@ function newWebhook(onMade) {
   const ordered = h("input", { type: "checkbox", id: "new-ordered" });
   const result = h("div");
   const create = postOnce("v1/webhooks");
-  const make = h("button", { type: "submit", class: "primary" }, "Make it");
+  const make = h("button", { type: "submit", class: "primary" }, "Create");
   const form = h(
     "form",
     {
@@ -97,15 +97,15 @@ function newWebhook(onMade) {
       },
     },
     h("h2", {}, "New webhook"),
-    h("label", { for: "new-url" }, "URL that events are POSTed to"),
+    h("label", { for: "new-url" }, "URL of your receiver"),
     url,
     h(
       "fieldset",
       {},
-      h("legend", {}, "Only these events; all when none is chosen"),
+      h("legend", {}, "Only these events (none: all events)"),
       checkboxes.map((checkbox) => h("label", { class: "choice" }, checkbox, " ", checkbox.value)),
     ),
-    h("label", { class: "choice" }, ordered, " Strictly one at a time, waiting at one that failed"),
+    h("label", { class: "choice" }, ordered, " Strictly in order: a failed event holds the later ones back"),
     result,
     h("div", { class: "actions" }, make),
   );
@@ -117,8 +117,8 @@ export function secretOnce(made) {
   return h(
     "div",
     { role: "status" },
-    h("h2", {}, "Its secret, shown this once"),
-    h("p", {}, "Your receiver checks the signatures with it: ", webhookLink(made)),
+    h("h2", {}, "The secret, shown only this once"),
+    h("p", {}, "Your receiver checks the signatures with this secret: ", webhookLink(made)),
     h(
       "p",
       { class: "whole" },
