@@ -15,7 +15,7 @@ export interface StreamFeed {
   /** The stored head; 0 before the first commit. */
   readonly storedLedger: number;
   /** Call it when the log may have grown. */
-  hasNotification(): void;
+  notify(): void;
   /** Takes the stored state, and sends new gaps to the streams. */
   learn(state: WatcherState | undefined): void;
   /**
@@ -33,20 +33,20 @@ export interface StreamFeedParts {
   /** All open streams. */
   streams: ReadonlyMap<FedStream, unknown>;
   /** Called when there is something to read at once. */
-  onNotification(): void;
+  wake(): void;
   onProblem(message: string, cause?: unknown): void;
 }
 
 /** With a shared store and no loop of this gateway, as in isolates, no other signal arrives. */
 const SHARED_LOOK_MS = 5_000;
 
-export function createStreamFeed({ store, clock, streams, onNotification, onProblem }: StreamFeedParts): StreamFeed {
+export function createStreamFeed({ store, clock, streams, wake, onProblem }: StreamFeedParts): StreamFeed {
   const { events: log } = store;
   /** The streams that receive events after `tail`. */
   const live = new Set<FedStream>();
   let tail = 0;
   const known: { gaps: readonly HistoryGap[]; storedLedger: number } = { gaps: [], storedLedger: 0 };
-  let hasNotification = false;
+  let mayHaveNew = false;
   let isFailing = false;
   let readAtMs = -Infinity;
 
@@ -65,7 +65,7 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     live.clear();
   }
 
-  async function readNotification(): Promise<void> {
+  async function readNew(): Promise<void> {
     const [state, { last }] = await Promise.all([log.watcherState(), log.bounds()]);
     learn(state);
     while (live.size > 0 && tail < last) {
@@ -93,15 +93,15 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     get storedLedger() {
       return known.storedLedger;
     },
-    hasNotification: () => void (hasNotification = true),
+    notify: () => void (mayHaveNew = true),
     learn,
     join(stream) {
       if (!streams.has(stream)) return false;
       if (live.size === 0) {
         tail = stream.sequence;
         // Without live streams the feed read nothing of what comes after.
-        hasNotification = true;
-        onNotification();
+        mayHaveNew = true;
+        wake();
       }
       if (stream.sequence < tail) return false;
       live.add(stream);
@@ -110,15 +110,15 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     leave: (stream) => void live.delete(stream),
     async read() {
       const nowMs = clock.monotonicMs();
-      if (!hasNotification && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
-      hasNotification = false;
+      if (!mayHaveNew && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
+      mayHaveNew = false;
       readAtMs = nowMs;
       try {
-        await readNotification();
+        await readNew();
         isFailing = false;
       } catch (cause) {
         if (!isFailing) onProblem("new events for live streams cannot be read; retrying", cause);
-        isFailing = hasNotification = true;
+        isFailing = mayHaveNew = true;
       }
     },
   };

@@ -63,7 +63,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
   /** Keys of streams that are opening. */
   const opening: string[] = [];
   let isDraining = false;
-  const feed = createStreamFeed({ store, clock, streams, onProblem, onNotification: () => loop.wake() });
+  const feed = createStreamFeed({ store, clock, streams, onProblem, wake: () => loop.wake() });
   const latestLedger = () => head.sequence || feed.storedLedger;
   const watch = createStreamWatch({ streams, latestLedger, clock });
 
@@ -158,7 +158,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     },
     wake() {
       if (streams.size === 0) return;
-      feed.hasNotification();
+      feed.notify();
       loop.wake();
     },
     drain,

@@ -14,22 +14,16 @@ import { createLeadership } from "./leadership.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
-import { createPolling, type PollResult, type Step } from "./polling.ts";
+import { createPolling, type Polling, type PollResult, type Step } from "./polling.ts";
 import { createReader, oldestHeld } from "./reading.ts";
 import { createResetWatch } from "./reset_watch.ts";
 import { createReverts } from "./reverts.ts";
 import { createScan } from "./scan.ts";
 import { createWatcherReports } from "./watcher_reports.ts";
 
-export interface Watcher {
-  /** Starts polling, until `stop`. */
-  start(): void;
-  /** Ends polling and gives the lease back. */
+export interface Watcher extends Pick<Polling, "start" | "wake" | "pollFor"> {
+  /** Stops polling and releases the lease. */
   stop(): Promise<void>;
-  /** Polls at once instead of after the rest of `pollMs`. The pause after a failure stays. */
-  wake(): void;
-  /** Polls until idle, or for about this long. The first poll starts after the call. Never rejects. */
-  pollFor(timeMs: number): Promise<PollResult>;
   /** Takes the head from the store, for gateways without a loop. Never rejects. */
   refresh(): Promise<void>;
 }

@@ -104,7 +104,7 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
 }
 
 /** The protocol's limit for one `getLedgerEntries`. */
-export const MAX_KEYS_PER_CALL = 200;
+const MAX_KEYS_PER_CALL = 200;
 const MAX_CALLS_IN_FLIGHT = 4;
 
 interface Question {

@@ -8,6 +8,7 @@ import {
 } from "@stellar/stellar-sdk/base";
 import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
+import { MIN_INCLUSION_FEE } from "./fees.ts";
 
 /** How many seconds ahead the upper time bound of a submitted transaction may be. */
 export const LONGEST_VALIDITY_SECONDS = 3600;
@@ -147,9 +148,6 @@ function innerEnvelope(
 ): xdr.TransactionV1Envelope {
   return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.value : envelope.v1;
 }
-
-/** The lowest bid for inclusion, in stroops. A fee bump pays it twice. */
-const MIN_INCLUSION_FEE = 100n;
 
 /** Core answers only txMalformed, which does not name what is missing. */
 function requireSorobanData({ ext }: xdr.Transaction): void {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { RpcClient } from "../rpc/client.ts";
 
-/** Bounds of the inclusion fee, in stroops: the network's minimum, and 0.1 XLM. */
+/** Bounds of the inclusion fee, in stroops: the network's minimum, which a fee bump pays twice, and 0.1 XLM. */
 export const MIN_INCLUSION_FEE = 100n;
 const MAX_INCLUSION_FEE = 1_000_000n;
 

@@ -56,12 +56,7 @@ export function accountKey(address: string): string {
   return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64");
 }
 
-/** The sequence number of an account, undefined when it does not exist. Not cached. */
-export async function accountSequence(entries: EntryReader, address: string): Promise<bigint | undefined> {
-  return (await readAccount(entries, address)).sequence;
-}
-
-/** The same with its ledger and with other entries, all in one upstream call. */
+/** An account's sequence number (undefined when it does not exist), its ledger, and other entries, in one uncached call. */
 export async function readAccount(entries: EntryReader, address: string, keys: string[] = []) {
   const { ledger, entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
   return { ledger, sequence: account && sequenceOf(account), beside };

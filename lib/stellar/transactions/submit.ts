@@ -6,7 +6,7 @@ import type { CheckedEnvelope } from "./envelope.ts";
 import type { Outcome } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
-import { accountSequence } from "./prepare.ts";
+import { readAccount } from "./prepare.ts";
 import { outcomeUnknown, rejection, UNNAMED } from "./rejections.ts";
 import { resultCode } from "./results.ts";
 import type { RpcClient } from "../rpc/client.ts";
@@ -237,9 +237,9 @@ async function afterRejection(
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
   // The account first: read later, a ledger in between could make an applied envelope look new.
-  const current = !OF_ACCOUNT.includes(code)
-    ? undefined
-    : await accountSequence(parts.entries, source).catch((cause) => {
+  const { sequence: current } = !OF_ACCOUNT.includes(code)
+    ? { sequence: undefined }
+    : await readAccount(parts.entries, source).catch((cause) => {
       throw outcomeUnknown(hash, `the network answered ${code}, and no RPC node returns the account`, cause);
     });
   const before = await endedBefore(parts, envelope, code);

@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
 import { type Consumer, isClosed } from "./consumer.ts";
-import { leaveOutNoted, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
+import { leaveOutStored, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
 
 export interface CommitParts {
   store: Pick<Store, "deliveries">;
@@ -79,7 +79,7 @@ export function createCommits(parts: CommitParts): Commits {
 
   async function tryWrite(all: Map<Consumer, Settlement>, isRetry: boolean): Promise<true> {
     const own = new Map([...all].filter(([consumer]) => !isClosed(consumer)));
-    if (isRetry) await leaveOutNoted(store, own.values());
+    if (isRetry) await leaveOutStored(store, own.values());
     if (own.size === 0) return true;
     const leases = [...new Set([...own.keys()].map(({ lease }) => lease))];
     try {

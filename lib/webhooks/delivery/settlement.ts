@@ -1,5 +1,6 @@
 import type { Store } from "../../store/store.ts";
 import { type FailedDelivery, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import { ATTEMPT_PAGE_SIZE, storedAttempts } from "../failed_deliveries.ts";
 import { type Consumer, type Delivery, keep, type Post, scannedTo, type Settled } from "./consumer.ts";
 import { isDone, positionOf } from "./cursor.ts";
 import { isKnownToFail } from "./endpoint.ts";
@@ -97,27 +98,22 @@ export function failedDelivery(
   };
 }
 
-/** Attempts per read. */
-const PAGE = 200;
-
 /** Removes attempts that are stored already: a failed commit may have been made. */
-export async function leaveOutNoted(
-  { deliveries }: Pick<Store, "deliveries">,
+export async function leaveOutStored(
+  store: Pick<Store, "deliveries">,
   settlements: Iterable<Settlement>,
 ): Promise<void> {
   const keyOf = ({ replayId, eventId, number, atMs, durationMs }: NewAttempt) =>
     [replayId, eventId, number, atMs, durationMs].join();
   for (const settlement of settlements) {
-    const noted = new Set<string>();
+    if (settlement.attempts.length === 0) continue;
+    const stored = new Set<string>();
     // A few tests may have been stored since.
-    const most = settlement.attempts.length === 0 ? 0 : settlement.attempts.length + PAGE;
-    let before: number | undefined;
-    while (noted.size < most) {
-      const page = await deliveries.attempts(settlement.subscriptionId, { before, limit: PAGE });
-      for (const attempt of page) noted.add(keyOf(attempt));
-      if (page.length < PAGE) break;
-      before = page.at(-1)!.ordinal;
+    const most = settlement.attempts.length + ATTEMPT_PAGE_SIZE;
+    for await (const attempt of storedAttempts(store, settlement.subscriptionId)) {
+      stored.add(keyOf(attempt));
+      if (stored.size >= most) break;
     }
-    settlement.attempts = settlement.attempts.filter((attempt) => !noted.has(keyOf(attempt)));
+    settlement.attempts = settlement.attempts.filter((attempt) => !stored.has(keyOf(attempt)));
   }
 }
