@@ -51,7 +51,11 @@ test("an impossible fork is refused with its cause, and without its URL", async 
       1,
       /the network at http:\/\/127\.0\.0\.1:1 cannot be read: it does not answer\n/,
     ],
-    [["--fork", "http://127.0.0.1:1", "--state", "x"], 2, /--fork and --state exclude each other: a fork is not stored/],
+    [
+      ["--fork", "http://127.0.0.1:1", "--state", "x"],
+      2,
+      /--fork and --state exclude each other: a fork is not stored/,
+    ],
     [
       ["--fork", "http://127.0.0.1:1", "--network-passphrase", "x"],
       2,
