@@ -1,5 +1,11 @@
 import { type Config, ConfigError, ENV_PREFIX, list, type Setting, type SettingName, SETTINGS } from "../lib/config.ts";
 import type { Log } from "../lib/log.ts";
+import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
+
+/** The value of a setting that is not set; undefined: none. The store differs by runtime. */
+export function standardOf(name: SettingName): string | undefined {
+  return name === "store" ? defaultStoreSetting() : SETTINGS[name].standard;
+}
 
 /**
  * Reads every setting. A flag (by the setting's name) beats the environment, which beats the default.
@@ -14,7 +20,7 @@ export function readConfig(
     const fromFlag = flags[name];
     const fromEnv = env[ENV_PREFIX + s.env];
     // An empty variable means "not set", as in compose files. An empty flag is a mistake.
-    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? s.standard;
+    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? standardOf(name);
     if (text === undefined) continue;
     const read = s.schema.safeParse(text);
     if (!read.success) {

@@ -1,4 +1,5 @@
 import { ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
+import { standardOf } from "./read_config.ts";
 import { type Flags, parseFlags, refuseExtra, type Row } from "./command.ts";
 
 interface SettingFlag {
@@ -6,7 +7,6 @@ interface SettingFlag {
   value?: string;
   env: string;
   help: string;
-  standard?: string;
 }
 
 /**
@@ -42,8 +42,7 @@ function rows(names: SettingName[], leftOf: (setting: SettingFlag) => string | u
   return names.flatMap((name) => {
     const setting = SETTINGS[name] as SettingFlag;
     const left = leftOf(setting);
-    return left === undefined
-      ? []
-      : [[left, setting.help + (setting.standard ? ` (${setting.standard})` : "")] as const];
+    const standard = standardOf(name);
+    return left === undefined ? [] : [[left, setting.help + (standard ? ` (${standard})` : "")] as const];
   });
 }

@@ -2,7 +2,6 @@ import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 import { percentDecoded } from "./percent_encoding.ts";
-import { defaultStoreSetting } from "./runtime/default_store.ts";
 
 /** Prefix of every setting in the environment. */
 export const ENV_PREFIX = "SERVICE_API_";
@@ -65,7 +64,7 @@ export interface Setting<T> {
 
 const setting = <T>(s: Setting<T>): Setting<T> => s;
 
-/** Every setting of the gateway, in the order of the table in docs/run-it.md. */
+/** Every setting of the gateway, in the order of the table in docs/settings.md. */
 export const SETTINGS = {
   host: setting({
     env: "HOST",
@@ -106,7 +105,8 @@ export const SETTINGS = {
     env: "STORE",
     flag: "store",
     value: "SETTING",
-    standard: defaultStoreSetting(),
+    // It differs by runtime, see `readConfig`.
+    standard: undefined,
     help:
       "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE, " +
       "which several gateways share, or memory:",
@@ -218,7 +218,7 @@ export const SETTINGS = {
     flag: "trust-proxy",
     value: "N",
     standard: "0",
-    help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
+    help: "How many proxies in front of the gateway may add to X-Forwarded-For",
     schema: integer(0, 10),
   }),
   retentionDays: setting({

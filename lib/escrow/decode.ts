@@ -18,7 +18,7 @@ export interface AgentPolicy {
   /** 0: no cap. */
   maxAmount: bigint;
   asset: string;
-  /** Unix seconds; 0: never. */
+  /** Unix seconds; 0 means never. */
   expiresAt: bigint;
 }
 

@@ -58,10 +58,10 @@ export interface Escrow {
     prepare(request: PrepareRequest): Promise<BuiltRequest>;
     /** See `preparedOf`. */
     preparedOf(envelope: Uint8Array, request: PrepareRequest): { answer: PreparedRequest; sequence: string };
-    /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
+    /** A warning for a client that prepares this without an `Idempotency-Key`; see `outcome_warnings.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
-  /** What a vetted envelope does, for the log. */
+  /** The operation of a checked envelope, for the log. */
   describe(envelope: CheckedEnvelope): SubmittedOperation;
   /** Alike for two of one source that do the same, whatever their nonces: 64 hex digits. */
   digestOf(what: PrepareRequest | CheckedEnvelope): string;
@@ -77,7 +77,7 @@ export type {
   TransactionStatus,
 };
 
-/** What a signed envelope turned out to hold. */
+/** The content of a signed envelope. */
 export interface SubmittedOperation {
   kind: Operation["kind"] | undefined;
   source: string;
@@ -89,20 +89,23 @@ export interface EscrowParts {
   head: Head;
   clock: Clock;
   contracts: ContractIds;
-  /** What is dealt in; everything when absent. */
+  /** The accepted assets; all when absent. */
   assets?: AssetList;
-  /** Knows which assets the escrow holds, as far as it goes back; nobody knows when absent. */
+  /** Knows the assets in the escrow, as far as the log reaches; absent when there is no log. */
   log?: EventLog;
   networkPassphrase: string;
   submitTimeoutMs: number;
-  /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
+  /**
+   * The verdicts on the contracts' code that the gateways of one store share; absent for a gateway with a store of its
+   * own.
+   */
   verdicts?: KeptVerdicts;
-  /** What they have handed out for merchants; absent as `verdicts`. */
+  /** The envelopes that they prepared for merchants; absent as `verdicts`. */
   sharedEnvelopes?: SharedMerchantEnvelopes;
   submissionLog: SubmissionLog;
   /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
-  /** The submissions of an account of which nobody has been told how they ended: all for this operation, at least. */
+  /** The submissions of an account with an unknown outcome. It includes at least all of this operation. */
   untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
   /** Told of one that was applied, or may be though it was said to be turned down, and that stays among them. */
   keepUntold(hash: string): Promise<void>;

@@ -15,7 +15,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What a contract's event says; only the fields its type has. */
+/** The content of a contract's event. A type has only its own fields. */
 export interface DecodedEvent {
   type: EventType;
   /** 64 lower-case hex digits. */
@@ -56,8 +56,8 @@ const SHAPES: EventShape[] = [
 ];
 
 /**
- * What an event of the three contracts means, undefined when it is none of the nine or does not have their form. Never
- * throws. The shapes of the older deployment are read as well: `authorize` with one tuple topic, `revoke` and
+ * The meaning of an event of the three contracts; undefined when it is none of the nine types, or has another form.
+ * Never throws. The shapes of the older deployment are read as well: `authorize` with one tuple topic, `revoke` and
  * `agent_rev` with void data.
  */
 export function decodeEvent(

@@ -1,6 +1,7 @@
 import { StrKey } from "@stellar/stellar-sdk/base";
 import { z } from "zod";
 import { didYouMean } from "../nearest.ts";
+import { EXAMPLE } from "./example_values.ts";
 
 /**
  * The values of the gateway's domain as they stand in bodies, paths and answers. Every message continues the name of the
@@ -11,7 +12,7 @@ import { didYouMean } from "../nearest.ts";
 const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
 
-/** What somebody sent, as the end of a message: recognisable, and without giving a secret away. */
+/** A client's value as the end of a message: recognisable, and without secrets. */
 export function got(input: unknown): string {
   if (input === undefined) return "";
   if (input === null) return "; got null";
@@ -35,7 +36,7 @@ export function mustBeOneOf(names: readonly string[]): { error: (issue: { input?
   return { error: ({ input }) => `must be one of ${names.join(", ")}${gotOf(input, names)}` };
 }
 
-/** What somebody sent instead of a name, and the name that was likely meant, as the end of a message. */
+/** A client's wrong name and the likely one, as the end of a message. */
 export function gotOf(input: unknown, names: readonly string[]): string {
   return got(input) + (typeof input === "string" ? didYouMean(input, names) : "");
 }
@@ -48,31 +49,46 @@ function text(be: string, form: RegExp, isRight: (value: string) => boolean) {
 const sha256 = z.string(must("64 hex digits")).regex(/^[0-9a-fA-F]{64}$/, must("64 hex digits")).toLowerCase();
 
 /** SHA-256 of a card's UID: 64 hex digits in either case, lower case from here on. */
-export const deviceHash = sha256;
+export const deviceHash = sha256.meta({
+  description: "Card: the SHA-256 of its UID, 64 hex digits (lower case in responses).",
+  example: EXAMPLE.deviceHash,
+});
 
-/** What a transaction's source signs: 64 hex digits in either case, lower case from here on. */
-export const transactionHash = sha256;
+/** The hash that a source signs: 64 hex digits in either case, lower case from here on. */
+export const transactionHash = sha256.meta({
+  description: "Hash of the transaction, which its source signs: 64 hex digits (lower case in responses).",
+  example: EXAMPLE.txHash,
+});
 
 /** An account, `G…`. */
 export const accountAddress = text(
   "an account address (G… with its checksum)",
   /^G[A-Z2-7]{55}$/,
   (value) => StrKey.isValidEd25519PublicKey(value),
-);
+).meta({
+  description: "Account: G and 55 base32 characters, with a checksum.",
+  example: EXAMPLE.agent,
+});
 
 /** A contract, `C…`. */
 export const contractId = text(
   "a contract id (C… with its checksum)",
   /^C[A-Z2-7]{55}$/,
   (value) => StrKey.isValidContract(value),
-);
+).meta({
+  description: "Contract id of the asset: C and 55 base32 characters, with a checksum.",
+  example: EXAMPLE.asset,
+});
 
 /** An account or a contract. */
 export const address = text(
   "an account address (G…) or a contract id (C…) with its checksum",
   /^[GC][A-Z2-7]{55}$/,
   (value) => StrKey.isValidEd25519PublicKey(value) || StrKey.isValidContract(value),
-);
+).meta({
+  description: "Account (G…) or contract (C…): 56 base32 characters, with a checksum.",
+  example: EXAMPLE.owner,
+});
 
 const POSITIVE = /^[1-9][0-9]{0,38}$/;
 const DECIMAL = /^(0|[1-9][0-9]{0,38})$/;
@@ -82,27 +98,43 @@ export const amount = text(
   `a decimal string of the smallest unit between 1 and ${MAX_AMOUNT}`,
   POSITIVE,
   (value) => BigInt(value) <= MAX_AMOUNT,
-);
+).meta({
+  description: "Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1.",
+  example: "40000000",
+});
 
 /** The cap of a policy: an amount, or 0 for none. */
 export const maxAmount = text(
   `a decimal string of the smallest unit between 0 (no cap) and ${MAX_AMOUNT}`,
   DECIMAL,
   (value) => BigInt(value) <= MAX_AMOUNT,
-);
+).meta({
+  description:
+    "Most that one payment may move, in the asset's smallest unit: a decimal string from 0 (no cap) to 2^127 − 1.",
+  example: "50000000",
+});
 
 /** An amount in an answer. */
-export const amountAnswer = z.string().regex(/^(0|-?[1-9][0-9]{0,38})$/);
+export const amountAnswer = z.string().regex(/^(0|-?[1-9][0-9]{0,38})$/).meta({
+  description: "Amount in the asset's smallest unit: a decimal string from −2^127 to 2^127 − 1.",
+  example: "100000000",
+});
 
 /** A payment's number, above that of the payment before: 1 … 2^64 − 1. */
 export const nonce = text(
   `a decimal string between 1 and ${MAX_U64}`,
   /^[1-9][0-9]{0,19}$/,
   (value) => BigInt(value) <= MAX_U64,
-);
+).meta({
+  description: "Number of the payment, above the previous payment's: a decimal string from 1 to 2^64 − 1.",
+  example: "1",
+});
 
 /** A moment, in whole Unix seconds. */
-export const unixSeconds = z.number().int().min(0);
+export const unixSeconds = z.number().int().min(0).meta({
+  description: "Unix time in whole seconds.",
+  example: EXAMPLE.unixSeconds,
+});
 
 /** The last second of the year 9999: what lies beyond was meant in another unit. */
 const LATEST_EXPIRY = 253_402_300_799;
@@ -117,4 +149,7 @@ const seconds = {
 };
 
 /** When a policy is to end: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
-export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable();
+export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable().meta({
+  description: `End of the policy: whole Unix seconds from 1 to ${LATEST_EXPIRY}, or null for a policy without end.`,
+  example: EXAMPLE.unixSeconds,
+});

@@ -3,18 +3,18 @@ import type { Attempt, DueDelivery, FailedDelivery } from "../store/webhook.ts";
 
 export { FAILED_STATES } from "../store/webhook.ts";
 
-/** A failed delivery with its event, and what was last tried. */
+/** A failed delivery with its event and its last attempt. */
 export interface FailedWithAttempt extends DueDelivery {
-  /** Undefined: there was none, or it is not kept any more. */
+  /** Undefined when there was none, or it is deleted. */
   lastAttempt: Attempt | undefined;
 }
 
-/** Of attempts, as many as the store hands out at once. */
+/** Attempts per read, the store's limit. */
 const ATTEMPT_PAGE_SIZE = 200;
 
 /**
- * The deliveries of a subscription that are kept in a state: those that retry oldest event first, others newest first.
- * @param page at most `limit` (≤ 200) of them, beyond the event with the sequence `beyond` where one is given
+ * The deliveries of a subscription in this state. Retrying ones come oldest event first, others newest first.
+ * @param page at most `limit` (≤ 200), after the event with the sequence `beyond` if given
  */
 export async function failedDeliveries(
   { deliveries }: Pick<Store, "deliveries">,
@@ -26,7 +26,7 @@ export async function failedDeliveries(
   return found.map((one) => ({ ...one, lastAttempt: newest.get(one.event.id) }));
 }
 
-/** The newest attempt of each of these events that is kept: a subscription has few enough to look through all. */
+/** The newest stored attempt of each event. A subscription has few enough to read all. */
 async function newestAttempts(
   { deliveries }: Pick<Store, "deliveries">,
   subscriptionId: string,

@@ -76,6 +76,109 @@ test("an example is copied as it is shown", { skip }, async () => {
   await close();
 });
 
+test("a search by keyboard finds a section of another page, and Enter opens it", { skip }, async () => {
+  const watched = await open("/docs");
+  const { page, close } = watched;
+  await page.keyboard.press("/");
+  const box = page.getByRole("combobox", { name: "Search the documentation" });
+  assert.equal(await box.evaluate((element) => element === document.activeElement), true);
+  await page.keyboard.type("rate_limited");
+  const first = page.getByRole("option", { selected: true });
+  await first.filter({ hasText: "rate_limited Errors" }).waitFor();
+  assert.match(await first.locator(".excerpt").innerText(), /\w{3}/);
+  await assertAccessible(page, "the results of a search");
+  const second = page.getByRole("option").nth(1);
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await second.getAttribute("aria-selected"), "true");
+  assert.equal(await box.getAttribute("aria-activedescendant"), await second.getAttribute("id"));
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/docs\/errors#rate_limited$/);
+  assertAtHome(watched);
+  await close();
+});
+
+test("Escape ends a search, and a word that no page has is reported", { skip }, async () => {
+  const { page, close } = await open("/docs");
+  const box = page.getByRole("combobox");
+  await box.fill("zebra crossing");
+  await page.getByRole("status").getByText("No section has all these words.").waitFor();
+  await box.fill("<img src=x>");
+  await page.getByRole("status").getByText("No section has all these words.").waitFor();
+  await box.fill("webhook");
+  await page.getByRole("option").first().waitFor();
+  await box.press("Escape");
+  assert.equal(await page.getByRole("option").count(), 0);
+  assert.equal(await box.inputValue(), "");
+  await box.pressSequentially("a/b");
+  assert.equal(await box.inputValue(), "a/b", "a slash in the box is text");
+  await box.fill("");
+  await close();
+});
+
+test("without a script there is no search box, and the pages can be read", { skip }, async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
+  assert.equal(await page.locator("#search").isVisible(), false);
+  for (const part of [".menu nav", ".contents nav", ".neighbours", "article pre"]) {
+    assert.equal(await page.locator(part).first().isVisible(), true, part);
+  }
+  await context.close();
+});
+
+test("an address that shows its ends is copied whole, by its button and by a selection", { skip }, async () => {
+  const { page, close } = await open("/docs/run-it");
+  const id = page.locator("td .id").first();
+  const address = (await id.getAttribute("title"))!;
+  assert.match(address, /^C[A-Z2-7]{55}$/);
+  assert.ok((await id.boundingBox())!.width < 110, "shown shortened");
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole("button", { name: `Copy ${address.slice(0, 4)}…` }).click();
+  assert.equal(await copied(), address);
+  await page.evaluate(() => navigator.clipboard.writeText(""));
+  await id.evaluate((element) => getSelection()!.selectAllChildren(element));
+  await page.keyboard.press("Control+c");
+  assert.equal(await copied(), address);
+  await close();
+});
+
+test("an example with addresses is copied whole, and keeps its colours when it is filled", { skip }, async () => {
+  const { page, close } = await open("/docs/lost-card");
+  const { gateway, apiKey, accounts: { owner } } = sandbox.info;
+  const example = page.locator(".code", { hasText: "/v1/wallets/" });
+  assert.ok(await example.locator(".code-string .id").count() > 0);
+  await example.getByRole("button", { name: "Copy" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(copied.includes(`${gateway}/v1/wallets/${owner.address}/devices`), copied);
+  assert.ok(copied.includes(apiKey), copied);
+  await close();
+});
+
+test("the contents mark the section on screen", { skip }, async () => {
+  const { page, close } = await open("/docs/errors");
+  const current = page.locator(".contents [aria-current]");
+  assert.equal(await current.innerText(), "Codes");
+  await page.locator("#rate_limited").evaluate((heading) => heading.scrollIntoView());
+  await current.getByText("rate_limited").waitFor();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.waitForFunction(() => document.querySelector(".contents li:last-child [aria-current]") !== null);
+  await close();
+});
+
+test("a picture is shown whole on a phone, in light and in dark", { skip }, async () => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    const watched = await open("/docs", { colorScheme, width: 390 });
+    const picture = watched.page.locator("article img").first();
+    await picture.scrollIntoViewIfNeeded();
+    await watched.page.waitForFunction(() => document.querySelector<HTMLImageElement>("article img")!.naturalWidth > 0);
+    const { width } = (await picture.boundingBox())!;
+    assert.ok(width > 300 && width <= 390, `${width} px wide`);
+    assertAtHome(watched);
+    await watched.close();
+  }
+});
+
 test("the box says what a prepared envelope would do, and asks nobody", { skip }, async () => {
   const { gateway, apiKey, asset, accounts: { owner } } = sandbox.info;
   const operation = { kind: "registerDevice", deviceHash: "9a41".repeat(16), agent: owner.address };
@@ -108,7 +211,7 @@ test("an error's link leads to its section", { skip }, async () => {
 
 const LOOKS: Looks[] = [{ colorScheme: "light" }, { colorScheme: "dark" }, { width: 390 }];
 /** Between them they have everything that a page can be made of. */
-const VARIED = ["/docs/signing", "/docs", "/docs/run-it"];
+const VARIED = ["/docs/signing", "/docs", "/docs/settings"];
 
 test("the pages are accessible in light, in dark and on a phone, and complain of nothing", { skip }, async () => {
   for (const looks of isLong ? LOOKS : LOOKS.slice(0, 1)) {
@@ -221,7 +324,7 @@ test(
     const notThere = () => asked.filter((url) => !url.startsWith(`${prefixed}/`) && !url.startsWith("data:"));
     for (const path of ["/docs", "/docs/signing"]) {
       await page.goto(prefixed + path);
-      await page.getByText("The examples are filled with this sandbox's key").waitFor();
+      await page.getByText("The examples have this sandbox's key").waitFor();
       assert.ok((await page.locator("article").innerText()).includes(prefixed), path);
       const links = await page.locator("a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
       assert.deepEqual(links.filter((link) => link.startsWith("http://127.") && !link.startsWith(`${prefixed}/`)), []);
@@ -276,6 +379,6 @@ test("a key with a character that no key has is said to be malformed where examp
   await page.getByText("The key stays in this page.").waitFor({ timeout: 20_000 });
   await page.getByLabel("API key").fill("service_sk_x_y\u200b\u2026");
   await page.getByRole("button", { name: "Fill the examples" }).click();
-  await page.getByText("Not filled: the API key is malformed").waitFor();
+  await page.getByText("The examples are not filled: the API key is malformed").waitFor();
   await watched.close();
 });

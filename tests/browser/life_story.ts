@@ -12,7 +12,7 @@ export async function tellLife(browser: Browser, sandbox: SandboxInfo): Promise<
   const console = await signedIn(browser, sandbox);
   const { page } = console;
   await console.go("sandbox", "Sandbox");
-  await page.getByRole("button", { name: "Step 1: The owner sharedState the card" }).click();
+  await page.getByRole("button", { name: "Step 1: The owner registers the card" }).click();
   await console.shows(".steps li:nth-child(1)", "confirmed");
   await page.getByRole("button", { name: "Play the rest" }).click();
   for (let step = 2; step <= 9; step++) await console.shows(`.steps li:nth-child(${step})`, /confirmed.*event heard/);

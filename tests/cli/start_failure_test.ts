@@ -44,7 +44,7 @@ test("the last line of a gateway names an unknown host", async () => {
   assert.equal(code, 1);
   assert.equal(
     stderr.trimEnd().split("\n").at(-1),
-    "gateway serve: cannot listen on 256.1.1.1:0: the host is neither an IP address nor a name that is known here: " +
+    "gateway serve: cannot listen on 256.1.1.1:0: the host is neither an IP address nor a name that this machine knows: " +
       "set SERVICE_API_HOST (--host) to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all",
   );
 });

@@ -95,7 +95,7 @@ test("rotate refuses a key for a store with unencrypted secrets, and during an i
   await beside.store.subscriptions.resealSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
-  assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
+  assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted; run `gateway secrets rekey` again/);
 });
 
 test("rotate changes nothing when standard output is closed, and reports a secret that it could not print", async () => {

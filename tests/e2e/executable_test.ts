@@ -85,7 +85,7 @@ test("a browser shows the executable's reference and fills its examples", { skip
   const browser = await startBrowser();
   const { page, complaints } = await openPage(browser);
   await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
-  await page.getByText("The examples are filled").waitFor();
+  await page.getByText("The examples have this sandbox's key").waitFor();
   assert.deepEqual(complaints, []);
   await page.goto(`${sandbox.info.gateway}/docs/reference`);
   await page.getByRole("button", { name: /Test Request/i }).first().waitFor();

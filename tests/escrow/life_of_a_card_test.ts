@@ -40,13 +40,12 @@ describe("the life of a card", () => {
     assert.deepEqual(await refused(sandbox.owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "5" }), {
       code: "contract_refused",
       name: "DeviceNotRegistered",
-      message:
-        `payment_escrow.fund_escrow refused: nobody has registered card ${CARD} (DeviceNotRegistered), and whoever ` +
-        "does could take out what its escrow holds",
+      message: `payment_escrow.fund_escrow refused: card ${CARD} has no owner (DeviceNotRegistered), and its next ` +
+        "owner could take out the content of its escrow",
     });
   });
 
-  test("its owner sharedState it, and reads the write at once", async () => {
+  test("its owner registers it, and reads the write at once", async () => {
     const agent = sandbox.agent.publicKey();
     await act(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
     assert.deepEqual(await gateway.escrow.reads.device(CARD), {

@@ -64,8 +64,8 @@ describe("a wallet with more and more cards", () => {
       body.warning,
       `with this card the wallet has ${
         IN_ANY_ORDER + 1
-      }, and its oldest one can be revoked only after newer ones; of more ` +
-        `than ${MOST} the contract can revoke none: register further cards with another wallet`,
+      }, and its oldest one can be revoked only after newer ones. With more ` +
+        `than ${MOST} the contract can revoke none; register further cards with another wallet`,
     );
     const keyed = await register({ "idempotency-key": "register-one-more" });
     assert.equal(keyed.body.warning, body.warning);
@@ -125,8 +125,10 @@ describe("a wallet with more and more cards", () => {
     }
     assert.equal(
       (await register()).body.warning,
-      `with this card the wallet has ${all + 1}, and of more than ${MOST} the contract can revoke none; revokeAgent, ` +
-        "sweepEscrow and defundEscrow still work for each: register further cards with another wallet",
+      `with this card the wallet has ${
+        all + 1
+      }, and with more than ${MOST} the contract can revoke none. revokeAgent, ` +
+        "sweepEscrow and defundEscrow still work for each; register further cards with another wallet",
     );
     const { asset } = on.sandbox;
     const of = { deviceHash: card(1) };

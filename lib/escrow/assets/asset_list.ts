@@ -3,14 +3,14 @@ import { assetId } from "./asset_id.ts";
 
 /** The assets that this deployment deals in. The escrow keeps one balance for all assets: a worthless one would buy others. */
 export interface AssetList {
-  /** Their contracts; undefined: none is refused for its own sake. */
+  /** The contracts of the accepted assets; undefined when all are accepted. */
   ids: readonly string[] | undefined;
   has(asset: string): boolean;
   /** @throws {GatewayError} `invalid_request` naming the field for an asset that is not dealt in */
   require(asset: string, param: string): void;
 }
 
-/** @param names as the setting gives them (`assetId`), already checked for their form; undefined: all assets are dealt in */
+/** @param names in the form of the setting (`assetId`), already checked; undefined when all assets are accepted */
 export function createAssetList(names: readonly string[] | undefined, networkPassphrase: string): AssetList {
   const ids = names?.map((name) => assetId(name, networkPassphrase)!);
   const has = (asset: string) => ids === undefined || ids.includes(asset);

@@ -6,9 +6,9 @@ import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./
 
 /**
  * Why a movement is foreign. `not_listed`: its asset is none of those dealt in. `not_the_policys`: a card was funded in
- * another asset than its policy names. `not_what_was_funded`: a card was funded in another asset than its escrow held, or
- * more of an asset was paid, or paid out, than was there of it. `not_what_was_authorized`: a merchant claimed another asset
- * than the payments were authorised in.
+ * another asset than its policy names. `not_what_was_funded`: a card was funded in another asset than its escrow held,
+ * or more of an asset was moved than was there. `not_what_was_authorized`: a merchant claimed another asset than the
+ * payments were authorised in.
  */
 export const BYPASS_REASONS = [
   "not_listed",
@@ -18,7 +18,7 @@ export const BYPASS_REASONS = [
 ] as const;
 export type BypassReason = (typeof BYPASS_REASONS)[number];
 
-/** An event of the log, as far as it is looked at here. */
+/** The fields of a logged event that are used here. */
 export interface MovementEvent {
   sequence: number;
   id: string;
@@ -45,7 +45,7 @@ interface MovementFilter {
   merchant?: string;
 }
 
-/** What the log is asked. Everything in the order of sequences. */
+/** The queries on the log. Everything in the order of sequences. */
 export interface MovementLog {
   bounds(): Promise<{ last: number }>;
   read(query: {
@@ -71,15 +71,15 @@ export const FIRST_LOOK_EVENTS = 5_000;
 const PAGE = 500;
 /** More than one transaction can claim. */
 const MOST_AUTHORIZED = 500;
-/** What a card's escrow holds is first learnt from so many movements before. */
+/** How many earlier movements show the content of a card's escrow. */
 const MOST_MOVEMENTS = 200;
 const LOOKED_AT = ["agent.registered", "agent.revoked", ...ESCROW_MOVEMENTS, "payment.claimed"];
 const MOST_CARDS = 10_000;
 
 /**
- * Follows the log for movements in an asset that they should not be in: the contracts take any, and pay it out of the one
- * balance that they keep for all. Asks nobody but the log. What the log does not say (an asset that was not learnt, a policy
- * from before it) is not held against a movement, nor what happened at other contracts or in another life of the network.
+ * Follows the log and finds movements in an asset that the gateway would have refused. The contracts take any asset and
+ * pay it out of one balance. Reads nothing but the log. A movement is not reported when the log lacks an asset or a
+ * policy. Other contracts and other epochs do not count.
  */
 export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   log: MovementLog;
@@ -89,7 +89,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   /** Told of each as it is found, in the log's order. */
   onForeign(movement: BypassMovement): void;
 }): BypassMovements {
-  /** By life of the network and card, the asset that its newest policy names; null: the log does not know, or there is none. */
+  /** The asset of a card's newest policy, by epoch and card; null when the log has none. */
   const policies = createRecentMap<string | null>(MOST_CARDS);
   /** By life of the network and card, what its escrow holds. */
   const held = createRecentMap<Holdings>(MOST_CARDS);
@@ -123,7 +123,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
     return asset;
   }
 
-  /** What the card's escrow held before this event, as far as the log says. */
+  /** The content of the card's escrow before this event, as far as the log shows it. */
   async function heldBefore(event: MovementEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
     const known = held.get(keyOf(event));
     if (known !== undefined) return { holdings: known, isLate: false };
@@ -186,9 +186,9 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
       const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
       for (const event of events) {
         if (isOurs(event)) await lookAt(event);
-        // What was before it takes a store that answers at once up to some milliseconds.
+        // Reading earlier movements takes a store in this process a few milliseconds.
         await yieldToOthers();
-        // What the store fails at later does not have this one counted twice.
+        // A later failure of the store does not count this event twice.
         looked = event.sequence;
       }
       if (events.length < PAGE) looked = upTo;
@@ -204,7 +204,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   };
 }
 
-/** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
+/** The prefix of an event's id, before the node's own 30 characters, identifies the epoch. */
 function lifeOf({ id }: Pick<MovementEvent, "id">): string {
   return id.slice(0, -30);
 }

@@ -9,7 +9,7 @@ import {
   UNKNOWN_ASSET,
 } from "./holdings.ts";
 
-/** An event of the log, as far as it is looked at here. */
+/** The fields of a logged event that are used here. */
 export interface EscrowEvent extends EscrowMovement {
   sequence: number;
   /** In the order of the ledgers. */
@@ -35,11 +35,11 @@ export interface EventLog {
   catchUp(): Promise<unknown>;
 }
 
-/** What the log says about the assets in the escrow contract, which itself does not know them. */
+/** The log's knowledge of the assets in the escrow contract, which keeps none itself. */
 export interface EscrowLog {
   /**
-   * What this balance of a card is made up of, as far as the log goes back. What was there before the newest hundred
-   * movements counts as of the asset that was funded last before them.
+   * The assets of this balance of a card, as far back as the log reaches. Money from before the newest hundred
+   * movements counts as the asset that was funded last before them.
    */
   holdings(deviceHash: string, balance: bigint): Promise<Holdings>;
   /** The asset that a card was funded in last. */

@@ -1,6 +1,6 @@
 /**
- * What a card's escrow is made up of. The contract keeps one number for all assets; which they are, and how much of each,
- * follows from the events since the escrow was last empty.
+ * The assets in a card's escrow. The contract keeps one number for all assets. The events since the escrow was last
+ * empty show how much is of each.
  */
 
 /** How much of each asset, by its contract; under `UNKNOWN_ASSET` what the log does not know the asset of. Nothing is 0. */
@@ -20,8 +20,8 @@ export interface EscrowMovement {
 }
 
 /**
- * The holdings after one movement, and how much it took out of other assets than its own. What is taken comes out of its
- * own asset first, then out of what is not known, at last out of the others: so that the sum stays the contract's.
+ * The holdings after one movement, and how much it took out of other assets than its own. A payment is taken from its
+ * own asset first, then from unknown assets, then from the others. The sum stays the contract's.
  */
 export function afterMovement(before: Holdings, movement: EscrowMovement): { holdings: Holdings; foreign: bigint } {
   const { type, asset = UNKNOWN_ASSET, amount = "0" } = movement;
@@ -44,8 +44,8 @@ export function afterMovement(before: Holdings, movement: EscrowMovement): { hol
 }
 
 /**
- * What a balance is made up of, by the card's movements, the newest first: back to when the escrow was empty, or as far as
- * they go. Undefined when they do not add up to it.
+ * The assets of a balance, from the card's movements, newest first. It stops where the escrow was empty or the
+ * movements end. Undefined when they do not add up to it.
  * @param earlier the asset of what was there before all of them
  */
 export function holdingsOf(
@@ -66,7 +66,7 @@ export function holdingsOf(
   return since.reduce((holdings, movement) => afterMovement(holdings, movement).holdings, begin);
 }
 
-/** What is held in other assets than this one, as far as they are known. */
+/** The known amount in other assets than this one. */
 export function heldInOthers(holdings: Holdings, asset: string): [asset: string, amount: bigint][] {
   return [...holdings].filter(([held]) => held !== asset && held !== UNKNOWN_ASSET);
 }

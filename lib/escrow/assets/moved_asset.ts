@@ -39,9 +39,9 @@ export function speaksOfAsset({ type }: { type: string }): boolean {
 }
 
 /**
- * The contract of the asset that an event speaks of, from its transaction: the arguments of the call that the envelope makes;
- * where another contract made that call, those that the host recorded, or the token's own event. Signed authorisations are
- * no source: they may speak of calls that were not made. Undefined when none of these says it, or more than one asset.
+ * The contract of an event's asset, from its transaction. The envelope's call has it in its arguments. For a call by
+ * another contract, the host's diagnostic events or the token's own event have it. Signed authorisations are no source:
+ * they may speak of calls that were not made. Undefined when none of these says it, or more than one asset.
  */
 export function movedAsset(
   event: Pick<DecodedEvent, "deviceHash" | "merchant" | "amount"> & { type: string },

@@ -5,8 +5,7 @@ import { asCode, asU32, entryValue, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
 /**
- * Tells whether a contract, whose instance this is, is a token: the protocol's own for an asset, or one that says how many
- * decimals it has (SEP-41).
+ * Whether the contract with this instance is a token: the protocol's own, or one that answers `decimals()` (SEP-41).
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export type TokenCheck = (contract: string, instance: RawLedgerEntry) => Promise<boolean>;

@@ -10,7 +10,7 @@ export interface ContractCodes {
    * @throws {GatewayError} `upstream_error` naming the contract that does not exist on this network
    */
   of(kind: ReadKind): Promise<string>;
-  /** Whether a contract is the protocol's built-in asset contract; false when that can't be told. */
+  /** Whether a contract is the protocol's built-in asset contract; false when that is unknown. */
   isAssetContract(contract: string): Promise<boolean>;
 }
 
@@ -53,7 +53,7 @@ export function createContractCodes(
         const { entries: [instance] } = await entries.read([instanceKey(contract)]);
         return instance !== undefined && code(instance.xdr) === "asset";
       } catch {
-        // The refusal at hand is told with a number instead of a name then.
+        // The refusal then has a number instead of a name.
         return false;
       }
     },

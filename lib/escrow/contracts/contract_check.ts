@@ -6,18 +6,18 @@ import { checkInterfaces, type ContractFinding, type InterfaceCheckParts, regist
 export interface ContractCheck {
   name: ContractName;
   id: string;
-  /** What is there instead, as one sentence for the operator; undefined when all is as it should be. */
+  /** The problem as one sentence for the operator; undefined when there is none. */
   problem: string | undefined;
 }
 
-/** Whether the gateway can work with it, though its refusals may be told by the wrong name. */
+/** Whether the gateway can work with it, though refusals may have a wrong name. */
 export function isUsable({ state }: ContractFinding): boolean {
   return state === "as_expected" || state === "other_errors";
 }
 
 /**
- * Looks at the three contracts in at most three calls: each is there and of the expected interface, and the escrow was
- * initialised with these registries.
+ * Checks the three contracts in at most three calls. Each must exist and have the expected interface, and the escrow
+ * must know these registries.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkContracts(parts: InterfaceCheckParts): Promise<ContractCheck[]> {

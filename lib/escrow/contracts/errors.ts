@@ -70,7 +70,7 @@ export const ASSET_CONTRACT_ERRORS: Record<number, string> = {
   15: "TooManyAccountSubentries",
 };
 
-/** Every error that can be told by its name. */
+/** Every error that has a name. */
 export const NAMED_CONTRACT_ERRORS: string[] = [
   ...new Set([...Object.values(CONTRACT_ERRORS), ASSET_CONTRACT_ERRORS].flatMap((names) => Object.values(names))),
 ];

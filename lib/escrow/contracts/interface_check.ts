@@ -17,12 +17,12 @@ export interface ContractFinding {
    * - `missing`: no contract of this id on this network;
    * - `archived`: it was not used for so long that it, or its code, has to be restored before it can be called;
    * - `asset`: the protocol's built-in asset contract;
-   * - `another`: a contract of another interface; `looksLike` when it is that of one of the other two;
+   * - `another`: a contract of another interface, and `looksLike` names it when it is one of the other two;
    * - `other_errors`: it can be called, but names its errors otherwise.
    */
   state: "as_expected" | "missing" | "archived" | "asset" | "another" | "other_errors";
   looksLike?: ContractName;
-  /** What differs, each a sentence's part: `authorize takes (…), not (…)`. */
+  /** The differences, each as a part of a sentence, such as `authorize takes (…), not (…)`. */
   differences: string[];
   /** SHA-256 of its code, hex; undefined without one. */
   codeHash?: string;
@@ -34,8 +34,8 @@ export interface InterfaceCheckParts {
 }
 
 /**
- * Looks at the three contracts as the ledger holds them: whether they exist, and whether their code says of itself what
- * the gateway expects (SEP-48: contract interface specification).
+ * Checks that the three contracts exist in the ledger, and that their code declares the expected interface (SEP-48:
+ * contract interface specification).
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): Promise<ContractFinding[]> {
@@ -129,7 +129,7 @@ function interfaceDifferences(name: ContractName, found: ContractSpec): string[]
   return [...ofFunctions, ...ofStructs];
 }
 
-/** An error that is not there yet is none; one of another name would be told wrongly. */
+/** A missing error does no harm. One with another name would be reported wrongly. */
 function errorDifferences(name: ContractName, found: ContractSpec): string[] {
   return Object.entries(CONTRACT_ERRORS[name]).flatMap(([number, expected]) => {
     const actual = found.errors[Number(number)];

@@ -1,6 +1,6 @@
 import type { ContractName } from "./errors.ts";
 
-/** What the gateway relies on in one contract, in the words of a Soroban interface. */
+/** The parts of one contract's interface that the gateway relies on, in Soroban's terms. */
 export interface ContractInterface {
   /** Argument types in order, because calls are positional, and what is returned; names of arguments do not matter. */
   functions: Record<string, string>;

@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import type { ContractInterface } from "./interfaces.ts";
 
-/** What a contract says of itself. */
+/** The interface that a contract declares. */
 export interface ContractSpec extends ContractInterface {
   /** Names of its errors by number. */
   errors: Record<number, string>;
@@ -36,7 +36,7 @@ export function specOf(wasm: Uint8Array<ArrayBuffer>): ContractSpec {
 }
 
 function signature(inputs: xdr.ScSpecTypeDef[], outputs: xdr.ScSpecTypeDef[]): string {
-  // `Result<T, Error>` is how a contract says that it may fail; the caller gets T. An empty T is nothing.
+  // `Result<T, Error>` declares a function that may fail; the caller gets T. An empty T is nothing.
   const [returned] = outputs.map((type) => type.type === "scSpecTypeResult" ? type.result.okType : type);
   const result = returned === undefined || returned.type === "scSpecTypeVoid" ? "" : ` -> ${typeName(returned)}`;
   return `(${inputs.map(typeName).join(", ")})${result}`;

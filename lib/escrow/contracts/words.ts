@@ -1,14 +1,14 @@
 import type { ContractName } from "./errors.ts";
 import type { ContractFinding } from "./interface_check.ts";
 
-/** What the contracts are called for people. */
+/** The contracts' names for people. */
 export const CONTRACT_TITLES: Record<ContractName, string> = {
   device_registry: "device registry",
   agent_registry: "agent registry",
   payment_escrow: "payment escrow",
 };
 
-/** What is behind a contract's id, as one sentence for the operator. */
+/** The contract behind an id, as one sentence for the operator. */
 export function contractWords({ name, id, state, looksLike, differences }: ContractFinding): string {
   const title = CONTRACT_TITLES[name];
   switch (state) {

@@ -24,8 +24,8 @@ export interface EscrowNow {
 }
 
 /**
- * Refuses what would take one asset out of an escrow that holds another, or put a second one in: the contract keeps one
- * number for all. What the log does not know the asset of is let through, in whatever asset.
+ * Refuses to take an asset out of an escrow that holds another one, or to add a second one. The contract keeps one
+ * number for all. Money of an unknown asset may leave in any asset.
  * @throws {GatewayError} `invalid_request`; `upstream_error` while the log has not come to the last change
  */
 export async function guardAssets(log: EscrowLog, call: AssetCall, { balance, changedIn }: EscrowNow): Promise<void> {
@@ -41,8 +41,8 @@ export async function guardAssets(log: EscrowLog, call: AssetCall, { balance, ch
 }
 
 /**
- * Refuses a payment that would spend what is there in another asset. Costs one look into the log, and does not wait for it:
- * the asset is the policy's, which was looked at when the agent was registered.
+ * Refuses a payment that would spend what is there in another asset. Costs one query on the log and does not wait for
+ * it. The asset is the policy's, which was checked when the agent was registered.
  * @throws {GatewayError} `invalid_request`
  */
 export async function guardPayment(log: EscrowLog, call: AssetCall, card: () => Promise<Card>): Promise<void> {
@@ -74,14 +74,14 @@ function otherAsset(call: AssetCall, holdings: Holdings): GatewayError {
   const known = [...holdings].filter(([held]) => held !== UNKNOWN_ASSET);
   const [[held, amount] = ["", 0n]] = known;
   if (known.length > 1 && kind !== "defundEscrow") {
-    const be = `one whose escrow holds a single asset, and not ${
+    const be = `a card whose escrow holds a single asset, and not ${
       inWords(known)
     }: take out each with defundEscrow first`;
     return refusal(param, "deviceHash", be, deviceHash, "asset_mismatch");
   }
   const leaves = kind === "sweepEscrow" || kind === "defundEscrow";
   const be = known.length > 1
-    ? `one of which the card's escrow holds something: ${inWords(known)}`
+    ? `an asset that the card's escrow holds: ${inWords(known)}`
     : `${held}, of which the card's escrow holds ${amount}${leaves ? "" : ": sweep it first"}`;
   return refusal(param, "asset", be, asset, "asset_mismatch");
 }

@@ -25,7 +25,7 @@ import { type Operation, operationKind } from "./operations.ts";
 /** Where arguments stand. */
 interface Places {
   card: number;
-  /** Who acts; absent: the source. */
+  /** The acting account; absent for the source. */
   wallet?: number;
   asset?: number;
   amount?: number;
@@ -44,22 +44,21 @@ const OWNERS: Partial<Record<Operation["kind"], Places>> = {
 const PAYMENT = { card: 1, asset: 3, amount: 4 };
 const CLAIM = { asset: 0, merchant: 1 };
 
-/** What a call does with whose card. */
+/** The effect of a call, and the card that it concerns. */
 interface CardCall {
   kind: Operation["kind"];
   deviceHash: string;
-  /** Who acts: any of these has to be the owner. */
+  /** The acting accounts: one of them must be the owner. */
   actors: string[];
   asset: string | undefined;
   amount: bigint | undefined;
 }
 
 /**
- * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
- * register and revoke its agent), so the gateway does. It also refuses to fund a card that nobody owns, or one in another
- * asset than its policy names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or
- * is no token, and whatever is in an asset that is not dealt in: that throws at once. What the escrow holds itself:
- * `asset_guard.ts`, `claim_guard.ts`.
+ * Guards the operations of a card's owner. The contracts do not check who owns a card: agent_registry lets any wallet
+ * register and revoke its agent. It also refuses to fund a card without an owner, or in another asset than its policy
+ * names. It refuses a policy for an asset that does not exist or is no token. It throws at once for an asset that is
+ * not accepted. `asset_guard.ts` and `claim_guard.ts` guard the content of the escrow.
  */
 export function createCardGuard({ contracts, assets, log, isToken, reads }: {
   contracts: ContractIds;
@@ -70,12 +69,13 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
-  /** The card, by these entries of it where the contracts' storage may be believed. */
+  /** The card, from these entries, where the layout of the contracts' storage is known. */
   async function cardNow(
     deviceHash: string,
     [device, policy, balance]: (RawLedgerEntry | undefined)[],
   ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint; changedIn?: number }> {
-    // Of new code the storage is compared with the functions first: nobody is let through on a storage that is misread.
+    // With new code the gateway first compares storage and functions, so that a misread entry lets no operation
+    // through.
     if (await reads.wayOfCards(deviceHash) === "calls") {
       const { value } = await reads.card(deviceHash);
       return { owner: value.device?.owner, policy: value.policy, balance: value.balance };
@@ -116,7 +116,7 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
           throw refusal(param, "asset", "a contract that is there on this network", asset);
         }
         if (namesPolicy && !await isToken(asset, entries[3]!)) {
-          throw refusal(param, "asset", "a token, which says how many decimals() it has", asset);
+          throw refusal(param, "asset", "a token, which has decimals()", asset);
         }
         await guardAssets(log, { kind, deviceHash, asset, amount, param }, { balance, changedIn });
       },
@@ -183,8 +183,8 @@ function notTheOwner(deviceHash: string, owner: string, actors: string[], param:
 function notRegistered(deviceHash: string, param: CallInEnvelope["param"]): GatewayError {
   return new GatewayError(
     "contract_refused",
-    `payment_escrow.fund_escrow refused: nobody has registered card ${deviceHash} (DeviceNotRegistered), and whoever does ` +
-      "could take out what its escrow holds",
+    `payment_escrow.fund_escrow refused: card ${deviceHash} has no owner (DeviceNotRegistered), and its next ` +
+      "owner could take out the content of its escrow",
     { contractError: "DeviceNotRegistered", param: param === "source" ? "operation.deviceHash" : param },
   );
 }

@@ -5,7 +5,7 @@ import type { EscrowReads, PendingPaymentAnswer } from "../reads/reads.ts";
 import { pendingIndexKey } from "../reads/storage_keys.ts";
 import { refusal } from "./asset_guard.ts";
 
-/** Who claims what. */
+/** The merchant and the asset of a claim. */
 export interface ClaimCall {
   merchant: string;
   asset: string;
@@ -13,10 +13,10 @@ export interface ClaimCall {
 }
 
 /**
- * Guards a claim: the contract pays all that is pending in the one asset that it is told, whatever it was authorised in.
- * Refused when nothing of it is known to be, or may be, in that asset. Where some is, the rest goes with it, and is an alarm
- * (`bypass_movements.ts`): anybody can authorise a payment in another asset past the gateway, and a merchant whose claims
- * were refused for it would lose all that is pending when it expires.
+ * Guards a claim. The contract pays all pending payments in the one asset of the call, whatever they were authorised
+ * in. Refused when nothing of it is known to be, or may be, in that asset. A claim that fits some of them passes and
+ * raises an alert (`bypass_movements.ts`). Anybody can authorise a payment in another asset past the gateway. A refusal
+ * would cost the merchant everything when the payments expire.
  */
 export function claimGuard(
   { merchant, asset, param }: ClaimCall,
@@ -29,7 +29,7 @@ export function claimGuard(
       await log.reaches(pendingIndex.lastModifiedLedgerSeq);
       const authorized = await log.unclaimed(merchant);
       if (authorized.every((event) => event.asset === undefined || event.asset === asset)) return;
-      // What has expired is not claimed: only the ledger knows what is left.
+      // Expired payments are not claimed, and only the ledger knows which are left.
       const { payments } = await reads.pending(merchant);
       const pending = payments === null ? new Map() : assetsOf(payments, authorized);
       const others = heldInOthers(pending, asset);
@@ -55,7 +55,7 @@ function assetsOf(payments: PendingPaymentAnswer[], authorized: EscrowEvent[]): 
   return found;
 }
 
-/** What the ledger keeps of a payment, and its event says too. */
+/** The fields of a payment that both the ledger and its event have. */
 function paymentKey(
   { deviceHash, amount, authorizedAt }: { deviceHash?: string; amount?: string; authorizedAt: number },
 ): string {

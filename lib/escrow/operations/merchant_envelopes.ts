@@ -1,12 +1,12 @@
-/** What else may be applied for a merchant before an envelope that is being prepared. */
+/** The envelopes of a merchant that may be applied before one that is being prepared. */
 export interface CompetingEnvelopes {
   payments: number;
   claim: boolean;
 }
 
 /**
- * Remembers, merchant by merchant, who was handed an envelope that may still be applied, and how many at once there were
- * lately: so many may come in between again.
+ * Remembers for each merchant who has an envelope that may still be applied, and how many there were at once lately. As
+ * many may come in between again.
  */
 export interface MerchantEnvelopes {
   /** Notes that a payer is being handed a payment, or the merchant a claim; answers how to take that back. */
@@ -49,7 +49,7 @@ export function createMerchantEnvelopes(
 ): MerchantEnvelopes {
   const merchants = new Map<string, Merchant>();
 
-  /** Set anew each time, so that those seldom heard of are forgotten first. */
+  /** Set again at each use, so that the least recently used go first. */
   function of(address: string): Merchant {
     const merchant = merchants.get(address) ??
       { payers: new Map(), claim: undefined, most: 0, mostUntilMs: -Infinity };

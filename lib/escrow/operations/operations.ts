@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
+import { EXAMPLE } from "../example_values.ts";
 import { addressVal, hashVal } from "../reads/storage_keys.ts";
 import {
   accountAddress,
@@ -16,40 +17,61 @@ import {
   nonce,
 } from "../values.ts";
 
-/** The fields of each kind of operation, besides `kind`. Unknown fields are refused by name. */
+const kindOf = <T extends string>(kind: T) => z.literal(kind).meta({ description: "Kind of the operation." });
+const merchant = accountAddress.meta({
+  description: "Merchant that may claim the payment: an account (G… with its checksum).",
+  example: EXAMPLE.merchant,
+});
+const agent = accountAddress.meta({ description: "Agent of the card: an account (G… with its checksum)." });
+
+/** The fields of each kind of operation, besides `kind`. The gateway refuses unknown fields by name. */
 const kinds = {
-  /** By the agent: reserves a payment of a card for a merchant. Without a nonce the gateway fills in the next. */
   authorize: z.strictObject({
-    kind: z.literal("authorize"),
+    kind: kindOf("authorize"),
     deviceHash,
-    merchant: accountAddress,
+    merchant,
     asset: contractId,
     amount,
-    nonce: nonce.optional(),
-  }).meta({ id: "AuthorizeOperation" }),
-  /** By the merchant: collects all pending payments. */
-  claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }).meta({ id: "ClaimOperation" }),
-  /** By the owner, as all that follow: lets an agent pay with a card, within a policy. */
+    nonce: nonce.optional().meta({
+      description:
+        "Number of the payment, above the previous payment's: a decimal string from 1 to 2^64 − 1. The gateway fills in the next number when nonce is absent.",
+    }),
+  }).meta({ id: "AuthorizeOperation", description: "The agent reserves a payment of a card for a merchant." }),
+  claim: z.strictObject({ kind: kindOf("claim"), asset: contractId })
+    .meta({ id: "ClaimOperation", description: "The merchant collects all its pending payments." }),
   registerAgent: z.strictObject({
-    kind: z.literal("registerAgent"),
+    kind: kindOf("registerAgent"),
     deviceHash,
-    agent: accountAddress,
+    agent,
     asset: contractId,
     maxAmount,
     expiresAt: expiresAt.optional(),
-  }).meta({ id: "RegisterAgentOperation" }),
-  revokeAgent: z.strictObject({ kind: z.literal("revokeAgent"), deviceHash })
-    .meta({ id: "RevokeAgentOperation" }),
-  fundEscrow: z.strictObject({ kind: z.literal("fundEscrow"), deviceHash, asset: contractId, amount })
-    .meta({ id: "FundEscrowOperation" }),
-  defundEscrow: z.strictObject({ kind: z.literal("defundEscrow"), deviceHash, asset: contractId, amount })
-    .meta({ id: "DefundEscrowOperation" }),
-  registerDevice: z.strictObject({ kind: z.literal("registerDevice"), deviceHash, agent: accountAddress })
-    .meta({ id: "RegisterDeviceOperation" }),
-  revokeDevice: z.strictObject({ kind: z.literal("revokeDevice"), deviceHash })
-    .meta({ id: "RevokeDeviceOperation" }),
-  sweepEscrow: z.strictObject({ kind: z.literal("sweepEscrow"), deviceHash, asset: contractId, agent: address })
-    .meta({ id: "SweepEscrowOperation" }),
+  }).meta({
+    id: "RegisterAgentOperation",
+    description: "The owner lets an agent pay with a card, within a policy.",
+  }),
+  revokeAgent: z.strictObject({ kind: kindOf("revokeAgent"), deviceHash })
+    .meta({ id: "RevokeAgentOperation", description: "The owner ends the agent's right to pay with a card." }),
+  fundEscrow: z.strictObject({ kind: kindOf("fundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "FundEscrowOperation", description: "The owner pays into the card's escrow." }),
+  defundEscrow: z.strictObject({ kind: kindOf("defundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "DefundEscrowOperation", description: "The owner takes money back from the card's escrow." }),
+  registerDevice: z.strictObject({ kind: kindOf("registerDevice"), deviceHash, agent })
+    .meta({ id: "RegisterDeviceOperation", description: "The owner registers a card." }),
+  revokeDevice: z.strictObject({ kind: kindOf("revokeDevice"), deviceHash })
+    .meta({ id: "RevokeDeviceOperation", description: "The owner gives a card up." }),
+  sweepEscrow: z.strictObject({
+    kind: kindOf("sweepEscrow"),
+    deviceHash,
+    asset: contractId,
+    agent: address.meta({
+      description: "Agent of the card: an account (G…) or a contract (C…) with its checksum.",
+      example: EXAMPLE.agent,
+    }),
+  }).meta({
+    id: "SweepEscrowOperation",
+    description: "The owner takes back all that is left in the card's escrow.",
+  }),
 };
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
@@ -75,21 +97,30 @@ export const operation = z.discriminatedUnion(
     kinds.sweepEscrow,
   ],
   { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
-).meta({ id: "Operation" });
+).meta({ id: "Operation", description: "What a transaction does; kind says which fields it has." });
 export type Operation = z.output<typeof operation>;
 
 /** An operation as it will be called, with what the gateway filled in. */
 export const preparedOperation = z.discriminatedUnion("kind", [
-  kinds.authorize.extend({ nonce }).meta({ id: "PreparedAuthorizeOperation" }),
+  kinds.authorize.extend({ nonce }).meta({
+    id: "PreparedAuthorizeOperation",
+    description: "The agent reserves a payment of a card for a merchant, with the nonce of the payment.",
+  }),
   kinds.claim,
-  kinds.registerAgent.extend({ expiresAt }).meta({ id: "PreparedRegisterAgentOperation" }),
+  kinds.registerAgent.extend({ expiresAt }).meta({
+    id: "PreparedRegisterAgentOperation",
+    description: "The owner lets an agent pay with a card, within a policy; expiresAt is always present.",
+  }),
   kinds.revokeAgent,
   kinds.fundEscrow,
   kinds.defundEscrow,
   kinds.registerDevice,
   kinds.revokeDevice,
   kinds.sweepEscrow,
-]).meta({ id: "PreparedOperation" });
+]).meta({
+  id: "PreparedOperation",
+  description: "The operation of a prepared transaction, with the fields that the gateway filled in.",
+});
 export type PreparedOperation = z.output<typeof preparedOperation>;
 
 const i128 = (decimal: string) => xdr.ScVal.scvI128(i128Parts(BigInt(decimal)));

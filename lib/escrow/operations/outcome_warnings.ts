@@ -3,7 +3,7 @@ import type { ContractIds } from "../contracts/errors.ts";
 import { contractCall, type Operation, operationDigest } from "./operations.ts";
 import type { PrepareRequest } from "./prepare_operation.ts";
 
-/** An envelope that was sent and of which nobody has been told how it ended. */
+/** A submitted envelope with an unknown outcome. */
 export interface UnresolvedSubmission {
   hash: string;
   /** `operationDigest` of its call. */
@@ -14,8 +14,8 @@ export interface UnresolvedSubmission {
 const MOST_LOOKED_AT = 3;
 
 /**
- * Whoever prepares an operation again because he was not told how the last try ended may do it twice. So where the same
- * source has sent the same operation and its outcome was not told, prepare says which transaction to ask for.
+ * A client that prepares an operation again after an unknown outcome may do it twice. If the same source has submitted
+ * the same operation with an unknown outcome, `prepare` names that transaction.
  */
 export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
   contracts: ContractIds;

@@ -16,14 +16,16 @@ export interface PrepareRequest {
 /** An unsigned envelope and what it will do. */
 export type PreparedRequest = PreparedTransaction & {
   operation: PreparedOperation;
-  /** What whoever signs it should know. */
+  /** A warning to read before signing. */
   warning?: string;
 };
 
 /** The same of one that was just built: `sinceLedger` as in `BuiltTransaction`. */
 export type BuiltRequest = PreparedRequest & Pick<BuiltTransaction, "sinceLedger">;
 
-/** What an unsigned envelope for this request says, byte for byte as when it was prepared, and its sequence number. */
+/**
+ * The answer for an unsigned envelope of this request, byte for byte as when it was prepared, and its sequence number.
+ */
 export function preparedOf(
   envelope: Uint8Array,
   { operation }: PrepareRequest,
@@ -51,7 +53,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   /** A nonce of an agent for a device that no other envelope has which may still be applied, kept for `NONCE_SLACK_MS` more. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
   spares: ReservedSlots;
-  /** What whoever signs this should know. Never rejects. */
+  /** A warning to read before signing. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<BuiltRequest> {
   async function prepared(
@@ -73,7 +75,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     if (operation.kind !== "authorize") return await prepared(source, operation, place);
     if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
     return await withNextNonce(source, operation, place).catch((error) => {
-      // Another may have used a higher one since it was asked for: nobody here has asked for this one.
+      // Another client may have used a higher nonce in the meantime, so a fresh one is read.
       if (!(error instanceof GatewayError) || error.contractError !== "DuplicateAuth") throw error;
       return withNextNonce(source, operation, place);
     });

@@ -10,8 +10,8 @@ import { OutsideFootprint } from "../refusals/refusal.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../reads/storage_keys.ts";
 
 /**
- * The payments of a merchant are numbered: which entry a payment is kept in depends on how many others were applied
- * before it, but its envelope names the entry when it is simulated. So an envelope also names the entries that it needs
+ * A merchant's payments have numbers. The number of a payment, and so its ledger entry, depends on the payments applied
+ * before it. Its envelope must name the entry when it is simulated. So an envelope also names the entries that it needs
  * when others come first: as many as are out, or were lately. A claim needs those of the payments that may precede it.
  */
 export interface ReservedSlots {
@@ -32,8 +32,8 @@ export interface SlotReservation {
 /** So many for the payments before, and one more for after a claim: 21 such envelopes still fit into one ledger. */
 const MOST_SPARES = 20;
 /**
- * What a key more takes, measured: 37 000 to 75 000 instructions for a payment, the more the longer the list; for a claim
- * 120 000 where it collects few and 400 000 where it collects as many as it can. Ten thousand cost seven stroops.
+ * The measured cost of one more key is 37 000 to 75 000 instructions for a payment, growing with the list. For a claim
+ * it is 120 000 with few payments and 400 000 with as many as fit. Ten thousand cost seven stroops.
  */
 const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
@@ -67,7 +67,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
     };
   }
 
-  /** After the last payment it would collect: those that may come before it. What it removes is not written. */
+  /** After the last payment it would collect: those that may come before it. Removed entries are not written. */
   function forClaim(merchant: string, last: number, others: CompetingEnvelopes): ReservedKeys {
     const keys = keysFrom(merchant, last + 1, Math.min(others.payments, MOST_SPARES));
     return { keys, instructionsPerKey: INSTRUCTIONS_PER_KEY.claim, bytesPerKey: 0 };
@@ -82,7 +82,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
         withdraw: traffic.handOut(merchant, source, kind),
         async widen(simulation) {
           const transactionData = simulation.transactionData!;
-          // What the store fails at is told elsewhere; this gateway's own traffic is known all the same.
+          // The store's own errors are reported elsewhere. This gateway still knows its own envelopes.
           const everywhere = await sharedEnvelopes?.handOut(merchant, source, kind).catch(() => undefined);
           const others = traffic.others(merchant, source, everywhere);
           if (others.payments === 0 && (kind === "claim" || !others.claim)) return transactionData;

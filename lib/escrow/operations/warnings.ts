@@ -3,8 +3,9 @@ import type { EscrowReads } from "../reads/reads.ts";
 import type { Operation } from "./operations.ts";
 
 /**
- * How many cards of one wallet can be revoked. The device registry keeps them in a list: to take one out it reads the list
- * to its end and writes every place from the card's own on. Both counts were measured, and hold for every place.
+ * How many cards of one wallet can be revoked. The device registry keeps a wallet's cards in a list. To remove one, it
+ * reads the whole list and writes every place from the card's own on. Both counts were measured, and hold for every
+ * place.
  */
 export interface RevocableCards {
   /** Of more, the contract can revoke none. */
@@ -13,13 +14,13 @@ export interface RevocableCards {
   inAnyOrder: number;
 }
 
-/** What a revocation reads besides the list: the contract and its code, the list's length, the card. */
+/** A revocation also reads the contract and its code, the list's length and the card. */
 const OTHERS_READ = 4;
-/** What it writes besides the places after the card's: the list's length, the card, the list's last place. */
+/** It also writes the list's length, the card and the list's last place. */
 const OTHERS_WRITTEN = 3;
-/** What a claim touches besides the payments: contracts and their code, the payments' count, who pays and who is paid. Measured. */
+/** A claim also touches contracts and their code, the payments' count, the payer and the merchant. Measured. */
 const OTHERS_CLAIMED = 6;
-/** Nobody need look up the network's limits for fewer payments. */
+/** With fewer payments the network's limits need no look-up. */
 const FEW = 100;
 
 /** How many cards of one wallet can be revoked under the network's limits. */
@@ -28,20 +29,19 @@ export function revocableCards({ mostEntries, mostWrittenEntries }: FootprintTer
 }
 
 /**
- * Of how many payments the escrow contract can collect any: it goes through all places since the last claim, those whose
- * payment has expired, too, and only a claim begins anew. With more the merchant can never claim again.
+ * With more payments than this, the escrow contract can collect none. A claim reads all places since the last claim,
+ * expired ones included. With more the merchant can never claim again.
  */
 export function collectablePayments({ mostEntries }: FootprintTerms): number {
   return mostEntries - OTHERS_CLAIMED;
 }
 
 /**
- * Says what to know before an operation is signed that is no reason to refuse it; undefined where there is nothing to say,
- * or it can't be told. Never rejects.
+ * A warning before signing that is no reason to refuse; undefined when there is none, or it is unknown. Never rejects.
  */
 export function createWarnings({ reads, paidSinceClaim, terms }: {
   reads: Pick<EscrowReads, "card" | "walletSize" | "ways">;
-  /** How many payments a merchant was given since the last claim, expired or not; undefined where that can't be told. */
+  /** How many payments a merchant got since the last claim, expired ones included; undefined when that is unknown. */
   paidSinceClaim(merchant: string): Promise<number | undefined>;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
@@ -55,14 +55,14 @@ export function createWarnings({ reads, paidSinceClaim, terms }: {
     if (cards <= inAnyOrder) return undefined;
     const further = "register further cards with another wallet";
     if (cards > most) {
-      return `with this card the wallet has ${cards}, and of more than ${most} the contract can revoke none; revokeAgent, ` +
-        `sweepEscrow and defundEscrow still work for each: ${further}`;
+      return `with this card the wallet has ${cards}, and with more than ${most} the contract can revoke none. revokeAgent, ` +
+        `sweepEscrow and defundEscrow still work for each; ${further}`;
     }
     const late = cards - inAnyOrder;
     return `with this card the wallet has ${cards}, and its ${
       late === 1 ? "oldest one" : `${late} oldest ones`
     } can be ` +
-      `revoked only after newer ones; of more than ${most} the contract can revoke none: ${further}`;
+      `revoked only after newer ones. With more than ${most} the contract can revoke none; ${further}`;
   }
 
   /** The merchant can never claim this payment. */
@@ -73,14 +73,14 @@ export function createWarnings({ reads, paidSinceClaim, terms }: {
     if (paid < most) return undefined;
     return `with this payment the merchant has ${
       paid + 1
-    } since the last claim, expired ones counted, and of more than ` +
-      `${most} the contract can never collect any again: what is paid is lost; pay another account of the merchant`;
+    } since the last claim, expired ones included. With more than ` +
+      `${most} the contract can never collect any again, and this payment is lost; pay another account of the merchant`;
   }
 
   /**
-   * The device registry forgets the owner, the escrow contract keeps the money, and whoever registers the card next is its
-   * owner. It is not refused: anybody can put a unit into the escrow of a card, of an asset that nobody can take out, and only
-   * who owns a card can have its agent revoked.
+   * The device registry forgets the owner, the escrow contract keeps the money, and the next owner of the card owns it.
+   * The gateway does not refuse this. Anybody can put a unit of a frozen asset into a card's escrow, and only an owner
+   * can have the agent revoked.
    */
   async function ofGivenUpCard(deviceHash: string): Promise<string | undefined> {
     const { value: { balance, policy } } = await reads.card(deviceHash);
@@ -90,7 +90,7 @@ export function createWarnings({ reads, paidSinceClaim, terms }: {
       "revokeAgent and sweepEscrow come first";
   }
 
-  /** A card that was given up keeps its agent, and anybody can register one for a card that nobody owns. */
+  /** A card that was given up keeps its agent, and anybody can register an agent for a card without an owner. */
   async function ofTakenOverCard(deviceHash: string, agent: string): Promise<string | undefined> {
     const { value: { policy } } = await reads.card(deviceHash);
     if (policy === undefined || policy.agent === agent) return undefined;

@@ -2,7 +2,7 @@ import type { Head } from "../../stellar/head.ts";
 import type { AsOf } from "./read_source.ts";
 
 export interface AnswerCache<T> {
-  /** The answer cached under `key`, at once; else what `ask` finds, joined by whoever asks meanwhile, and not too late. */
+  /** The cached answer of `key`, at once; else the result of `ask`, shared by concurrent callers. */
   get(key: string, ask: () => AsOf<T> | Promise<AsOf<T>>): T | Promise<T>;
 }
 
@@ -16,7 +16,7 @@ export function createAnswerCache<T>(
   const asked = new Map<string, { answer: Promise<T>; askedAtMs: number }>();
   head.onChange(() => {
     cached.clear();
-    // What was asked before may be true of the ledger before: later callers ask anew.
+    // An earlier answer may be of the ledger before, so later callers ask the node.
     asked.clear();
   });
 

@@ -5,7 +5,7 @@ import type { ContractCalls } from "../../stellar/transactions/contract_call.ts"
 import { asU32, type Decode, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
-/** What the contract of an asset says of itself (SEP-41). */
+/** The description that an asset's contract gives of itself (SEP-41). */
 export interface AssetInfo {
   /** Its contract, `C…`. */
   asset: string;
@@ -17,7 +17,7 @@ export interface AssetInfo {
 }
 
 /**
- * Reads what an asset says of itself.
+ * Reads an asset's description.
  * @throws {GatewayError} `not_found` where there is no token, `upstream_error` when the node fails
  */
 export type AssetReader = (asset: string) => Promise<AssetInfo>;

@@ -10,7 +10,7 @@ export interface Expiring {
   merchants: number;
   /** When the first of them expires, Unix seconds; null when there is none. */
   firstAt: number | null;
-  /** False: there may be more, for not all that may be expiring could be looked at yet. */
+  /** False when more payments may be near their end than the gateway has read. */
   complete: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface ExpiringPayments {
 interface Waiting {
   /** When to ask for its payments again, Unix seconds. */
   dueAt: number;
-  /** The count of the look in which it was asked last; 0: never. */
+  /** The number of the last round that asked for it; 0 for none. */
   askedIn: number;
   /** Whether the last answer told all. */
   isTold: boolean;
@@ -32,22 +32,22 @@ interface Waiting {
 }
 
 const CACHED_MS = 60_000;
-/** Nobody who asks how the gateway does waits longer for a node. */
+/** A status request waits no longer for a node. */
 const PATIENCE_MS = 1_000;
-/** While not all of the log was looked at. */
+/** While a part of the log is unread. */
 const CATCHING_UP_MS = 2_000;
 /** Each costs a call. */
 const ASKED_AT_ONCE = 100;
 /** When there are so many, the log is not followed until some are done with. */
 const MOST_WAITING = 10_000;
-/** What is left of a payment's life, in quarters, when it counts. */
+/** The rest of a payment's life, in quarters, at which it counts. */
 const LAST_QUARTER = 0.25;
 /** When a payment comes into its last quarter is an estimate, the better the nearer. */
 const LOOK_AGAIN_SECONDS = 3_600;
 
 /**
- * Finds payments that are about to expire: in the log those merchants that have had a payment for three quarters of a life
- * and not claimed since, and of these on the chain what is pending. A deployment whose merchants claim costs no call.
+ * Finds payments near their end. The log names the merchants that have had a payment for three quarters of its life
+ * without a claim. The chain shows what is still pending. A deployment whose merchants claim costs no call.
  */
 export function createExpiringPayments({ log, reads, shortestLife, latestLedger, nowMs, wait }: {
   log: PaymentLog;
@@ -66,7 +66,7 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   let cachedUntilMs = -Infinity;
   let looks = 0;
 
-  /** False while not all of the log was looked at. */
+  /** False while a part of the log is unread. */
   async function follow(): Promise<boolean> {
     const latest = latestLedger();
     if (latest === 0 || waiting.size >= MOST_WAITING) return false;
@@ -86,13 +86,13 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
     if (payments.length === 0) return void waiting.delete(merchant);
     const quarters = payments.flatMap((payment) => lastQuarterOf(payment) ?? []);
     one.expiring = quarters.flatMap(({ from, expiresAt }) => from <= seconds ? [expiresAt] : []);
-    // What is not listed is younger: it may expire only where all that is listed does.
+    // Unlisted payments are younger, so they matter only when all listed ones are near their end.
     const mayBeMore = more === true && one.expiring.length === payments.length;
     one.isTold = quarters.length === payments.length && !mayBeMore;
     one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : -Infinity;
   }
 
-  /** What the last answers told together. */
+  /** The sum of the last answers. */
   function found(seconds: number, isCaughtUp: boolean): Expiring {
     const all: Expiring = { payments: 0, merchants: 0, firstAt: null, complete: isCaughtUp };
     for (const { expiring, isTold } of waiting.values()) {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
+import { EXAMPLE } from "../example_values.ts";
 import type { AsOf, Card } from "./read_source.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
@@ -21,9 +22,14 @@ export const checkRequest = z.strictObject({
   deviceHash,
   asset: contractId,
   amount,
-  agent: accountAddress.optional(),
-  merchant: accountAddress.optional(),
-}).meta({ id: "PaymentCheck" });
+  agent: accountAddress.optional().meta({
+    description: "Agent that would authorise the payment: an account (G… with its checksum). Absent: the card's agent.",
+  }),
+  merchant: accountAddress.optional().meta({
+    description: "Merchant of the payment: an account (G… with its checksum). It does not change the verdict.",
+    example: EXAMPLE.merchant,
+  }),
+}).meta({ id: "PaymentCheck", description: "A payment that the client is about to prepare." });
 export type CheckRequest = z.output<typeof checkRequest>;
 
 export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };
@@ -112,7 +118,7 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
       const { value: found } = read;
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
       const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
-      // What is called ok can be prepared: by an account that is there.
+      // A payment that passes the check can be prepared by an existing account.
       const { agent } = found.policy ?? {};
       if (!verdict.ok || agent === undefined) return verdict;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };

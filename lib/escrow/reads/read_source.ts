@@ -6,13 +6,13 @@ export interface AsOf<T> {
   value: T;
 }
 
-/** All that is known of one card. */
+/** Everything about one card. */
 export interface Card {
   /** Undefined: the device registry does not know it. */
   device: DeviceInfo | undefined;
   /** Undefined: no agent is registered for it. */
   policy: AgentPolicy | undefined;
-  /** What its escrow holds. */
+  /** The content of its escrow. */
   balance: bigint;
 }
 
@@ -22,7 +22,7 @@ export interface WalletDevices {
   devices: string[];
 }
 
-/** What a merchant can claim. */
+/** The payments that a merchant can claim. */
 export interface Pending {
   total: bigint;
   /** A payment counted here lives in this ledger and in no later one: another reader may already miss it. */
@@ -37,12 +37,12 @@ export interface PendingPayment extends Payment {
   liveUntilLedger: number | undefined;
 }
 
-/** What is read of the contracts. Everything in one answer is true of one ledger. */
+/** The reads of the contracts. Everything in one answer is true of one ledger. */
 export interface ReadSource {
   /** @throws {GatewayError} `upstream_error`, as every method here */
   card(deviceHash: string): Promise<AsOf<Card>>;
   policy(deviceHash: string): Promise<AsOf<AgentPolicy | undefined>>;
-  /** `atMost`: how many devices are read; all when absent. */
+  /** `atMost` bounds how many devices are read; all when absent. */
   walletDevices(wallet: string, atMost?: number): Promise<AsOf<WalletDevices>>;
   pending(merchant: string): Promise<AsOf<Pending>>;
 }

@@ -11,10 +11,10 @@ import { type BothWays, createSourceChoice, type KeptVerdicts, READ_KINDS, type 
 /** A policy as it is answered. */
 export interface Policy {
   agent: string;
-  /** Decimal; "0": no cap. */
+  /** Decimal; "0" for no maximum. */
   maxAmount: string;
   asset: string;
-  /** Unix seconds; null: never, or so late that a JSON number can't hold it: `note` says when then. */
+  /** Unix seconds; null for never, or for a time beyond a JSON number, which `note` then names. */
   expiresAt: number | null;
   note?: string;
 }
@@ -28,7 +28,7 @@ export interface Device {
   escrowBalance: string;
 }
 
-/** What a merchant can claim. */
+/** The payments that a merchant can claim. */
 export interface PendingAnswer {
   /** The sum, decimal. */
   pending: string;
@@ -49,7 +49,7 @@ export interface PendingPaymentAnswer {
 }
 
 /**
- * What is known of the contracts. An answer cached for the newest ledger comes at once, without a promise, and is the
+ * The content of the contracts. An answer cached for the newest ledger comes at once, without a promise, and is the
  * same object each time. Every method throws or rejects with `upstream_error` when the node fails.
  */
 export interface EscrowReads {
@@ -61,7 +61,7 @@ export interface EscrowReads {
   walletDevices(wallet: string): string[] | Promise<string[]>;
   /** How many devices a wallet has. */
   walletSize(wallet: string): number | Promise<number>;
-  /** What a merchant can claim, at most 500 payments of it one by one. */
+  /** The payments that a merchant can claim, at most 500 of them one by one. */
   pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
   /** Everything of one card, absent parts undefined. */
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
@@ -91,7 +91,7 @@ export interface EscrowReadsParts {
 /** Devices of a wallet that are compared: each costs a simulation. */
 const COMPARED_DEVICES = 8;
 
-/** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
+/** Reads ledger entries where their layout is known, else calls functions. Answers hold until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const { byEntries, byCalls, codes, head, now } = parts;
   const { onProblem, onNewCodes, verdicts } = parts;

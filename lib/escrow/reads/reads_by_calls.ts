@@ -47,7 +47,7 @@ export function createCallSource({ calls, contracts, refusals }: {
       return { ledger: latestLedger, value: undefined };
     }
     const refusal = await refusals.ofSimulation(call, simulation);
-    // Nobody asked for anything that a contract could refuse: whatever it says, it is not the contract it should be.
+    // A contract cannot refuse these calls. If it fails, it is not the expected contract.
     throw refusal.code === "upstream_error" ? refusal : new GatewayError("upstream_error", refusal.message);
   }
 

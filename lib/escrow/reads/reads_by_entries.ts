@@ -21,7 +21,7 @@ import * as keys from "./storage_keys.ts";
 const MOST_ITEMS = 40_000;
 
 export interface EntrySource extends ReadSource {
-  /** The last nonce an agent has used for a device, undefined before its first payment; read anew. */
+  /** The last nonce of an agent for a device, undefined before its first payment; never cached. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
   /** How many payments a merchant was given since the last claim, expired or not. */
   paidSinceClaim(merchant: string): Promise<number>;

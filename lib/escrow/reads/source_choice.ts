@@ -2,7 +2,7 @@ import { GatewayError } from "../../errors.ts";
 import { UnexpectedEntry } from "../decode.ts";
 import { type AsOf, TRIES } from "./read_source.ts";
 
-/** What is read, each kind with a layout of its own. */
+/** The kinds of reads, each with a layout of its own. */
 export const READ_KINDS = ["device", "policy", "walletDevices", "pending"] as const;
 export type ReadKind = (typeof READ_KINDS)[number];
 
@@ -20,13 +20,13 @@ export interface SourceChoice {
   /** Which way reads of this kind go; by entries as long as the two ways are not compared. */
   way(kind: ReadKind): "entries" | "calls" | "not_compared";
   /**
-   * Makes the first read of a kind, with this code of the contracts, both ways; resolves when the way is chosen, or
-   * could not be chosen now. Never rejects.
+   * Makes the first read of a kind both ways, with this code of the contracts. Resolves when the way is chosen, or
+   * cannot be chosen now. Never rejects.
    */
   choose<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
 }
 
-/** What all gateways on one store found out together. */
+/** The verdicts that all gateways of one store share. */
 export interface KeptVerdicts {
   get(kind: ReadKind, codes: string): Promise<"entries" | "calls" | undefined>;
   /** That the two ways differ is never taken back. */
@@ -41,7 +41,7 @@ interface Choice {
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
-  /** What was found here is not in the store yet. */
+  /** A verdict that the store does not have yet. */
   isUntold: boolean;
 }
 
@@ -86,7 +86,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     choice.way = way;
   }
 
-  /** Takes over what another gateway has found; a store that fails keeps nobody from comparing. */
+  /** Takes over the verdict of another gateway. A failing store does not stop the comparison. */
   async function askOthers(kind: ReadKind, choice: Choice): Promise<void> {
     choice.askOthersMs = now() + ASK_OTHERS_MS;
     if (choice.isUntold && choice.way !== "not_compared") await tellOthers(kind, choice, choice.way);
@@ -94,7 +94,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     if (way === "calls" || (way === "entries" && choice.way === "not_compared")) decide(kind, choice, way);
   }
 
-  /** What others are not told now they are told at the next look at what they found. */
+  /** A verdict that could not be stored is stored at the next look. */
   async function tellOthers(kind: ReadKind, choice: Choice, way: "entries" | "calls"): Promise<void> {
     choice.isUntold = true;
     await verdicts?.put(kind, choice.codes, way).then(() => choice.isUntold = false, () => {});
@@ -114,7 +114,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      onProblem?.(`${kind}: storage and functions of the contracts could not be compared: ${why}`);
+      onProblem?.(`storage and functions of the contracts could not be compared for ${kind}: ${why}`);
       choice.notBeforeMs = now() + PAUSE_MS;
     }
     choice.comparing = undefined;
@@ -134,7 +134,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   };
 }
 
-/** A difference is looked at a second time: one answer may be wrong, or of the ledger before the one that it names. */
+/** A difference is checked a second time. One answer may be wrong, or of an earlier ledger than it names. */
 async function comparison<T>(read: BothWays<T>): Promise<"same" | "different" | "empty"> {
   let differed = false;
   for (let tried = 0; tried < TRIES; tried += 1) {

@@ -72,7 +72,7 @@ export function pendingIndexKey(paymentEscrow: string, merchant: string): string
   return dataKey(paymentEscrow, variant("PendingIndex", addressVal(merchant)), "persistent");
 }
 
-/** payment_escrow: `PendingPayment((Address, u32))` → Payment; temporary. */
+/** payment_escrow: `PendingPayment((Address, u32))` → Payment, temporary. */
 export function pendingPaymentKey(paymentEscrow: string, merchant: string, index: number): string {
   const pair = xdr.ScVal.scvVec([addressVal(merchant), xdr.ScVal.scvU32(index)]);
   return dataKey(paymentEscrow, variant("PendingPayment", pair), "temporary");

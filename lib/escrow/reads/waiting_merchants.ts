@@ -24,17 +24,17 @@ export interface PaymentLog {
   claimedSince(merchant: string, height: number): Promise<number | undefined>;
 }
 
-/** Who has had a payment for long and, as far as the log says, not claimed it. */
+/** The merchants that have had a payment for long and, by the log, have not claimed it. */
 export interface WaitingMerchants {
   /**
-   * Takes in the payments that have come of age: those up to the ledger `upTo`, and after a start those since `from`, and
-   * older ones as long as there are few. Calls `found` with each merchant of one that was not claimed since, the longest
-   * waiting first. False while there are more than one call reads: the next goes on.
+   * Takes in payments that have reached the age: up to the ledger `upTo`, and after a start from `from` on. Older ones
+   * follow while there are few. Calls `found` with each merchant of one that was not claimed since, the longest waiting
+   * first. False while there are more than one call reads: the next goes on.
    */
   follow(ledgers: { from: number; upTo: number }, found: (merchant: string) => void): Promise<boolean>;
 }
 
-/** What one call reads: a tenth of a second's work. */
+/** How much one call reads: a tenth of a second's work. */
 const MOST_EVENTS = 10_000;
 const PAGE = 1_000;
 /** After a start so many events are gone through whatever their age: somebody may have had a payment's life lengthened. */
@@ -42,8 +42,8 @@ const FEW_EVENTS = 50_000;
 const KNOWN_CLAIMS = 10_000;
 
 /**
- * Follows the log at the distance of a payment's age, so that each payment is looked at once, and what it costs does not
- * grow with how much is paid meanwhile. A claim collects all that is pending: one above a payment has collected it.
+ * Follows the log one payment's age behind its end. It looks at each payment once, at a cost that does not grow with
+ * later payments. A claim collects all that is pending: one above a payment has collected it.
  */
 export function createWaitingMerchants({ log, isWaiting }: {
   log: PaymentLog;
@@ -94,7 +94,7 @@ export function createWaitingMerchants({ log, isWaiting }: {
         await take(payments, found);
         cursor = payments.length < PAGE ? end : payments.at(-1)!.sequence;
       }
-      // Those that became known late stand further on. They are looked at each time until the cursor has passed them.
+      // Late events stand further on in the log. Each round reads them until the cursor has passed them.
       let after = Math.max(cursor, end);
       for (; left > 0; left -= PAGE) {
         const late = await log.authorized({ after, toHeight: height, limit: PAGE });

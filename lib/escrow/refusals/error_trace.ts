@@ -11,12 +11,12 @@ export interface HostError {
   code: string;
 }
 
-/** What a failed invocation ended with, and where it came from. */
+/** The error of a failed invocation, and its origin. */
 export interface ErrorTrace {
   error: HostError;
   /** The contract that raised it; undefined when the events do not say. */
   raisedBy: string | undefined;
-  /** What the host said when it was raised. */
+  /** The host's message when the error was raised. */
   detail: string;
   /** The call that was under way. */
   call: { contract: string; function: string } | undefined;
@@ -31,15 +31,15 @@ interface Step {
   detail: string;
 }
 
-/** What the host says where a contract took a callee's error in hand: up to here it was not on its way out. */
+/** The host's message when a contract caught a callee's error. Up to here the error was not passed on. */
 const CAUGHT = "contract try_call failed";
 
 /**
  * Reads what the host recorded of a failed invocation.
  *
  * The number of a contract error does not say whose it is: a callee's passes through its callers, each of which records
- * it again. So the events are followed back from the end as long as they show the same error passing through; the
- * first of them is where it was raised. An error that a contract caught before is not taken for it.
+ * it again. The events are read backwards while they show the same error passing through. The first of them is its
+ * origin. An error that a contract caught before is not taken for it.
  *
  * @param events base64 DiagnosticEvents, in order
  * @param text the simulation's `error`; without it the last error recorded is what the invocation ended with

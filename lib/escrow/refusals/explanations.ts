@@ -6,7 +6,7 @@ import { collectablePayments, revocableCards } from "../operations/warnings.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
-/** What a contract's error stands for, with the numbers that it does not say. */
+/** The meaning of a contract's error, with the numbers that the error lacks. */
 export interface Explanation {
   reason?: RefusalReason;
   /** Continues a message. */
@@ -15,7 +15,7 @@ export interface Explanation {
   param?: string;
 }
 
-/** Looks up what refusals leave unsaid. Nothing here rejects: what can't be told stays unsaid. */
+/** Looks up what refusals leave unsaid. Nothing here rejects; an unknown number is left out. */
 export interface Explanations {
   /**
    * Why a contract refused a call: `AgentNotAuthorized` stands for five causes, `BalanceError` does not say whose balance,
@@ -28,7 +28,7 @@ export interface Explanations {
   ofSize(call: ContractCall, excess?: Excess): Promise<string | undefined>;
 }
 
-/** The field that is at fault; the other reasons are the source's, or nobody's in the request. */
+/** The field at fault; other reasons concern the source, or no field of the request. */
 const PARAMS: Partial<Record<RefusalReason, string>> = {
   agent_not_found: "operation.deviceHash",
   agent_mismatch: "source",
@@ -39,11 +39,11 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
 };
 
 export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTime, terms }: {
-  /** What is read by now: the contracts' storage or their functions. */
+  /** The current source of reads: storage or functions of the contracts. */
   reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
-  /** How many payments a merchant was given since the last claim, expired or not; undefined where that can't be told. */
+  /** How many payments a merchant got since the last claim, expired ones included; undefined when that is unknown. */
   paidSinceClaim(merchant: string): Promise<number | undefined>;
-  /** The last nonce an agent has used for a card, undefined where that can't be told. */
+  /** The last nonce of an agent for a card, undefined when that is unknown. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
@@ -112,18 +112,18 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
     ]);
     const most = collectablePayments(limits);
     if (paid > most) {
-      return `the contract goes through all ${paid} payments since the merchant's last claim, expired ones, too, and can do ` +
-        `so with ${most} at most: it can collect none of them any more; be paid at another account`;
+      return `the contract reads all ${paid} payments since the merchant's last claim, expired ones included, and can read ` +
+        `${most} at most. It can collect none of them any more; be paid at another account`;
     }
     const all = `the contract collects all ${payments?.length ?? "of a merchant's"} pending payments at once, or none`;
-    const after = "what expires is lost to the merchant; claim more often";
+    const after = "expired payments are lost to the merchant, so claim more often";
     // Each payment is one entry written, and it goes when it expires.
     const last = excess && payments?.[excess.entries - excess.most - 1];
-    if (typeof last?.expiresAt !== "number") return `${all}; a claim fits again when the oldest have expired: ${after}`;
+    if (typeof last?.expiresAt !== "number") return `${all}. A claim fits again when the oldest have expired; ${after}`;
     const time = new Date(last.expiresAt * 1_000).toISOString();
-    return `${all}; a claim fits again when the oldest ${
+    return `${all}. A claim fits again when the oldest ${
       excess!.entries - excess!.most
-    } have expired, at about ${time}: ${after}`;
+    } have expired, at about ${time}; ${after}`;
   }
 
   return {
@@ -136,10 +136,10 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
   };
 }
 
-/** What the asset contract says of a contract's own balance; it has other words for an account's. */
+/** The asset contract's message about a contract's own balance; it has other words for an account's. */
 const OF_A_CONTRACT = /balance is not sufficient to spend/;
 
-/** Whose balance it is that an asset contract complains of: whoever pays in, the escrow contract, or who is paid. */
+/** The account whose balance an asset contract reports: the payer, the escrow contract or the payee. */
 function ofBalance({ function: name }: ContractCall, detail: string): Explanation {
   if (name === "fund_escrow") {
     return {

@@ -13,7 +13,7 @@ import {
 import type { Explanations } from "./explanations.ts";
 import { type ErrorTrace, type HostError, notSimulated, traceError } from "./error_trace.ts";
 
-/** What the invocation needs has changed since it was simulated: another came in between. */
+/** The entries of the invocation changed after the simulation, by another transaction. */
 export class OutsideFootprint extends GatewayError {
   constructor(message: string) {
     super("invalid_request", message, { retry: "prepare_again" });
@@ -25,30 +25,29 @@ type Stage = "prepare" | "ledger";
 
 export interface RefusalParts {
   contracts: ContractIds;
-  /** Whether this contract is the protocol's built-in asset contract; false when that can't be told. */
+  /** Whether this contract is the protocol's built-in asset contract; false when that is unknown. */
   isAssetContract(contract: string): Promise<boolean>;
   explanations: Explanations;
 }
 
 export interface Refusals {
-  /** What a failed simulation of a call means to the caller. */
+  /** The error of a failed simulation, for the client. */
   ofSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
-  /** What it means to the caller that a call is larger than the network takes. */
+  /** The error of a call that is larger than the network allows, for the client. */
   ofExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
-  /** What an invocation that trapped in a ledger means to the caller. */
+  /** The error of an invocation that trapped in a ledger, for the client. */
   ofFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
 
 /**
- * Turns failed invocations into errors with an answer: `contract_refused` with the name of the error in the words of the
- * contract that raised it, `invalid_request` for what the caller can mend, `upstream_error` for contracts that are not
- * what the gateway was told they are.
+ * Turns failed invocations into errors. `contract_refused` carries the name from the contract that raised it.
+ * `invalid_request` is for what the client can mend. `upstream_error` is for contracts other than the configured ones.
  */
 export function createRefusals({ contracts, isAssetContract, explanations }: RefusalParts): Refusals {
   const named = (contract: string) => contractName(contracts, contract) ?? `contract ${contract}`;
   const shown = ({ contract, function: name }: { contract: string; function: string }) => `${named(contract)}.${name}`;
 
-  /** A contract error in the words of the contract that raised it; without a name where nobody knows one. */
+  /** A contract error with the name from the contract that raised it, or its number where the name is unknown. */
   async function raised({ error, raisedBy }: ErrorTrace): Promise<{ by: string; name: string | undefined }> {
     const number = Number(error.code.slice(1));
     if (raisedBy === undefined) return { by: "contract", name: undefined };
@@ -94,12 +93,15 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
     }
     if (outsideFootprint(error)) {
       return new OutsideFootprint(
-        `${shown(call)} failed: what it touches has changed since it was prepared; prepare again (${words})`,
+        `${shown(call)} failed, because its entries have changed since it was prepared; prepare again (${words})`,
       );
     }
     if (error.type === "Budget" || error.code === "ExceededLimit") return await tooLarge(call, words);
     if (error.type === "Auth") {
-      return new GatewayError("invalid_request", `${shown(call)} is not authorised by who has to (${words})`);
+      return new GatewayError(
+        "invalid_request",
+        `${shown(call)} lacks an authorisation that the contract requires (${words})`,
+      );
     }
     return new GatewayError("contract_refused", `${shown(call)} refused: ${shown(during)} trapped with ${words}`, {
       contractError: `${error.type}.${error.code}`,

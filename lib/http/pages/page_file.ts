@@ -31,6 +31,9 @@ export const STRICT_POLICY: string = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+/** The policy of a file that a page loads: opened by itself it does nothing. */
+const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
 const TYPES: Record<string, string> = {
   css: "text/css; charset=utf-8",
   html: "text/html; charset=utf-8",
@@ -80,7 +83,7 @@ export function leadToPage(file: PageFile): Response {
   return new Response(null, { status: 308, headers: { ...headersOf(file), location } });
 }
 
-function headersOf({ path, policy = STRICT_POLICY }: PageFile): Record<string, string> {
+function headersOf({ path, policy }: PageFile): Record<string, string> {
   const ending = /\.(\w+)$/.exec(path)?.[1] ?? "html";
   const type = TYPES[ending];
   if (type === undefined) throw new TypeError(`${path} has no type`);
@@ -88,7 +91,7 @@ function headersOf({ path, policy = STRICT_POLICY }: PageFile): Record<string, s
     "content-type": type,
     // Asked for again at each use, and answered with 304: after an upgrade no old script meets a new page.
     "cache-control": "no-cache",
-    "content-security-policy": ending === "html" ? policy : "default-src 'none'; frame-ancestors 'none'",
+    "content-security-policy": policy ?? (ending === "html" ? STRICT_POLICY : FILE_POLICY),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",

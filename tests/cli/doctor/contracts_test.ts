@@ -131,7 +131,7 @@ describe("doctor: the contracts", () => {
       /^1 in an asset .* escrow.funded .*\(not_the_policys\)$/,
     );
     const listed = await doctor.finding("movements", { store, assets: "native" });
-    says(listed, "warn", /\(not_listed\)$/, /docs\/guards.md/);
+    says(listed, "warn", /\(not_listed\)$/, /docs\/security.md/);
     const empty = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, []));
     says(await doctor.finding("movements", { store: empty }), "ok", /none of those in the newest 5000 events/);
   });

@@ -133,7 +133,7 @@ describe("doctor: keys and secrets", () => {
     });
     for (const secretsKey of [...keys, undefined]) {
       const found = await doctor.finding("webhook secrets", { store, ...(secretsKey && { secretsKey }) });
-      says(found, "fail", /SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
+      says(found, "fail", /SERVICE_API_SECRETS_KEY was interrupted; run `gateway secrets rekey` again/);
     }
   });
 });

@@ -24,10 +24,10 @@ test("a sandbox opens a store with encrypted secrets by the same key as serve", 
   assert.equal((await runHere(rekey, { SERVICE_API_NEW_SECRETS_KEY: secretsKey })).code, 0);
 
   const refusals: [Record<string, string>, string][] = [
-    [{}, "is not set, but the webhook secrets in the store are sealed with a key: set it to that one"],
+    [{}, "is not set, but the webhook secrets in the store are sealed with a key; set it to that key"],
     [
       { SERVICE_API_SECRETS_KEY: anotherKey },
-      "is not the key that the webhook secrets in the store are sealed with: set it to that one",
+      "is not the key of the webhook secrets in the store; set it to that key",
     ],
   ];
   for (const [env, why] of refusals) {

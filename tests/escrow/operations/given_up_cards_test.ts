@@ -42,7 +42,7 @@ describe("who gives up a card", () => {
   });
 });
 
-describe("who sharedState a card", () => {
+describe("who registers a card", () => {
   test("is warned of an agent whom a stranger has registered for it before, but not of his own", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();

@@ -18,7 +18,7 @@ const AMOUNTS = { funded: "10000000", paid: "4000000", defunded: "1000000", cap:
 export const CARD_LIFE = [
   {
     event: "device.registered",
-    title: "The owner sharedState the card",
+    title: "The owner registers the card",
     by: "owner",
     operation: ({ deviceHash, accounts }) => ({ kind: "registerDevice", deviceHash, agent: accounts.agent.address }),
   },

@@ -1,9 +1,10 @@
 import { type PageFile, textFile } from "../page_file.ts";
 import { docsPage, ENVELOPE_BOX, type Navigation, wayTo } from "./layout.ts";
+import type { Picture } from "./markdown.ts";
 
 type Load = () => Promise<{ default: string }>;
 
-/** The pages of the repository's `docs/`, in the order of the navigation: group, name, title, text. */
+/** The pages of the repository's `docs/`, in the order of the navigation. */
 const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ["Start", "index", "What it is", () => import("../../../../docs/index.md", { with: { type: "text" } })],
   [
@@ -20,48 +21,66 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ],
   ["Build", "get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
   ["Build", "lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
+  ["Build", "webhooks", "Webhooks", () => import("../../../../docs/webhooks.md", { with: { type: "text" } })],
+  ["Build", "clients", "Client libraries", () => import("../../../../docs/clients.md", { with: { type: "text" } })],
+  ["Build", "signing", "Signing", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
   [
     "Build",
     "idempotency",
     "Idempotency",
     () => import("../../../../docs/idempotency.md", { with: { type: "text" } }),
   ],
-  [
-    "Build",
-    "receive-webhooks",
-    "Receive webhooks",
-    () => import("../../../../docs/receive-webhooks.md", { with: { type: "text" } }),
-  ],
-  ["Build", "signing", "Sign", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
-  ["Run", "run-it", "Run", () => import("../../../../docs/run-it.md", { with: { type: "text" } })],
-  ["Run", "sandbox", "The sandbox", () => import("../../../../docs/sandbox.md", { with: { type: "text" } })],
+  ["Build", "testing", "Testing", () => import("../../../../docs/testing.md", { with: { type: "text" } })],
+  ["Run", "install", "Install", () => import("../../../../docs/install.md", { with: { type: "text" } })],
+  ["Run", "settings", "Settings", () => import("../../../../docs/settings.md", { with: { type: "text" } })],
+  ["Run", "keys", "API keys", () => import("../../../../docs/keys.md", { with: { type: "text" } })],
   ["Run", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
-  ["Run", "systemd", "Under systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
-  ["Run", "container", "In a container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
-  ["Run", "postgres", "On PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
+  ["Run", "container", "Container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
+  ["Run", "kubernetes", "Kubernetes", () => import("../../../../docs/kubernetes.md", { with: { type: "text" } })],
+  ["Run", "systemd", "systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
   [
     "Run",
     "several-gateways",
     "Several gateways",
     () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
   ],
+  ["Run", "postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
+  ["Run", "deno-deploy", "Deno Deploy", () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } })],
+  ["Run", "monitoring", "Monitoring", () => import("../../../../docs/monitoring.md", { with: { type: "text" } })],
   [
     "Run",
-    "deno-deploy",
-    "On Deno Deploy",
-    () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } }),
+    "backup-and-upgrade",
+    "Backup and upgrade",
+    () => import("../../../../docs/backup-and-upgrade.md", { with: { type: "text" } }),
   ],
-  ["Reference", "api", "The API in short", () => import("../../../../docs/api.md", { with: { type: "text" } })],
-  ["Reference", "guards", "What is guarded", () => import("../../../../docs/guards.md", { with: { type: "text" } })],
+  ["Run", "security", "Security", () => import("../../../../docs/security.md", { with: { type: "text" } })],
+  ["Reference", "api", "API", () => import("../../../../docs/api.md", { with: { type: "text" } })],
+  ["Reference", "events", "Events", () => import("../../../../docs/events.md", { with: { type: "text" } })],
+  ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
+  ["Reference", "limits", "Limits", () => import("../../../../docs/limits.md", { with: { type: "text" } })],
+  [
+    "Reference",
+    "command-line",
+    "Command line",
+    () => import("../../../../docs/command-line.md", { with: { type: "text" } }),
+  ],
+  ["Reference", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
   [
     "Reference",
     "reliability",
     "Reliability",
     () => import("../../../../docs/reliability.md", { with: { type: "text" } }),
   ],
-  ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
-  ["Reference", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
 ];
+
+/** The pictures of the repository's `docs/` that its pages show. */
+const PICTURES: Record<string, Load> = {
+  "write-flow.svg": () => import("../../../../docs/write-flow.svg", { with: { type: "text" } }),
+  "delivery-states.svg": () => import("../../../../docs/delivery-states.svg", { with: { type: "text" } }),
+};
+
+/** A picture has its styles in itself, and a browser may apply the policy of its answer to them. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 const pathOf = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
 
@@ -73,34 +92,64 @@ const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map((
   ],
 }));
 
-/** Where a link between the files of `docs/` leads here; to a file that is only in the repository: nowhere. */
+/** The address of a file of `docs/` on the gateway; undefined when only the repository has the file. */
 function linkTo(file: string): string | undefined {
-  const [, name, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
-  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + anchor : undefined;
+  const [, name, hash = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
+  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + hash : undefined;
 }
 
-/** Rendered at its first request: most gateways are never asked. */
+/** The pictures of a page, by file. Their sizes let the browser reserve the space. */
+async function picturesFor(path: string): Promise<Map<string, Picture>> {
+  return new Map(
+    await Promise.all(
+      Object.entries(PICTURES).map(async ([file, load]): Promise<[string, Picture]> => {
+        const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec((await load()).default) ?? [];
+        if (width === undefined) throw new TypeError(`docs/${file} must have viewBox="0 0 WIDTH HEIGHT"; got none`);
+        return [file, { source: wayTo(`/docs/${file}`, path), width: Number(width), height: Number(height) }];
+      }),
+    ),
+  );
+}
+
+/** Renders its page at the first request: most gateways never get one. */
 function page(name: string, load: Load): PageFile {
   const path = pathOf(name);
   return {
     path,
     async read() {
       const { renderMarkdown } = await import("./markdown.ts");
-      const { default: text } = await load();
-      const linkFromHere = (file: string) => {
-        const there = linkTo(file);
-        return there && wayTo(there, path);
-      };
-      return docsPage(
-        path,
-        renderMarkdown(text, { linkTo: linkFromHere, parts: { "envelope-box": ENVELOPE_BOX } }),
-        NAVIGATION,
-      );
+      const pictures = await picturesFor(path);
+      const rendered = renderMarkdown((await load()).default, {
+        linkTo(file) {
+          const absolute = linkTo(file);
+          return absolute && wayTo(absolute, path);
+        },
+        picture: (file) => pictures.get(file),
+        parts: { "envelope-box": ENVELOPE_BOX },
+      });
+      return docsPage(path, rendered, NAVIGATION);
     },
   };
 }
 
-/** What there is, for programs that read (https://llmstxt.org). Its links begin beside it, whatever prefix a proxy puts before both. */
+/**
+ * The text of all pages by section, for `search.js`. The first request builds it. `path` begins at the gateway's root without a
+ * slash, so that a prefix of a proxy stays.
+ */
+async function searchIndex(): Promise<string> {
+  const { sectionsOf } = await import("./markdown.ts");
+  const pages = await Promise.all(PAGES.map(async ([, name, title, load]) => {
+    const sections = sectionsOf((await load()).default);
+    return {
+      path: pathOf(name).slice(1),
+      title,
+      sections: sections.map(({ id, text, depth, body }) => depth === 1 ? ["", "", body] : [id, text, body]),
+    };
+  }));
+  return JSON.stringify({ pages });
+}
+
+/** The list of pages for programs (https://llmstxt.org). Its links are relative, so that a prefix of a proxy stays. */
 async function llmsText(): Promise<string> {
   const { renderMarkdown } = await import("./markdown.ts");
   const lines = await Promise.all(PAGES.map(async ([, name, title, load]) => {
@@ -120,11 +169,17 @@ ${lines.join("\n")}
 `;
 }
 
-/** `/docs`: the pages of the repository's `docs/`, rendered, and as Markdown beside that. */
+/** `/docs`: the pages of the repository's `docs/` as HTML and as Markdown, and the files that these pages load. */
 export const DOCS_FILES: PageFile[] = [
   ...PAGES.flatMap(([, name, , load]) => [page(name, load), textFile(`/docs/${name}.md`, load)]),
+  ...Object.entries(PICTURES).map(([file, load]) => ({ ...textFile(`/docs/${file}`, load), policy: PICTURE_POLICY })),
+  { path: "/docs/search.json", read: searchIndex },
   textFile("/docs/docs.css", () => import("./docs.css", { with: { type: "text" } })),
   textFile("/docs/docs.js", () => import("./docs.js", { with: { type: "text" } })),
+  textFile("/docs/copying.js", () => import("./copying.js", { with: { type: "text" } })),
+  textFile("/docs/contents.js", () => import("./contents.js", { with: { type: "text" } })),
+  textFile("/docs/examples.js", () => import("./examples.js", { with: { type: "text" } })),
+  textFile("/docs/search.js", () => import("./search.js", { with: { type: "text" } })),
   textFile("/docs/envelope_box.js", () => import("./envelope_box.js", { with: { type: "text" } })),
   textFile("/docs/envelope.js", () => import("./envelope.js", { with: { type: "text" } })),
   textFile("/docs/native_asset.js", () => import("./native_asset.js", { with: { type: "text" } })),

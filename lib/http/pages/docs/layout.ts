@@ -1,4 +1,4 @@
-import { escaped } from "./markdown.ts";
+import { escaped, type Heading, type Rendered } from "./markdown.ts";
 
 /** A page in the navigation. */
 export interface NavigationPage {
@@ -6,16 +6,16 @@ export interface NavigationPage {
   title: string;
 }
 
-/** Its groups, in order. */
+/** The groups of the navigation, in order. */
 export type Navigation = { group: string; pages: NavigationPage[] }[];
 
-/** The way from a page to an absolute path of the gateway, whatever prefix a proxy puts before both. */
+/** The relative address of an absolute path of the gateway, so that a prefix of a proxy stays. */
 export function wayTo(path: string, from: string): string {
   return "../".repeat(from.split("/").length - 2) + path.slice(1);
 }
 
-/** A whole page of documentation around what was rendered. */
-export function docsPage(path: string, { title, html }: { title: string; html: string }, groups: Navigation): string {
+/** A whole page of documentation around the rendered text. */
+export function docsPage(path: string, { title, html, headings }: Rendered, groups: Navigation): string {
   const to = (absolute: string) => wayTo(absolute, path);
   const links = groups.map(({ group, pages }) =>
     `<p class="group">${escaped(group)}</p>\n<ul>\n${
@@ -35,6 +35,7 @@ export function docsPage(path: string, { title, html }: { title: string; html: s
 <link rel="icon" href="${to("/assets/icon.svg")}" type="image/svg+xml">
 <link rel="stylesheet" href="${to("/assets/base.css")}">
 <link rel="stylesheet" href="${to("/docs/docs.css")}">
+${SCRIPTS.map((script) => `<link rel="modulepreload" href="${to(script)}">`).join("\n")}
 <script type="module" src="${to("/docs/docs.js")}"></script>
 </head>
 <body>
@@ -48,13 +49,15 @@ export function docsPage(path: string, { title, html }: { title: string; html: s
 </nav>
 </header>
 <div class="columns">
-<details class="menu" open>
+<div class="side">
+${SEARCH_BOX}<details class="menu" open>
 <summary>All pages</summary>
 <nav aria-label="Documentation">
 ${links}
 </nav>
 </details>
-<main id="content">
+</div>
+${contents(headings)}<main id="content">
 <form id="fill" hidden>
 <p id="fill-state" role="status"></p>
 <div class="row">
@@ -65,19 +68,63 @@ ${links}
 </form>
 <article>
 ${html}</article>
-</main>
+${neighbours(path, groups, to)}</main>
 </div>
 </body>
 </html>
 `;
 }
 
-/** The box that says what an envelope would do (`envelope_box.js` works it). */
+/** The modules that `docs.js` imports, so that the browser asks for all of them at once. */
+const SCRIPTS = ["contents", "copying", "examples", "search"].map((name) => `/docs/${name}.js`);
+
+/** The search box (`search.js`): a combobox with a list, as in the ARIA Authoring Practices. Only the script shows it. */
+const SEARCH_BOX = `<form id="search" role="search" hidden>
+<label class="visually-hidden" for="search-text">Search the documentation</label>
+<input id="search-text" type="search" role="combobox" aria-expanded="false" aria-controls="search-results"
+ aria-autocomplete="list" autocomplete="off" spellcheck="false" maxlength="100" placeholder="Search, or press /">
+<div class="results">
+<p id="search-state" role="status"></p>
+<div id="search-results" role="listbox" aria-label="Results" hidden></div>
+</div>
+</form>
+`;
+
+/** Links to the sections of the page; nothing for a page of one section. */
+function contents(headings: Heading[]): string {
+  if (headings.length < 2) return "";
+  const items = headings.map(({ id, text, depth }) =>
+    `<li class="depth-${depth}"><a href="#${id}">${escaped(text)}</a></li>`
+  );
+  return `<details class="contents" open>
+<summary>On this page</summary>
+<nav aria-label="On this page">
+<ul>
+${items.join("\n")}
+</ul>
+</nav>
+</details>
+`;
+}
+
+/** Links to the page before and the page after, in the order of the navigation. */
+function neighbours(path: string, groups: Navigation, to: (absolute: string) => string): string {
+  const pages = groups.flatMap(({ pages }) => pages);
+  const at = pages.findIndex((page) => page.path === path);
+  const link = (page: NavigationPage | undefined, rel: string, text: string) =>
+    page === undefined
+      ? ""
+      : `<a rel="${rel}" href="${to(page.path)}"><span class="dim">${text}</span> ${escaped(page.title)}</a>\n`;
+  const links = link(pages[at - 1], "prev", "Previous") + link(pages[at + 1], "next", "Next");
+  return `<nav class="neighbours" aria-label="Previous and next page">\n${links}</nav>\n`;
+}
+
+/** The box that shows the effect of an envelope (`envelope_box.js`). */
 export const ENVELOPE_BOX = `<form id="envelope-box" class="box">
 <label for="envelope">An envelope (XDR in base64), or the whole answer of prepare</label>
 <textarea id="envelope" rows="5" spellcheck="false" autocomplete="off" placeholder="AAAAAgAAAAB…"></textarea>
 <label for="envelope-passphrase">Passphrase of the network</label>
 <input id="envelope-passphrase" spellcheck="false" autocomplete="off" value="Test SDF Network ; September 2015">
-<output id="envelope-says" for="envelope envelope-passphrase">Nothing leaves this page: it is read here.</output>
+<output id="envelope-says" for="envelope envelope-passphrase">This page reads the envelope itself and sends it nowhere.</output>
 </form>
 `;

@@ -1,4 +1,13 @@
 import { Marked, type Token, type Tokens } from "marked";
+import { highlighted } from "./highlight.ts";
+
+/** A heading of a page, and the id that links to it. */
+export interface Heading {
+  id: string;
+  text: string;
+  /** 1 to 6. */
+  depth: number;
+}
 
 /** A page of documentation as HTML. */
 export interface Rendered {
@@ -7,28 +16,55 @@ export interface Rendered {
   /** Its first paragraph, without markup. */
   summary: string;
   html: string;
+  /** Its headings of the second and third level. */
+  headings: Heading[];
+}
+
+/** The text under one heading, without markup and without blocks of code. */
+export interface Section extends Heading {
+  body: string;
+}
+
+/** A picture that the gateway serves. */
+export interface Picture {
+  /** Its address. */
+  source: string;
+  /** In CSS pixels, as its height. */
+  width: number;
+  height: number;
+}
+
+/** The parts of the gateway that a page refers to. */
+export interface Surroundings {
+  /** The address of a neighbouring file on the gateway; undefined when only the repository has the file. */
+  linkTo(file: string): string | undefined;
+  /** The picture of a neighbouring file; undefined when the gateway serves no such picture. */
+  picture?(file: string): Picture | undefined;
+  /** HTML by the name of the comment that it replaces. */
+  parts: Record<string, string>;
 }
 
 /**
- * Renders a page of `docs/`: GitHub's Markdown, of which HTML is left out but for comments that mean something here:
- * `<!-- tabs -->` … `<!-- /tabs -->` around fourth-level headings, and `<!-- NAME -->` for a part that `parts` has.
+ * Renders a page of `docs/` from GitHub's Markdown. Two comments have a meaning, and all other HTML is left out:
  *
- * @param linkTo where a link to a neighbouring file leads on the gateway; undefined: it is in the repository only
+ * - `<!-- tabs -->` … `<!-- /tabs -->` makes a tab of each heading of the fourth level between them.
+ * - `<!-- NAME -->` inserts the part of that name.
  */
-export function renderMarkdown(
-  text: string,
-  { linkTo, parts }: { linkTo(file: string): string | undefined; parts: Record<string, string> },
-): Rendered {
+export function renderMarkdown(text: string, { linkTo, picture, parts }: Surroundings): Rendered {
   const marked = new Marked({ gfm: true });
   marked.use({
     renderer: {
       heading({ tokens, depth }) {
-        const id = anchorOf(plainText(tokens));
+        const id = headingId(plainText(tokens));
         const link = `<a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`;
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}${depth === 1 ? "" : link}</h${depth}>\n`;
       },
       code: ({ text, lang = "" }) =>
-        `<pre tabindex="0" data-lang="${escaped(lang)}"><code>${escaped(text)}</code></pre>\n`,
+        `<pre tabindex="0" data-lang="${escaped(lang)}"><code>${
+          highlighted(text, lang.split(" ")[0]!, withShortIds)
+        }</code></pre>\n`,
+      // Names may break after an underscore or a slash: a table with whole names is wider than a phone.
+      codespan: ({ text }) => `<code>${withShortIds(text).replace(/(?<!<)[_/](?=\w)/g, "$&<wbr>")}</code>`,
       table(token) {
         const row = (cells: Tokens.TableCell[], tag: string) =>
           `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
@@ -42,6 +78,12 @@ export function renderMarkdown(
         const to = /^(https?:|#)/.test(href) ? href : linkTo(href);
         return to === undefined ? inner : `<a href="${escaped(to)}">${inner}</a>`;
       },
+      image({ href, text }) {
+        const found = picture?.(href);
+        if (found === undefined) return escaped(text);
+        const { source, width, height } = found;
+        return `<img src="${escaped(source)}" alt="${escaped(text)}" width="${width}" height="${height}">`;
+      },
       html: ({ text }) => parts[commentOf(text)] ?? "",
     },
   });
@@ -49,17 +91,38 @@ export function renderMarkdown(
   return {
     title: plainText(tokens.filter(({ type }) => type === "heading").slice(0, 1)),
     summary: plainText(tokens.filter(({ type }) => type === "paragraph").slice(0, 1)).replace(/\s+/g, " "),
-    html: inTabs(tokens).map((part) => Array.isArray(part) ? tabs(part, marked) : marked.parser([part])).join(""),
+    html: withTabs(tokens).map((part) => Array.isArray(part) ? tabs(part, marked) : marked.parser([part])).join(""),
+    headings: tokens.filter((token) => token.type === "heading").map((token) => headingOf(token as Tokens.Heading))
+      .filter(({ depth }) => depth === 2 || depth === 3),
   };
 }
 
-/** The anchor of a heading, as GitHub makes it. */
-function anchorOf(heading: string): string {
+/** The sections of a page, for search. Headings below the third level only name tabs. */
+export function sectionsOf(text: string): Section[] {
+  const sections: Section[] = [];
+  for (const token of new Marked({ gfm: true }).lexer(text)) {
+    if (token.type === "heading") {
+      if (token.depth <= 3) sections.push({ ...headingOf(token as Tokens.Heading), body: "" });
+    } else if (!["code", "html", "space"].includes(token.type) && sections.length > 0) {
+      const section = sections.at(-1)!;
+      section.body = `${section.body} ${plainText([token], " ")}`.replace(/\s+/g, " ").trim();
+    }
+  }
+  return sections;
+}
+
+function headingOf({ tokens, depth }: Tokens.Heading): Heading {
+  const text = plainText(tokens ?? []);
+  return { id: headingId(text), text, depth };
+}
+
+/** The id of a heading, as GitHub makes it. */
+function headingId(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
 }
 
-/** The tokens, those between the comments for tabs gathered. */
-function inTabs(tokens: Token[]): (Token | Token[])[] {
+/** The tokens of a page, with those between the comments for tabs in a list of their own. */
+function withTabs(tokens: Token[]): (Token | Token[])[] {
   const parts: (Token | Token[])[] = [];
   let open: Token[] | undefined;
   for (const token of tokens) {
@@ -87,13 +150,36 @@ function commentOf(html: string): string {
   return /^<!--\s*(\S+?):?\s/.exec(html)?.[1] ?? "";
 }
 
-function plainText(tokens: Token[]): string {
-  return tokens.map((token) =>
-    "tokens" in token && token.tokens !== undefined ? plainText(token.tokens) : "text" in token ? token.text : ""
-  ).join("");
+/** The text of tokens. @param between stands between the items of a list and the cells of a table */
+function plainText(tokens: Token[], between = ""): string {
+  return tokens.map((token) => {
+    if (token.type === "list") return token.items.map((item: Token) => plainText([item], between)).join(between);
+    if (token.type === "table") {
+      const { header, rows } = token as Tokens.Table;
+      return [header, ...rows].flat().map((cell) => plainText(cell.tokens)).join(between);
+    }
+    return token.tokens !== undefined ? plainText(token.tokens) : "text" in token ? token.text : "";
+  }).join("");
 }
 
 /** Text as HTML shows it. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Addresses of accounts and contracts, secret keys (SEP-23), and hashes. `docs.js` has the same. */
+const LONG_ID = /(?<![\w$])(?:[GCS][A-Z2-7]{55}|[0-9a-f]{64})(?!\w)/g;
+
+/**
+ * Text as HTML in which each long id shows its first and last four characters. The middle stays in the text: `docs.css` only
+ * hides it, so that a selection copies the whole id.
+ */
+function withShortIds(text: string): string {
+  return escaped(text).replace(
+    LONG_ID,
+    (id) =>
+      `<span class="id" title="${id}">${id.slice(0, 4)}<span class="middle">${id.slice(4, -4)}</span>${
+        id.slice(-4)
+      }</span>`,
+  );
 }

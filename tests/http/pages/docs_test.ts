@@ -1,0 +1,221 @@
+// needs: runtime
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { renderMarkdown } from "../../../lib/http/pages/docs/markdown.ts";
+import { gatewayOfFile } from "../test_gateway.ts";
+
+const { api } = gatewayOfFile({ started: false });
+const DOCS = new URL("../../../docs/", import.meta.url);
+
+function get(path: string): Promise<Response> {
+  return Promise.resolve(
+    api.gateway.fetch(new Request(`http://gateway.test${path}`), { remoteAddress: "198.51.100.7" }),
+  );
+}
+
+async function textOf(path: string): Promise<string> {
+  const answer = await get(path);
+  assert.equal(answer.status, 200, path);
+  return await answer.text();
+}
+
+interface Index {
+  pages: { path: string; title: string; sections: [id: string, heading: string, text: string][] }[];
+}
+
+const searchIndex = async () => JSON.parse(await textOf("/docs/search.json")) as Index;
+
+/** HTML without its tags. Only the characters that `escaped` replaces are references. */
+function shown(html: string): string {
+  return html.replace(/<[^>]+>/g, "").replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+}
+
+const render = (text: string) => renderMarkdown(text, { linkTo: () => undefined, parts: {} }).html;
+
+test("the search index has every page, and each of its sections has the id that the index names", async () => {
+  const { pages } = await searchIndex();
+  assert.deepEqual(
+    pages.map(({ path }) => `${path.replace(/^docs\/?/, "") || "index"}.md`).toSorted(),
+    readdirSync(DOCS).filter((name) => name.endsWith(".md")).toSorted(),
+  );
+  for (const { path, sections } of pages) {
+    const html = await textOf(`/${path}`);
+    for (const [id] of sections) assert.ok(id === "" || html.includes(` id="${id}"`), `${path}#${id}`);
+  }
+});
+
+test("the search index has the text of tables and lists, without markup and without code", async () => {
+  const { pages } = await searchIndex();
+  const textIn = (path: string, id: string) =>
+    pages.find((page) => page.path === path)!.sections.find(([one]) => one === id)![2];
+  assert.match(textIn("docs/run-it", "settings"), /SERVICE_API_RPC_URL --rpc-url https:\/\/soroban-testnet/);
+  assert.match(textIn("docs", "where-to-go-on"), /First payment: a payment on your own machine/);
+  for (const { path, sections } of pages) {
+    for (const [id, , text] of sections) assert.doesNotMatch(text, /\]\(|<!--|\*\*|```|\|---/, `${path}#${id}`);
+  }
+  assert.doesNotMatch(JSON.stringify(pages), /import \{ createHash \}/);
+});
+
+test("the search index stays small", async () => {
+  const text = await textOf("/docs/search.json");
+  assert.ok(text.length < 200_000, `${text.length} characters`);
+  const compressed = gzipSync(text).length;
+  assert.ok(compressed < 64_000, `${compressed} bytes compressed`);
+});
+
+test("the contents of a page link to its headings of the second and third level, in order", async () => {
+  for (const { path } of (await searchIndex()).pages) {
+    const html = await textOf(`/${path}`);
+    const ids = [...html.matchAll(/<h\d id="([^"]+)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length, `${path} has an id twice`);
+    const headings = [...html.matchAll(/<h[23] id="([^"]+)"/g)].map(([, id]) => id);
+    const [, contents = ""] = /<details class="contents".*?>(.*?)<\/details>/s.exec(html) ?? [];
+    const links = [...contents.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    assert.deepEqual(links, headings.length < 2 ? [] : headings, path);
+  }
+});
+
+test("the links at the foot lead through all pages, forward and back", async () => {
+  const foot = async (path: string, rel: string) => {
+    const [, link] = new RegExp(`<a rel="${rel}" href="([^"]+)"`).exec(await textOf(path)) ?? [];
+    return link && new URL(link, `http://gateway.test${path}`).pathname;
+  };
+  const paths = (await searchIndex()).pages.map((page) => `/${page.path}`);
+  const steps: string[] = [];
+  for (let path: string | undefined = "/docs"; path !== undefined && path !== "/docs/reference";) {
+    steps.push(path);
+    path = await foot(path, "next");
+  }
+  assert.deepEqual(steps, paths);
+  for (const [index, path] of paths.entries()) assert.equal(await foot(path, "prev"), paths[index - 1]);
+});
+
+test("a page of documentation has nothing inline that its policy forbids", async () => {
+  for (const { path } of (await searchIndex()).pages) {
+    assert.doesNotMatch(await textOf(`/${path}`), /<style|\sstyle=|\son\w+=|<script(?![^>]*src=)|<svg/, path);
+  }
+});
+
+const SAMPLES: [language: string, code: string, kinds: string[]][] = [
+  [
+    "sh",
+    `# a comment\nexport A="two $KEY words" && sleep 10; curl host#no -d '{}' 04:A2`,
+    ["comment # a comment", "keyword export", 'string "two $KEY words"', "number 10", "string '{}'"],
+  ],
+  [
+    "ts",
+    'const a = `x ${b} y`; // c\nreturn a.from(1_000, "it\'s", /* d */ null);',
+    ["keyword const", "string `x ${b} y`", "comment // c", "keyword return", "number 1_000", 'string "it\'s"'].concat(
+      ["comment /* d */", "keyword null"],
+    ),
+  ],
+  ["py", `def a():  # b\n    """c\n    d"""\n    return f"{e}", 2.5`, [
+    "keyword def",
+    "comment # b",
+    'string """c\n    d"""',
+    "keyword return",
+    'string f"{e}"',
+    "number 2.5",
+  ]],
+  ["go signing.go", "func A() { // b\n\treturn `c\\`, 0x1f }", [
+    "keyword func",
+    "comment // b",
+    "keyword return",
+    "string `c\\`",
+    "number 0x1f",
+  ]],
+  ["java", `final int a = 7; /** "b" */ "c\\"d"`, [
+    "keyword final",
+    "keyword int",
+    "number 7",
+    'comment /** "b" */',
+    'string "c\\"d"',
+  ]],
+  ["json", `{ "a": [1.5, true, "b"] }`, ['string "a"', "number 1.5", "keyword true", 'string "b"']],
+  ["yaml", `a: 1\nb:\n  - c: 'd' # e\n    f: g:h\n    i: true`, [
+    "keyword a",
+    "number 1",
+    "keyword b",
+    "keyword c",
+    "string 'd'",
+    "comment # e",
+    "keyword f",
+    "keyword i",
+    "keyword true",
+  ]],
+  ["toml", `[a.b]\nc = "d" # e\nf = 3`, [
+    "keyword [a.b]",
+    "keyword c",
+    'string "d"',
+    "comment # e",
+    "keyword f",
+    "number 3",
+  ]],
+  ["sql", `SELECT 1 -- a\nfrom b where c = 'd'`, [
+    "keyword SELECT",
+    "number 1",
+    "comment -- a",
+    "keyword from",
+    "keyword where",
+    "string 'd'",
+  ]],
+  ["unknown", `return "a" // b`, []],
+];
+
+for (const [language, code, kinds] of SAMPLES) {
+  test(`code in ${language} shows its comments, strings, keywords and numbers, and keeps its text`, () => {
+    const html = render(`\`\`\`${language}\n${code}\n\`\`\``);
+    const found = [...html.matchAll(/<span class="code-(\w+)">(.*?)<\/span>/gs)];
+    assert.deepEqual(found.map(([, kind, text]) => `${kind} ${shown(text!)}`), kinds);
+    assert.equal(shown(html), `${code}\n`);
+  });
+}
+
+test("an address and a hash show their ends, and their text stays whole", () => {
+  const address = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
+  const hash = "6739c0cb1ed31324d41f7975e1dd3a3ca48f62c316b75fb4393216febbc1b923";
+  const samples = [
+    `| a |\n|---|\n| \`${address}\` |`,
+    `\`\`\`sh\ncurl "$GATEWAY/v1/devices/${hash}" ${address} ${hash}\n\`\`\``,
+    `The card \`${hash}\` is new.`,
+  ];
+  for (const sample of samples) {
+    const html = render(sample);
+    const ids = [
+      ...html.matchAll(/<span class="id" title="(\w+)">(\w{4})<span class="middle">\w+<\/span>(\w{4})<\/span>/g),
+    ];
+    assert.equal(ids.length, sample.split(/\b(?:CB4D|6739)/).length - 1);
+    for (const [all, title, start, end] of ids) {
+      assert.equal(shown(all), title);
+      assert.ok(title === address || title === hash);
+      assert.ok(title.startsWith(start!) && title.endsWith(end!));
+    }
+  }
+  for (const other of [hash.slice(1), `${hash}0`, `$${address}`, `${address}A`]) {
+    assert.doesNotMatch(render(`\`${other}\``), /class="id"/, other);
+  }
+});
+
+test("every picture of a page is served, with its alt text and its size, and fits light and dark", async () => {
+  for (const { path } of (await searchIndex()).pages) {
+    const name = path.replace(/^docs\/?/, "") || "index";
+    const wanted = [...readFileSync(new URL(`${name}.md`, DOCS), "utf8").matchAll(/^!\[([^\]]+)\]\((\S+)\)/gm)];
+    const images = [
+      ...(await textOf(`/${path}`)).matchAll(/<img src="([^"]+)" alt="([^"]+)" width="\d+" height="\d+">/g),
+    ];
+    assert.deepEqual(images.map(([, , alt]) => shown(alt!)), wanted.map(([, alt]) => alt), path);
+    for (const [, source] of images) {
+      const answer = await get(new URL(source!, `http://gateway.test/${path}`).pathname);
+      assert.equal(answer.headers.get("content-type"), "image/svg+xml");
+      assert.match(
+        answer.headers.get("content-security-policy")!,
+        /^default-src 'none'; style-src 'unsafe-inline'; frame/,
+      );
+      const picture = await answer.text();
+      assert.match(picture, /prefers-color-scheme: dark/);
+      assert.doesNotMatch(picture, /<script|<image|https?:(?!\/\/www\.w3\.org\/2000\/svg")/);
+    }
+  }
+});
