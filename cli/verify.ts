@@ -22,9 +22,9 @@ const FLAGS = [
   ],
   ["--id ID", "The webhook-id header"],
   ["--timestamp TIME", "The webhook-timestamp header, in Unix seconds"],
-  ["--body FILE", "The body, byte for byte as received (standard input)"],
-  ["--tolerance SECONDS", "Largest difference between the signature's time and now, in seconds (300)"],
-  ["--at TIME", "Check as of this time, in Unix seconds (now)"],
+  ["--body FILE", "The body, byte for byte as received (default standard input)"],
+  ["--tolerance SECONDS", "Largest difference between the signature's time and now, in seconds (default 300)"],
+  ["--at TIME", "Check as of this time, in Unix seconds (default now)"],
 ] as const;
 
 const help = helpText({
