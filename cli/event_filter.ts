@@ -6,7 +6,7 @@ import { didYouMean } from "../lib/nearest.ts";
 
 /** The flags that filter events. */
 export const FILTER_ROWS = [
-  ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
+  ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (default all)"],
   ["--device-hash HEX", "Only events of this card"],
   ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
 ] as const;

@@ -70,13 +70,13 @@ function paragraphs(text: string, width: number): string {
 export const STORE_ROW = [
   "--store SETTING",
   "The store: sqlite:PATH, postgres://USER@HOST/DATABASE, or deno-kv:PATH on Deno " +
-  `(SERVICE_API_STORE, else ${defaultStoreSetting()})`,
+  `(default SERVICE_API_STORE, else ${defaultStoreSetting()})`,
 ] as const;
 
 /** The place of the API keys, for commands that change them. */
 export const KEY_PLACE_ROWS = [
   STORE_ROW,
-  ["--keys-file PATH", "A JSON file with the API keys, instead of the store (SERVICE_API_KEYS_FILE)"],
+  ["--keys-file PATH", "A JSON file with the API keys, instead of the store (default SERVICE_API_KEYS_FILE)"],
 ] as const;
 
 export const YES_ROW = ["--yes", "Delete without asking", ["delete"]] as const;

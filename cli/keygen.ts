@@ -19,10 +19,10 @@ import { withKeyLocation } from "./key_location.ts";
 const FLAGS = [
   ["--name NAME", "A name for the key: 1–64 printable characters"],
   ["--scopes LIST", `Comma-separated, one or more of ${SCOPES.join(",")}`],
-  ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
+  ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (default: the gateway's default rate)`],
   [
     "--expires WHEN",
-    "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never). After it the gateway " +
+    "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (default never). After it the gateway " +
     "refuses the key, and its webhooks get no more events",
   ],
   ...KEY_PLACE_ROWS,

@@ -19,8 +19,8 @@ const FLAGS = [
     "Post each delivery to this URL too, such as http://127.0.0.1:3000/webhooks, and show its answer",
   ],
   ...FILTER_ROWS,
-  ["--port N", "Port that receives the sandbox's webhooks; 0 picks a free one (0)"],
-  ["--answer CODE", "HTTP status to answer deliveries with, 200 to 599; 500 shows the retries (204)"],
+  ["--port N", "Port that receives the sandbox's webhooks; 0 picks a free one (default 0)"],
+  ["--answer CODE", "HTTP status to answer deliveries with, 200 to 599; 500 shows the retries (default 204)"],
   SANDBOX_ROW,
   ["--json", "Print only the body of each delivery, one per line"],
 ] as const;

@@ -2,7 +2,7 @@ import { type Config, ConfigError, ENV_PREFIX, list, type Setting, type SettingN
 import type { Log } from "../lib/log.ts";
 import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
 
-/** The value of a setting that is not set; undefined: none. The store differs by runtime. */
+/** The default of a setting, if it has one. The store differs by runtime. */
 export function standardOf(name: SettingName): string | undefined {
   return name === "store" ? defaultStoreSetting() : SETTINGS[name].standard;
 }

@@ -43,6 +43,6 @@ function rows(names: SettingName[], leftOf: (setting: SettingFlag) => string | u
     const setting = SETTINGS[name] as SettingFlag;
     const left = leftOf(setting);
     const standard = standardOf(name);
-    return left === undefined ? [] : [[left, setting.help + (standard ? ` (${standard})` : "")] as const];
+    return left === undefined ? [] : [[left, setting.help + (standard ? ` (default ${standard})` : "")] as const];
   });
 }

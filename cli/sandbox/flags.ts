@@ -29,22 +29,22 @@ const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] a
 export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
 
 export const SANDBOX_FLAG_ROWS = [
-  ["--port N", "Port of the gateway; 0 picks a free one (8787)"],
-  ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)"],
+  ["--port N", "Port of the gateway; 0 picks a free one (default 8787)"],
+  ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (default 8000)"],
   [
     "--ledger-ms N",
-    "Time between ledgers in milliseconds; 0 closes one per transaction at once (1000). Close times are whole seconds, " +
+    "Time between ledgers in milliseconds; 0 closes one per transaction at once (default 1000). Close times are whole seconds, " +
     "so below 1000 several ledgers share one",
   ],
-  ["--store SETTING", "The store, as for serve (a temporary file, deleted at the end)"],
+  ["--store SETTING", "The store, as for serve (default: a temporary file, deleted at the end)"],
   ["--state FOLDER", "Keep store and ledger in this folder; the next start continues there"],
   [
     "--network-passphrase TEXT",
-    'Passphrase of the network (its own). "Standalone Network ; February 2017" is the one of "--network local" in the ' +
+    'Passphrase of the network (default: its own). "Standalone Network ; February 2017" is the one of "--network local" in the ' +
     "Stellar CLI and SDKs",
   ],
   ["--asset CODE", "Issue an asset with this code, such as USDC, and use it instead of the native one"],
-  ["--entry-ttl N", "Lifetime of new entries in ledgers; a small number lets you see them archived (2073600)"],
+  ["--entry-ttl N", "Lifetime of new entries in ledgers; a small number lets you see them archived (default 2073600)"],
   [
     "--fork URL",
     "Continue another network, read through this Stellar RPC node as needed; nothing is sent there",
@@ -57,15 +57,15 @@ export const SANDBOX_FLAG_ROWS = [
   ["--payment-escrow ID", "The payment escrow of that network"],
   [
     "--cors-origins LIST",
-    "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (gateway none, the others *)",
+    "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (default: gateway none, the others *)",
   ],
   [
     "--json",
     "Print one line of JSON instead of the welcome: gateway, rpc, friendbot, store, networkPassphrase, contracts, " +
     "asset, assetCode, accounts, apiKey",
   ],
-  ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
-  ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
+  ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (default pretty)"],
+  ["--log-level LEVEL", "Lowest level to log: debug, info, warn or error (default warn)"],
 ] as const;
 
 /** The setup takes fewer ledgers. */

@@ -31,7 +31,10 @@ const PATH = "/sandbox";
 /** Default address of the RPC server of `gateway sandbox`. */
 export const STANDARD_SANDBOX = "http://127.0.0.1:8000";
 
-export const SANDBOX_ROW = ["--sandbox URL", `Stellar RPC or gateway of the sandbox (${STANDARD_SANDBOX})`] as const;
+export const SANDBOX_ROW = [
+  "--sandbox URL",
+  `Stellar RPC or gateway of the sandbox (default ${STANDARD_SANDBOX})`,
+] as const;
 
 /**
  * The URL of `--sandbox`, else the default.

@@ -32,6 +32,7 @@ export const command: Command = {
       'gateway sandbox --network-passphrase "Standalone Network ; February 2017"',
       "gateway sandbox --fork https://soroban-testnet.stellar.org",
       "gateway sandbox snapshot clean && gateway trigger && gateway sandbox revert clean",
+      'eval "$(gateway sandbox env)"',
     ],
   }),
   actions: SANDBOX_ACTIONS,

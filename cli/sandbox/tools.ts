@@ -22,7 +22,7 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
   ["snapshot NAME", "Save the state of the network, until the sandbox ends"],
   ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and clock"],
   ["fund ADDRESS", "Pay 10000 lumens to an account (G…), which may be new, or to a contract (C…) that has less"],
-  ["env", 'Print addresses, keys and accounts as shell variables: eval "$(gateway sandbox env)"'],
+  ["env", "Print addresses, keys and accounts as shell variables, for eval"],
 ];
 
 /** Their help is in the rows of the actions. */

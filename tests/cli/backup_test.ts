@@ -38,7 +38,7 @@ describe("gateway backup", () => {
     const copy = await openStore(`sqlite:${path}`);
     assert.equal(await copy.intents.transaction(name), undefined);
     await copy.close();
-    assert.match(command.help(80).replace(/\s+/g, " "), /Gone are .*idempotency keys.*paid twice/);
+    assert.match(command.help(80).replace(/\s+/g, " "), /loses the keys, webhooks and idempotency keys.*pay twice/);
   });
 
   test("prints path and size of the copy, and the command to restore it", async () => {

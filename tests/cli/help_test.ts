@@ -29,7 +29,7 @@ function section(help: string, title: string): string[] {
 /** Each `gateway COMMAND` of an example, with the flags that follow it. */
 function callsIn(example: string): { name: string; flags: string[] }[] {
   return example.split(/&&|\||;/).flatMap((part) => {
-    const [, called] = /(?:^|\s)gateway(?: (.*))?$/.exec(part.trim()) ?? [];
+    const [, called] = /(?:^|\s|"\$\()gateway(?: (.*))?$/.exec(part.trim()) ?? [];
     if (called === undefined) return [];
     return [{ name: called.split(" ")[0]!, flags: called.match(/--[a-z-]+/g) ?? [] }];
   });

@@ -219,7 +219,7 @@ describe("keygen", () => {
       /^--store must be sqlite:PATH(, deno-kv:PATH)? or postgres:.*, got "foo"$/,
     ],
     ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file exclude each other/],
-    ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
+    ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record does not store the key/],
     [
       "a store in memory",
       [...KEY, "--store", "memory:"],

@@ -203,7 +203,7 @@ describe("keys delete", () => {
   test("needs --yes where there is no terminal", async () => {
     await assert.rejects(keys(["delete", "aShop", ...places[0]!.flags]), {
       name: "UsageError",
-      message: /no terminal to ask: add --yes/,
+      message: /needs --yes where there is no terminal/,
     });
   });
 });

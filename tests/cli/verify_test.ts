@@ -112,15 +112,15 @@ describe("verify", () => {
     for (const newline of ["\n", "\r\n"]) {
       const { code, err } = await verify(SIGNATURE, { env, stdin: BODY + newline });
       assert.equal(code, 1);
-      assert.match(err, /It is right without the newline at the end of the body/);
+      assert.match(err, /is right without the newline at the end of the body/);
     }
     assert.doesNotMatch((await verify(SIGNATURE, { env, stdin: "{}\n" })).err, /newline/);
   });
 
   const wrong: [what: string, args: string[], message: RegExp, options?: FakeIoOptions][] = [
     ["no signature", [], /--signature is missing/],
-    ["no secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET, or give the body as --body FILE/, { env: {} }],
-    ["an empty secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET/, { env: { SERVICE_WEBHOOK_SECRET: "" } }],
+    ["no secret", SIGNATURE, /SERVICE_WEBHOOK_SECRET is not set: .* --body FILE/, { env: {} }],
+    ["an empty secret", SIGNATURE, /SERVICE_WEBHOOK_SECRET is not set/, { env: { SERVICE_WEBHOOK_SECRET: "" } }],
     ["a secret that is none", SIGNATURE, /SERVICE_WEBHOOK_SECRET must be .* whsec_ and base64$/, {
       env: { SERVICE_WEBHOOK_SECRET: "hush" },
     }],
@@ -140,10 +140,10 @@ describe("verify", () => {
       [...STANDARD.slice(0, 4), "--timestamp", "abc"],
       /^--timestamp must be an integer from 0 to 99999999999, got "abc"$/,
     ],
-    ["a cut secret", SIGNATURE, /must be a whole webhook's secret: is the one given, of 20 characters, cut\?$/, {
+    ["a cut secret", SIGNATURE, /must be a whole webhook secret, got 20 characters: is it cut off\?$/, {
       env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, 20) },
     }],
-    ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook's secret/, {
+    ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook secret/, {
       env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, -1) },
     }],
     [
@@ -158,7 +158,7 @@ describe("verify", () => {
     ],
     ["a webhook-signature without its id", STANDARD.slice(0, 2), /--id is missing/],
     ["a webhook-signature without its time", STANDARD.slice(0, 4), /--timestamp is missing/],
-    ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id belongs to/],
+    ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id is only for the webhook-signature/],
     ["what is no flag", [...SIGNATURE, "body.json"], /unexpected "body.json"/],
   ];
   for (const [what, args, message, options] of wrong) {
@@ -169,7 +169,7 @@ describe("verify", () => {
 
   test("never quotes a secret that it refuses", async () => {
     const message = await usage([...SIGNATURE, "--body", file], { stdin: "hush-hush\n" });
-    assert.match(message, /^the first line of standard input must be a webhook's secret/);
+    assert.match(message, /^the first line of standard input must be a webhook secret/);
     assert.ok(!message.includes("hush"));
   });
 });

@@ -25,6 +25,6 @@ test("no command quotes a whole API key in place of its id", async () => {
   for (const [command, args] of calls) {
     const error = await command.run([...args, "--store", "sqlite:none.db"], fakeIo()).catch((error) => error);
     assert.ok(error instanceof UsageError, args[0]);
-    assert.ok(!error.message.includes(key) && error.message.includes("give its id"), error.message);
+    assert.ok(!error.message.includes(key) && error.message.includes("pass its id"), error.message);
   }
 });
