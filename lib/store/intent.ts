@@ -121,11 +121,6 @@ export function claimedForMs({ untilMs, durationMs }: KeptClaim, nowMs: number):
   return remainingMs > durationMs + CLAIM_SLACK_MS ? 0 : Math.min(durationMs, Math.max(0, remainingMs));
 }
 
-/** What a store keeps as null is absent. */
-export function withResult<T>({ result, ...intent }: T & { result: string | null }) {
-  return result === null ? intent : { ...intent, result };
-}
-
 /** The newest nonce that was handed out for an agent and a device. */
 export interface NonceOut {
   nonce: string;
