@@ -17,9 +17,9 @@ export interface Intent {
   term: number;
   /** What was asked for, as 64 hex digits. */
   request: string;
-  /** How much longer its claim keeps others off, by the store's clock; 0: nobody is at it, or not for certain any more. */
+  /** How much longer its claim keeps others off, by the store's clock. 0: nobody is at it, or not for certain any more. */
   claimedForMs: number;
-  /** What came of it, as `complete` wrote it; absent: nothing yet. */
+  /** What came of it, as `complete` wrote it. Absent: nothing yet. */
   result?: string;
 }
 

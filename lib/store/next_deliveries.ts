@@ -15,7 +15,7 @@ type Awaitable<T> = T | Promise<T>;
 export interface NextSource {
   /** Failed deliveries that are due (`isDue`), ascending by due time and then sequence. */
   due(nowMs: number, limit: number): Awaitable<DueDelivery[]>;
-  /** The due time of the first failed delivery that is due after this time; null: none is. */
+  /** The due time of the first failed delivery that is due after this time. Null: none is. */
   firstDueAfter(nowMs: number): Awaitable<number | null>;
   /** The first delivery that retries, by sequence. */
   firstRetrying(): Awaitable<DueDelivery | undefined>;

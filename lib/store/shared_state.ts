@@ -1,6 +1,6 @@
 /** What a change of a register leads to. */
 export interface SharedStateChange<T, A> {
-  /** The next value, JSON of at most 32 KiB; absent: it stays as it was, and nothing is written. */
+  /** The next value, JSON of at most 32 KiB. Absent: it stays as it was, and nothing is written. */
   value?: T;
   /** How long a next value is kept, by the store's clock: then it counts as absent. */
   keepMs: number;

@@ -9,7 +9,7 @@ export interface Submission {
   source?: string;
   /** What it does, as 64 hex digits: alike for two envelopes that do the same, whatever their nonces. Absent as `source`. */
   operation?: string;
-  /** How it ended; absent: that is not known yet. */
+  /** How it ended. Absent: that is not known yet. */
   outcome?: SubmissionOutcome;
 }
 
@@ -17,7 +17,7 @@ export interface Submission {
 export interface SubmissionOutcome {
   /** `failed`: applied without success, or in no ledger before its time bound. `rejected`: the network turned it down. */
   status: "success" | "failed" | "rejected";
-  /** The ledger that it was applied in; absent: in none. */
+  /** The ledger that it was applied in. Absent: in none. */
   ledger?: number;
   /** The fields of the error as callers are told it: code, message and what goes with them. Absent with a success. */
   error?: Record<string, string>;

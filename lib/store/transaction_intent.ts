@@ -11,7 +11,7 @@ export interface IntentEnvelope {
   hash: string;
   /** Its upper time bound, Unix seconds. */
   validUntil: number;
-  /** A ledger at which its sequence number was unused; absent: none is known. */
+  /** A ledger at which its sequence number was unused. Absent: none is known. */
   sinceLedger?: number;
 }
 

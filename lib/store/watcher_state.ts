@@ -29,7 +29,7 @@ export interface WatcherState {
   latestLedgerCloseTime: number;
   /** All ledgers up to this one have been scanned, gaps apart; never above the head. */
   scannedLedger: number;
-  /** Where the next page begins within the ledger after `scannedLedger`; absent: at its beginning. */
+  /** Where the next page begins within the ledger after `scannedLedger`. Absent: at its beginning. */
   rpcCursor?: string;
   /** All ledgers up to this one have been scanned twice. */
   settledLedger: number;
@@ -39,7 +39,7 @@ export interface WatcherState {
   checkpoints: Checkpoint[];
   /** The last one of each former epoch, ascending. */
   formerCheckpoints: Checkpoint[];
-  /** What tried to decode the undecoded events last, and up to which; null: all of them. */
+  /** What tried to decode the undecoded events last, and up to which. Null: all of them. */
   decoder?: { name: string; triedUpTo: string | null };
   /** The contracts that were watched in this epoch, by id: from which ledger, up to which (null: watched still). */
   contracts: Record<string, { fromLedger: number; toLedger: number | null }>;

@@ -14,7 +14,7 @@ export interface Secrets {
   secret: string;
   /** The secret before the last rotation. */
   previousSecret: FormerSecret | null;
-  /** The oldest secret that still signed at the last rotation; absent: none but the previous one did. */
+  /** The oldest secret that still signed at the last rotation. Absent: none but the previous one did. */
   olderSecret?: FormerSecret;
 }
 
@@ -25,11 +25,11 @@ export interface Subscription extends Secrets {
   /** The API key it belongs to. */
   keyId: string;
   url: string;
-  /** Only these event types; null: all. */
+  /** Only these event types. Null: all. */
   types: string[] | null;
-  /** Only events with this device hash; null: all. */
+  /** Only events with this device hash. Null: all. */
   deviceHash: string | null;
-  /** Only events with this merchant; null: all. */
+  /** Only events with this merchant. Null: all. */
   merchant: string | null;
   /** Strictly one delivery at a time, waiting at one that failed. */
   ordered: boolean;
@@ -76,7 +76,7 @@ export interface Replay {
   toHeight: number;
   /** All matching events up to this sequence have been sent or are kept because they failed. */
   cursor: number;
-  /** It ends with this sequence; null: with the log, once the watcher has scanned `toHeight`. */
+  /** It ends with this sequence. Null: with the log, once the watcher has scanned `toHeight`. */
   endSequence: number | null;
   /** How many deliveries it was said to make; a lower bound where `atLeast`. */
   deliveries: number;
@@ -88,7 +88,7 @@ export interface Replay {
 export interface Progress {
   /** Every matching event up to this sequence was delivered, or is kept by itself because its delivery failed. */
   cursor: number;
-  /** Since when its endpoint has been failing without a delivery in between, Unix ms; null: it is well. */
+  /** Since when its endpoint has been failing without a delivery in between, Unix ms. Null: it is well. */
   failingSinceMs: number | null;
   /** Failed deliveries that are to be tried again. */
   retrying: number;
@@ -96,7 +96,7 @@ export interface Progress {
   rejected: number;
   /** Deliveries given up, kept or not, and events that were forgotten undelivered; not those that were delivered later. */
   dead: number;
-  /** When the first of those that retry is due, Unix ms; null: none retries. */
+  /** When the first of those that retry is due, Unix ms. Null: none retries. */
   nextDueAtMs: number | null;
 }
 
@@ -151,7 +151,7 @@ export interface NextDeliveries {
   deliveries: NextDelivery[];
   /** New events up to this sequence are in `deliveries`, in flight, kept as failed, or do not match. */
   scannedTo: number;
-  /** When the first of the other failed deliveries is due, Unix ms; null: none is. */
+  /** When the first of the other failed deliveries is due, Unix ms. Null: none is. */
   nextDueAtMs: number | null;
 }
 
@@ -166,7 +166,7 @@ export type AttemptOutcome = "delivered" | "retry" | "rejected" | "dead";
 
 /** One POST that was made, or could not be made. */
 export interface NewAttempt {
-  /** The replay it was made for; null: none, or a test event. */
+  /** The replay it was made for. Null: none, or a test event. */
   replayId: string | null;
   eventId: string;
   eventType: string;
@@ -198,7 +198,7 @@ export const FAILED_KEPT = 10_000;
 /** What became of some deliveries of one subscription. */
 export interface Settlement {
   subscriptionId: string;
-  /** The new cursor; absent: as it is. It never goes back. */
+  /** The new cursor. Absent: as it is. It never goes back. */
   cursor?: number;
   /** How far its replay has come, and whether it is done. Passed over when the replay is gone. */
   replay?: { id: string; cursor: number; done: boolean };

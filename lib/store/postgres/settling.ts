@@ -11,7 +11,7 @@ import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts
 
 type State = FailedDelivery["state"];
 
-/** What is kept of a subscription's deliveries of some events, by sequence; null: nothing any more. */
+/** What is kept of a subscription's deliveries of some events, by sequence. Null: nothing any more. */
 type Kept = Map<number, FailedDelivery | null>;
 
 /** How far a subscription's replay has come. */

@@ -16,7 +16,7 @@ export interface SubscriptionRow extends SecretsRow {
   id: string;
   key_id: string;
   url: string;
-  /** Comma-separated; null: all. */
+  /** Comma-separated. Null: all. */
   types: string | null;
   device_hash: string | null;
   merchant: string | null;

@@ -8,7 +8,7 @@ interface IntentRow {
   id: string;
   term: number;
   request: string;
-  /** Which handle; null: nobody. */
+  /** Which handle. Null: nobody. */
   claimed_by: string | null;
   claimed_until_ms: number;
   claim_duration_ms: number;
