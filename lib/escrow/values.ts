@@ -4,15 +4,14 @@ import { didYouMean } from "../nearest.ts";
 import { EXAMPLE } from "./example_values.ts";
 
 /**
- * The values of the gateway's domain as they stand in bodies, paths and answers. Every message continues the name of the
- * field: `amount` `must be …; got …`.
+ * Schemas of the values in bodies, paths and answers. Each message follows the name of its field: `amount` `must be …; got …`.
  */
 
 /** The largest i128, and the largest amount: 2^127 − 1. */
 const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
 
-/** A client's value as the end of a message: recognisable, and without secrets. */
+/** The client's value as the end of a message: shortened, and without secrets. */
 export function got(input: unknown): string {
   if (input === undefined) return "";
   if (input === null) return "; got null";
@@ -26,22 +25,22 @@ function article(type: string): string {
   return type === "object" ? "an object" : `a ${type}`;
 }
 
-/** An error text for any of a schema's checks. */
+/** The error text for a schema, whichever of its checks fails. */
 export function must(be: string): { error: (issue: { input?: unknown }) => string } {
   return { error: (issue) => `must be ${be}${got(issue.input)}` };
 }
 
-/** The error text of a value that stands in no list of names, with the one that was likely meant. */
+/** The error text for a value outside a list of names, with the nearest name. */
 export function mustBeOneOf(names: readonly string[]): { error: (issue: { input?: unknown }) => string } {
   return { error: ({ input }) => `must be one of ${names.join(", ")}${gotOf(input, names)}` };
 }
 
-/** A client's wrong name and the likely one, as the end of a message. */
+/** The client's value and the nearest name, as the end of a message. */
 export function gotOf(input: unknown, names: readonly string[]): string {
   return got(input) + (typeof input === "string" ? didYouMean(input, names) : "");
 }
 
-/** A string of a form, and more than its form: checksums, bounds. */
+/** A string with a form and a further check: a checksum, bounds. */
 function text(be: string, form: RegExp, isRight: (value: string) => boolean) {
   return z.string(must(be)).regex(form, { ...must(be), abort: true }).refine(isRight, must(be));
 }
@@ -54,11 +53,8 @@ export const deviceHash = sha256.meta({
   example: EXAMPLE.deviceHash,
 });
 
-/** The hash that a source signs: 64 hex digits in either case, lower case from here on. */
-export const transactionHash = sha256.meta({
-  description: "Hash of the transaction, which its source signs: 64 hex digits (lower case in responses).",
-  example: EXAMPLE.txHash,
-});
+/** The hash that a transaction's source signs: 64 hex digits in either case, lower case from here on. */
+export const transactionHash = sha256;
 
 /** An account, `G…`. */
 export const accountAddress = text(
@@ -120,7 +116,7 @@ export const amountAnswer = z.string().regex(/^(0|-?[1-9][0-9]{0,38})$/).meta({
   example: "100000000",
 });
 
-/** A payment's number, above that of the payment before: 1 … 2^64 − 1. */
+/** A payment's nonce, above the nonce of the payment before: 1 … 2^64 − 1. */
 export const nonce = text(
   `a decimal string between 1 and ${MAX_U64}`,
   /^[1-9][0-9]{0,19}$/,
@@ -136,7 +132,7 @@ export const unixSeconds = z.number().int().min(0).meta({
   example: EXAMPLE.unixSeconds,
 });
 
-/** The last second of the year 9999: what lies beyond was meant in another unit. */
+/** The last second of the year 9999. A later time is likely in another unit. */
 const LATEST_EXPIRY = 253_402_300_799;
 const seconds = {
   error({ input }: { input?: unknown }): string {
@@ -148,8 +144,5 @@ const seconds = {
   },
 };
 
-/** When a policy is to end: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
-export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable().meta({
-  description: `End of the policy: whole Unix seconds from 1 to ${LATEST_EXPIRY}, or null for a policy without end.`,
-  example: EXAMPLE.unixSeconds,
-});
+/** The end of a policy: Unix seconds, or null for never. The contract reads 0 as never, so the gateway rejects 0. */
+export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable();

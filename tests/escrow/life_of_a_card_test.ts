@@ -40,8 +40,9 @@ describe("the life of a card", () => {
     assert.deepEqual(await refused(sandbox.owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "5" }), {
       code: "contract_refused",
       name: "DeviceNotRegistered",
-      message: `payment_escrow.fund_escrow refused: card ${CARD} has no owner (DeviceNotRegistered), and its next ` +
-        "owner could take out the content of its escrow",
+      message:
+        `payment_escrow.fund_escrow refused: card ${CARD} is not registered (DeviceNotRegistered). Register it first, else ` +
+        "any wallet can register it and take the money out",
     });
   });
 
@@ -79,7 +80,7 @@ describe("the life of a card", () => {
     assert.equal(
       poor.message,
       `payment_escrow.fund_escrow refused: asset contract ${asset} error #10 (BalanceError): the source holds less of the ` +
-        "asset than that; of lumens its reserve can't be spent",
+        "asset than that; an account cannot spend its lumen reserve",
     );
     const nothing = sandbox.contracts.deviceRegistry;
     const wrong = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset: nothing, amount: "1" });
@@ -265,7 +266,7 @@ describe("the life of a card", () => {
     assert.deepEqual([error.code, error.param, error.message], [
       "invalid_request",
       "operation.asset",
-      `operation.asset must be a contract that is there on this network; got ${nowhere}`,
+      `operation.asset must be a contract that exists on this network; got ${nowhere}`,
     ]);
   });
 

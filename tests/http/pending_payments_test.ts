@@ -120,7 +120,7 @@ describe("a claim that one transaction cannot carry", () => {
         "^payment_escrow\\.claim needs more than the network allows one transaction \\(it would write " +
           `${count + 3} ledger entries, where ${LIMITS.written} are allowed\\): the contract collects all ` +
           `${count} pending payments at once, or none\\. A claim fits again when the oldest \\d+ have expired, at about ` +
-          "20.*Z; expired payments are lost",
+          "20.*Z\\. The merchant loses expired payments",
       ),
     );
     await asked.stop();
@@ -146,7 +146,9 @@ describe("a claim that one transaction cannot carry", () => {
     authorize(merchant, 1);
     const { status, body } = await claim();
     assert.equal(status, 400);
-    const all = `reads all ${collectable + 1} payments .* ${collectable} at most. It can collect none of them`;
+    const all = `goes through all ${
+      collectable + 1
+    } payments .* at most ${collectable} fit\\. The contract can no longer collect any of them`;
     assert.match(body.error.message, new RegExp(all));
     await asked.stop();
   });

@@ -4,8 +4,8 @@ import { contractCall } from "../operations/operations.ts";
 import type { ContractIds } from "./errors.ts";
 
 /**
- * Whether the agent registry lets anybody register an agent for any card. It simulates that for a card without an owner
- * and an account that does not exist.
+ * Whether the agent registry lets any wallet register an agent for any card. Simulates that with an unregistered card and
+ * an account without a known key.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function isOpenToStrangers(
