@@ -54,7 +54,10 @@ export const deviceHash = sha256.meta({
 });
 
 /** The hash that a transaction's source signs: 64 hex digits in either case, lower case from here on. */
-export const transactionHash = sha256;
+export const transactionHash = sha256.meta({
+  description: "Hash of the transaction, which its source signs: 64 hex digits (lower case in responses).",
+  example: EXAMPLE.txHash,
+});
 
 /** An account, `G…`. */
 export const accountAddress = text(

@@ -35,7 +35,7 @@ class Examples {
 
   /** The example bodies of an operation by name. */
   bodies(id: string): Record<string, unknown> {
-    const examples = this.#find(id).operation.requestBody?.content["application/json"]!.examples ?? {};
+    const examples = this.#find(id).operation.requestBody?.content["application/json"]?.examples ?? {};
     return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
   }
 

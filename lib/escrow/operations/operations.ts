@@ -17,20 +17,28 @@ import {
   nonce,
 } from "../values.ts";
 
-/** The schema of each kind of operation. It refuses unknown fields by name. */
+const kindOf = <T extends string>(kind: T) => z.literal(kind).meta({ description: "Kind of the operation." });
+const merchant = accountAddress.meta({
+  description: "Merchant that may claim the payment: an account (G… with its checksum).",
+  example: EXAMPLE.merchant,
+});
+const agent = accountAddress.meta({ description: "Agent of the card: an account (G… with its checksum)." });
+
+/** The fields of each kind of operation, besides `kind`. The gateway refuses unknown fields by name. */
 const kinds = {
-  /** By the agent: reserves a payment of a card for a merchant. Without a nonce the gateway fills in the next one. */
   authorize: z.strictObject({
     kind: kindOf("authorize"),
     deviceHash,
     merchant,
     asset: contractId,
     amount,
-    nonce: nonce.optional(),
-  }).meta({ id: "AuthorizeOperation" }),
-  /** By the merchant: collects all pending payments. */
-  claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }).meta({ id: "ClaimOperation" }),
-  /** By the owner, as all below: lets an agent pay with a card, within a policy. */
+    nonce: nonce.optional().meta({
+      description:
+        "Number of the payment, above the previous payment's: a decimal string from 1 to 2^64 − 1. The gateway fills in the next number when nonce is absent.",
+    }),
+  }).meta({ id: "AuthorizeOperation", description: "The agent reserves a payment of a card for a merchant." }),
+  claim: z.strictObject({ kind: kindOf("claim"), asset: contractId })
+    .meta({ id: "ClaimOperation", description: "The merchant collects all its pending payments." }),
   registerAgent: z.strictObject({
     kind: kindOf("registerAgent"),
     deviceHash,
@@ -68,13 +76,13 @@ const kinds = {
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 
-/** The end of the message for an unknown kind. */
+/** Ends the message for a kind that is none. */
 function unknownKind(input: unknown): string {
   const { kind } = input as { kind?: unknown };
   return mustBeOneOf(OPERATION_KINDS).error({ input: kind });
 }
 
-/** An operation in a request. */
+/** An operation as it is asked for. */
 export const operation = z.discriminatedUnion(
   "kind",
   [
@@ -92,7 +100,7 @@ export const operation = z.discriminatedUnion(
 ).meta({ id: "Operation", description: "The operation of a transaction; kind selects its fields." });
 export type Operation = z.output<typeof operation>;
 
-/** An operation with the fields that the gateway filled in. */
+/** An operation as it will be called, with what the gateway filled in. */
 export const preparedOperation = z.discriminatedUnion("kind", [
   kinds.authorize.extend({ nonce }).meta({
     id: "PreparedAuthorizeOperation",
@@ -122,7 +130,7 @@ function i128Parts(value: bigint): xdr.Int128Parts {
   return new xdr.Int128Parts({ hi: value >> 64n, lo: value & 0xffff_ffff_ffff_ffffn });
 }
 
-/** The contract call of an operation; `source` acts. Arguments are in the order of the contracts' interfaces. */
+/** The contract call that an operation is; `source` is who acts. Arguments in the order of the contracts' interfaces. */
 export function contractCall(contracts: ContractIds, source: string, op: PreparedOperation): ContractCall {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
   const call = (contract: string, name: string, ...args: xdr.ScVal[]): ContractCall => ({
@@ -168,7 +176,7 @@ export function contractCall(contracts: ContractIds, source: string, op: Prepare
   }
 }
 
-/** The functions of the nine operations, by contract. */
+/** The functions that are operations, by contract. */
 const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<string, Operation["kind"]>> = {
   device_registry: { register: "registerDevice", revoke: "revokeDevice" },
   agent_registry: { register_agent: "registerAgent", revoke_agent: "revokeAgent" },
@@ -181,7 +189,7 @@ const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<str
   },
 };
 
-/** The operation of a call, undefined when it is none. */
+/** Which operation a call is, undefined when it is none. */
 export function operationKind(contracts: ContractIds, call: ContractCall): Operation["kind"] | undefined {
   const ours = contractName(contracts, call.contract);
   return ours !== undefined && Object.hasOwn(FUNCTIONS[ours], call.function)
@@ -189,7 +197,7 @@ export function operationKind(contracts: ContractIds, call: ContractCall): Opera
     : undefined;
 }
 
-/** The position of the nonce, in functions that have one. */
+/** Of these functions the argument that tells one call from another that does the same. */
 const NONCE_ARGUMENT: Record<string, number> = { authorize: 5 };
 
 /** The nonce of a call, decimal; undefined where it has none. */
@@ -198,13 +206,13 @@ export function nonceIn({ function: name, args }: ContractCall): string | undefi
   return nonce?.type === "scvU64" ? nonce.u64.toString() : undefined;
 }
 
-/** 64 hex digits, equal for two calls that differ in their nonces only. */
+/** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
 export function operationDigest({ contract, function: name, args }: ContractCall): string {
   const means = args.filter((_, index) => index !== NONCE_ARGUMENT[name]).map((arg) => arg.toXdr("base64"));
   return createHash("sha256").update(JSON.stringify([contract, name, ...means])).digest("hex");
 }
 
-/** Why the gateway does not submit a call; undefined for the nine operations. */
+/** Why the gateway does not submit this call, undefined when it is one of the nine operations. */
 export function refuseCall(contracts: ContractIds, call: ContractCall): string | undefined {
   const ours = contractName(contracts, call.contract);
   if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${call.contract}`;
