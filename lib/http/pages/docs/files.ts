@@ -75,7 +75,6 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
 
 /** The pictures of the repository's `docs/` that its pages show. */
 const PICTURES: Record<string, Load> = {
-  "delivery-states.svg": () => import("../../../../docs/delivery-states.svg", { with: { type: "text" } }),
   "write-flow.svg": () => import("../../../../docs/write-flow.svg", { with: { type: "text" } }),
   "delivery-states.svg": () => import("../../../../docs/delivery-states.svg", { with: { type: "text" } }),
 };
