@@ -1,13 +1,15 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { renderMarkdown } from "../../../lib/http/pages/docs/markdown.ts";
 import { gatewayOfFile } from "../test_gateway.ts";
 
 const { api } = gatewayOfFile({ started: false });
-const DOCS = new URL("../../../docs/", import.meta.url);
+const DOCS = fileURLToPath(new URL("../../../docs/", import.meta.url).href);
 
 function get(path: string): Promise<Response> {
   return Promise.resolve(
@@ -201,7 +203,7 @@ test("an address and a hash show their ends, and their text stays whole", () => 
 test("every picture of a page is served, with its alt text and its size, and fits light and dark", async () => {
   for (const { path } of (await searchIndex()).pages) {
     const name = path.replace(/^docs\/?/, "") || "index";
-    const wanted = [...readFileSync(new URL(`${name}.md`, DOCS), "utf8").matchAll(/^!\[([^\]]+)\]\((\S+)\)/gm)];
+    const wanted = [...readFileSync(join(DOCS, `${name}.md`), "utf8").matchAll(/^!\[([^\]]+)\]\((\S+)\)/gm)];
     const images = [
       ...(await textOf(`/${path}`)).matchAll(/<img src="([^"]+)" alt="([^"]+)" width="\d+" height="\d+">/g),
     ];

@@ -18,6 +18,6 @@ function worded(gap) {
     const ledgers = `${grouped(gap.fromLedger)} to ${grouped(gap.toLedger)}`;
     return `Events of ledgers ${ledgers} may be missing, because the gateway could not read them from a node. They come late, or never.`;
   }
-  const which = gap.oldestLedger === null ? "Events" : `Events before ledger ${grouped(gap.oldestLedger)}`;
-  return `The retention job deleted ${which[0].toLowerCase()}${which.slice(1)} before this page could show them.`;
+  const which = gap.oldestLedger === null ? "events" : `events before ledger ${grouped(gap.oldestLedger)}`;
+  return `The retention job deleted ${which} before this page could show them.`;
 }

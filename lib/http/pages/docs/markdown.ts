@@ -158,7 +158,11 @@ function plainText(tokens: Token[], between = ""): string {
       const { header, rows } = token as Tokens.Table;
       return [header, ...rows].flat().map((cell) => plainText(cell.tokens)).join(between);
     }
-    return token.tokens !== undefined ? plainText(token.tokens) : "text" in token ? token.text : "";
+    return "tokens" in token && token.tokens !== undefined
+      ? plainText(token.tokens)
+      : "text" in token
+      ? token.text
+      : "";
   }).join("");
 }
 
