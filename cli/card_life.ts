@@ -2,12 +2,12 @@ import type { EventType } from "../lib/escrow/events.ts";
 import type { Operation } from "../lib/escrow/operations/operations.ts";
 import type { SandboxInfo } from "./sandbox/running_sandbox.ts";
 
-/** One thing that happens to a card in the sandbox. */
+/** One step in the life of a card. */
 export interface Step {
   event: EventType;
-  /** The events that must have happened to the card before. */
+  /** The events that come before this one. */
   needs: EventType[];
-  /** Who signs. */
+  /** The account that signs. */
   by: keyof SandboxInfo["accounts"];
   operation(card: { deviceHash: string } & SandboxInfo): Operation;
 }
@@ -15,7 +15,7 @@ export interface Step {
 /** Stroops: small, so that the accounts last for thousands of cards. */
 const AMOUNTS = { funded: "10000000", paid: "4000000", defunded: "1000000", cap: "5000000" };
 
-/** The life of a card, in its order. */
+/** The life of a card, in order. */
 export const CARD_LIFE: Step[] = [
   {
     event: "device.registered",

@@ -3,21 +3,21 @@ import { didYouMean, nearest } from "../lib/nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {
-  /** What `gateway help NAME` prints, where a line may hold so much. */
+  /** Returns the text of `gateway help NAME`, in lines of at most `room` characters. */
   help(room: number): string;
-  /** What it can be told to do, its first argument; absent: nothing in particular. */
+  /** The values of its first argument, such as `list`. Absent: it takes none. */
   actions?: readonly string[];
   /**
-   * Runs it and answers the exit code.
-   * @throws {UsageError} when it was called wrongly.
-   * @throws {Error} what was in the way, in a message for whoever called it.
+   * Runs the command and returns its exit code.
+   * @throws {UsageError} when the command line is wrong
+   * @throws {Error} when the command fails; the message is for the operator
    */
   run(args: string[], io: CommandIo): Promise<number>;
 }
 
-/** What a command sees of the world around it. */
+/** The process that a command runs in. */
 export interface CommandIo {
-  /** How this program was called, for a command line to copy: `./gateway`. */
+  /** How the operator called this program, for command lines to copy: `./gateway`. */
   program: string;
   env: Record<string, string | undefined>;
   /**
@@ -25,41 +25,41 @@ export interface CommandIo {
    * @throws {OutputError} when it cannot be written
    */
   stdout(text: string): void;
-  /** Writes text as it is; what cannot be written is lost. */
+  /** Writes text as it is, and drops text that it cannot write. */
   stderr(text: string): void;
   /**
-   * Writes to standard error what must not be lost.
+   * Writes text to standard error that must not be lost.
    * @throws {OutputError} when it cannot be written
    */
   stderrOrFail(text: string): void;
-  /** Whether standard output is connected to nothing: closed, or ignored by the program that started this one. */
+  /** Whether standard output is closed, or the program that started this one ignores it. */
   isOutputUnread: boolean;
   /** All of standard input, to its end. */
   stdin(): Promise<Uint8Array>;
-  /** Whether standard output is read by eyes. */
+  /** Whether standard output is a terminal. */
   isTerminal: boolean;
-  /** How many characters a line of the terminal at standard output holds; absent when there is none or it does not tell. */
+  /** Characters in a line of the terminal at standard output. Absent: no terminal, or its width is not known. */
   columns?: number;
-  /** Whether standard error is read by eyes. */
+  /** Whether standard error is a terminal. */
   isErrorTerminal: boolean;
-  /** Asks whoever sits at the terminal for one line, which is not shown where it is secret; absent when nobody does. */
+  /** Asks at the terminal for one line, hidden when it is secret. Absent: standard input is no terminal. */
   ask?(question: string, isSecret?: boolean): Promise<string>;
   /** Unix ms. */
   now(): number;
 }
 
-/** The command line is wrong: one line that names the flag, what it was and what is allowed. Exit code 2. */
+/** The command line is wrong. The message is one line: the flag, what it must be, what it was. Exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
   readonly kind = "usage";
 }
 
-/** It could not be done, and the message says why in one line. Exit code 1. */
+/** The command failed. The message says why in one line. Exit code 1. */
 export class CommandError extends Error {
   override name = "CommandError";
 }
 
-/** Standard output or error cannot be written, and the message says why. Exit code 1, or that of a closed pipe. */
+/** Standard output or error cannot be written. The message says why. Exit code 1, or that of a closed pipe. */
 export class OutputError extends Error {
   override name = "OutputError";
 
@@ -69,20 +69,20 @@ export class OutputError extends Error {
 }
 
 /**
- * A line of a list: what stands on the left, as `--port N`, and what it means, its standard value in brackets. Of a flag,
- * which is read as the line says, also the actions that it belongs to; all when absent.
+ * A line of a list in a help text: `--port N` on the left, then its meaning with the default in brackets. `of` names the
+ * actions that take this flag. Without it all of them do.
  */
 export type Row = readonly [left: string, meaning: string, of?: readonly string[]];
 
-/** What flags were given, by name: `--port N` takes a text, `--json` is there or not. */
+/** The flags on the command line, by name: `--port N` has a text, `--json` is `true`. */
 export type Flags<R extends readonly Row[]> = {
   [L in R[number][0] as NameIn<L>]?: L extends `--${string} ${string}` ? string : true;
 };
 type NameIn<L extends string> = L extends `--${infer N} ${string}` ? N : L extends `--${infer N}` ? N : never;
 
 /**
- * Reads the flags that the lines of a help name: `--flag value`, `--flag=value` and switches; everything else is positional.
- * @throws {UsageError} for a flag that is unknown, twice there, without a value, or a switch with one.
+ * Reads `--flag value`, `--flag=value` and switches, as the rows of the help name them. All other arguments are positional.
+ * @throws {UsageError} for a flag that is unknown, repeated or without its value, and for a switch with a value
  */
 export function parseFlags<const R extends readonly Row[]>(
   args: string[],
@@ -111,10 +111,10 @@ export function parseFlags<const R extends readonly Row[]>(
   return { flags: flags as Flags<R>, positionals };
 }
 
-/** A dash and a letter that every command knows. */
+/** Every command knows this flag. */
 const HELP_FLAG = "-h";
 
-/** @param typed the whole argument: of `-port` the first letter alone is read as a flag */
+/** @param typed the whole argument, because the parser reads `-port` as the flag `-p` */
 function unknownFlag(typed: string, rawName: string, known: string[]): UsageError {
   const isWord = !rawName.startsWith("--") && /^-\w[\w-]/.test(typed);
   const name = isWord ? typed.split("=")[0]! : rawName;
@@ -133,8 +133,8 @@ function meantFlag(name: string, known: string[]): string {
 }
 
 /**
- * What a command is told to do.
- * @throws {UsageError} when it is none of its actions
+ * Reads the action of a command.
+ * @throws {UsageError} when the command has no such action
  */
 export function readAction<A extends string>(typed: string | undefined, actions: readonly A[]): A {
   const action = actions.find((one) => one === typed);
@@ -143,15 +143,15 @@ export function readAction<A extends string>(typed: string | undefined, actions:
   throw new UsageError(`expected ${actions.length === 1 ? "" : "one of "}${actions.join(", ")}, got ${was}`);
 }
 
-/** @throws {UsageError} for the first of these: they were not expected. */
+/** @throws {UsageError} naming the first of these arguments, if there is one */
 export function refuseExtra(extra: readonly string[], after = ""): void {
   if (extra.length === 0) return;
   throw new UsageError(`unexpected ${JSON.stringify(extra[0])}${after && ` after ${after}`}`);
 }
 
 /**
- * The number that a flag was given.
- * @throws {UsageError} when it is no integer from `min` to `max`, in digits alone
+ * Reads the number of a flag.
+ * @throws {UsageError} unless it is an integer from `min` to `max`, in digits alone
  */
 export function integerFlag(flag: string, text: string, { min, max }: { min: number; max: number }): number {
   if (/^\d{1,11}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);

@@ -6,46 +6,49 @@ import { roomOf } from "./terminal/line_width.ts";
 
 export interface Listed {
   summary: string;
-  /** Loaded only when it runs: `help` and `keygen` must not wait for the SDK. */
+  /** Loads the command. Commands load on demand, so that `help` and `keygen` need not load the SDK. */
   load(): Promise<Command>;
 }
 
 /** Every command, in the order of the help. */
 export const COMMANDS: Record<string, Listed> = {
-  serve: { summary: "Run the gateway (what `gateway` alone does)", load: () => load(import("./serve.ts")) },
+  serve: { summary: "Run the gateway (the default command)", load: () => load(import("./serve.ts")) },
   sandbox: {
-    summary: "Run the gateway on a Stellar network of its own, offline",
+    summary: "Run the gateway with its own Stellar network, offline",
     load: () => load(import("./sandbox/sandbox.ts")),
   },
   listen: {
-    summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
+    summary: "Receive webhooks of a sandbox or gateway, print and forward them",
     load: () => load(import("./listen.ts")),
   },
   tail: {
-    summary: "Print a gateway's events as they happen, and the history before them",
+    summary: "Print new events of a sandbox or gateway, and its history",
     load: () => load(import("./tail.ts")),
   },
-  trigger: { summary: "Make events happen in a running sandbox", load: () => load(import("./trigger.ts")) },
+  trigger: {
+    summary: "Make the events of a card's life happen in a sandbox",
+    load: () => load(import("./trigger.ts")),
+  },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
   webhooks: {
-    summary: "List webhooks and their deliveries, replay, rotate or delete them",
+    summary: "List webhooks and deliveries; replay, rotate or delete a webhook",
     load: () => load(import("./webhooks.ts")),
   },
   secrets: { summary: "Change the key that encrypts webhook secrets", load: () => load(import("./secrets.ts")) },
   doctor: {
-    summary: "Check settings, store, node and contracts, and say what to do",
+    summary: "Check settings, store, node and contracts, and advise",
     load: () => load(import("./doctor/doctor.ts")),
   },
   store: {
-    summary: "Copy all that a store holds into another one, of any kind",
+    summary: "Move to another store: copy all of its data",
     load: () => load(import("./store.ts")),
   },
-  backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
+  backup: { summary: "Back up the store while a gateway uses it", load: () => load(import("./backup.ts")) },
   verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },
   "device-hash": { summary: "Print the deviceHash of a card's UID", load: () => load(import("./device_hash.ts")) },
-  openapi: { summary: "Print the OpenAPI description", load: () => load(import("./openapi.ts")) },
-  version: { summary: "Print the version", load: () => load(import("./version.ts")) },
+  openapi: { summary: "Print the OpenAPI description of the HTTP API", load: () => load(import("./openapi.ts")) },
+  version: { summary: "Print the version, or the licenses of all parts", load: () => load(import("./version.ts")) },
 };
 
 async function load(module: Promise<{ command: Command }>): Promise<Command> {
@@ -55,7 +58,7 @@ async function load(module: Promise<{ command: Command }>): Promise<Command> {
 const HELP = ["help", "--help", "-h"];
 const VERSION = ["--version", "-V", "-v"];
 
-/** Runs `gateway ARGS…` and answers its exit code: 0 done, 1 failed, 2 called wrongly. */
+/** Runs `gateway ARGS…` and returns its exit code: 0 done, 1 failed, 2 wrong command line. */
 export async function runCommandLine(args: string[], io: CommandIo): Promise<number> {
   const [first, ...rest] = args;
   const called = first !== undefined && isCommand(first) ? first : undefined;
@@ -109,16 +112,16 @@ function overview(room: number): string {
     about: "A self-hosted, non-custodial HTTP gateway for the payment-escrow contracts on Stellar.",
     lists: {
       "Start here": [
-        ["offline", "gateway sandbox; then, in two more terminals: gateway listen, gateway trigger"],
-        ["on testnet", "gateway keygen --name my-app --scopes read,write,webhooks; then: gateway serve"],
+        ["offline", "gateway sandbox, then in two more terminals gateway listen and gateway trigger"],
+        ["on testnet", "gateway keygen --name my-app --scopes read,write,webhooks, then gateway serve"],
         ["in trouble", "gateway doctor"],
       ],
       Commands: Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]),
     },
     exitCodes: [
       ["0", "Done"],
-      ["1", "It could not be done: the last line says why"],
-      ["2", "Called wrongly: a flag, an argument or a setting is to be corrected"],
+      ["1", "Failed; the last line names the cause"],
+      ["2", "Wrong command line or setting; the message names the flag, argument or setting"],
     ],
     examples: [
       "gateway sandbox",

@@ -1,42 +1,43 @@
 import type { PublicEvent } from "../lib/store/event.ts";
 import { cut } from "./terminal/text_width.ts";
 
-/** A line with all that an event usually has. */
+/** Room for every field of a usual event. */
 const FULL_WIDTH = 142;
-/** A line with ledger, card and amount. Where it does not fit no line has the ledger, so that what follows is in columns. */
+/** Room for ledger, card and amount. Below it no line has the ledger, so that the other fields stay in columns. */
 const LEDGER_WIDTH = 92;
-/** What is left out of a line that is too long: the first one first. */
-const GOES = ["agent", "merchant", "card", "ledger", "answer", "amount"];
+/** A line that is too long loses its fields in this order. */
+const LEAST_NEEDED = ["agent", "merchant", "card", "ledger", "answer", "amount"];
 
-/** What became of an event, as long as there is room, and as short as it gets. */
-export interface Told {
+/** The outcome of a delivery, in a long and a short form. */
+export interface Outcome {
   whole: string;
   short: string;
 }
 
-/** Of a delivery that came here and was answered with this status. */
-export function answeredWith(status: number): Told {
+/** The outcome of a delivery that `listen` answered with this status. */
+export function answeredWith(status: number): Outcome {
   return { whole: `signature right, answered ${status}`, short: `signed, ${status}` };
 }
 
-/** Of an event that was handed on, and answered with this status; undefined: with none. */
-export function forwardedWith(status: number | undefined): Told {
+/** The outcome of a forwarded event; `status` is undefined when the receiver did not answer. */
+export function forwardedWith(status: number | undefined): Outcome {
   const answer = status === undefined ? "no answer" : `answered ${status}`;
   return { whole: `forwarded, ${answer}`, short: `forwarded, ${status ?? "no answer"}` };
 }
 
 /**
- * One delivery in one line of at most `room` characters. Where they are few the answer is told in fewer words, and what is
- * needed least is left out.
+ * One delivery in one line of at most `room` characters. A narrow terminal gets the short outcome and fewer fields.
  *
  * `12:00:05  payment.authorized  signature right, answered 204  ledger 7  card 9a41…07e2  merchant GDIY…K4QL  amount 40000000`
  */
-export function deliveryLine(event: PublicEvent, told: Told | undefined, nowMs: number, room: number): string {
+export function deliveryLine(event: PublicEvent, outcome: Outcome | undefined, nowMs: number, room: number): string {
   const { deviceHash, agent, merchant, amount } = event;
   const parts: [name: string, text: string][] = [
     ["time", new Date(nowMs).toTimeString().slice(0, 8)],
     ["type", event.type.padEnd(18)],
-    ...(told === undefined ? [] : [["answer", room < FULL_WIDTH ? told.short : told.whole] as [string, string]]),
+    ...(outcome === undefined
+      ? []
+      : [["answer", room < FULL_WIDTH ? outcome.short : outcome.whole] as [string, string]]),
     ...named("ledger", room < LEDGER_WIDTH ? undefined : String(event.ledger)),
     ...named("card", deviceHash && shortId(deviceHash)),
     ...named("agent", agent && shortId(agent)),
@@ -45,9 +46,9 @@ export function deliveryLine(event: PublicEvent, told: Told | undefined, nowMs: 
   ];
   const lineOf = (some: typeof parts) => some.map(([, text]) => text).join("  ").trimEnd();
   let kept = parts;
-  for (const goes of GOES) {
+  for (const least of LEAST_NEEDED) {
     if (lineOf(kept).length <= room) break;
-    kept = kept.filter(([name]) => name !== goes);
+    kept = kept.filter(([name]) => name !== least);
   }
   return cut(lineOf(kept), room) + "\n";
 }

@@ -3,11 +3,12 @@
  *
  *   deno serve --unstable-kv --unstable-cron --unstable-no-legacy-abort -A cli/deploy.ts
  *
- * Settings come from the environment only. Isolates come and go, several at once, so nothing waits for a stop, and what a
- * running gateway does in loops is done by crons in bounded turns. What must not rest on one of them is in the database,
- * which they share: a turn takes the leases of the watcher and of the partitions of webhooks, whatever it commits is fenced
- * by their terms, and it gives them back at its end. Where two turns overlap (an old deployment's and its successor's) one
- * waits for the watcher's lease, and they share the partitions. Keys' limits are leased from the database, too.
+ * Settings come from the environment only. The platform starts and ends isolates at any time, several at once. So nothing
+ * relies on a stop, and crons do in bounded turns what a server does in loops.
+ *
+ * Isolates share the database. A turn acquires the leases of the watcher and of the webhook partitions, and releases them
+ * at its end. Their terms fence every commit. Of two turns that overlap, such as an old deployment's and its successor's,
+ * one waits for the watcher's lease, and both share the partitions. The limits of keys are leased from the database, too.
  */
 import process from "node:process";
 import type { Config } from "../lib/config.ts";
@@ -20,7 +21,7 @@ import { createLazyGateway } from "./lazy_gateway.ts";
 import { readDeployConfig, warnOfIdleSettings } from "./read_config.ts";
 import { openKeySource } from "./serve_gateway.ts";
 
-/** The platform keeps what goes to the console. */
+/** The platform stores console output. */
 function consoleLog(config: Config): Log {
   const write = (line: string) => console.error(line.trimEnd());
   return createLog({
@@ -39,7 +40,7 @@ async function openGateway(config: Config, log: Log): Promise<Gateway> {
     gateway = await createGateway({ config, store, keys, log });
     await gateway.networkChecked;
     if (await keys.isEmpty()) {
-      log.warn("there are no API keys yet: put records of `gateway keygen --record` into SERVICE_API_KEYS");
+      log.warn("there are no API keys yet: put the output of `gateway keygen --record` into SERVICE_API_KEYS");
     }
     return gateway;
   } catch (error) {
@@ -59,7 +60,7 @@ const gateway = createLazyGateway({
 });
 
 cron("watch and deliver", "* * * * *", gateway.turn);
-cron("forget what is old", "23 * * * *", gateway.tidy);
+cron("run the retention job", "23 * * * *", gateway.tidy);
 endAtFirstSignal();
 
 export default {

@@ -4,30 +4,30 @@ import { CARD_LIFE } from "./card_life.ts";
 import { type Flags, UsageError } from "./command.ts";
 import { didYouMean } from "../lib/nearest.ts";
 
-/** The flags that say which events to hear. */
+/** The flags that filter events. */
 export const FILTER_ROWS = [
-  ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
+  ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (default all)"],
   ["--device-hash HEX", "Only events of this card"],
   ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
 ] as const;
-/** Those of a stream: a webhook has fewer. */
+/** The flags of a stream, which has more filters than a webhook. */
 export const STREAM_FILTER_ROWS = [
   ...FILTER_ROWS,
   ["--agent ADDRESS", "Only events of this agent: G… or C…"],
   ["--tx-hash HEX", "Only events of this transaction"],
 ] as const;
 
-/** All types that there are. */
+/** All event types. */
 const EVENTS: EventType[] = CARD_LIFE.map(({ event }) => event);
 
-/** Which events to hear, as `POST /v1/webhooks` takes it. */
+/** A filter as `POST /v1/webhooks` takes it. */
 export interface Filter {
   types?: EventType[];
   deviceHash?: string;
   merchant?: string;
 }
 
-/** Which events to follow, as `GET /v1/events/stream` takes it. */
+/** A filter as `GET /v1/events/stream` takes it. */
 export interface StreamFilter extends Filter {
   agent?: string;
   txHash?: string;
@@ -43,7 +43,7 @@ export async function streamFilterOf(flags: Flags<typeof STREAM_FILTER_ROWS>): P
   return { ...filter, agent: flags.agent, txHash };
 }
 
-/** @throws {UsageError} for the first flag that is wrong: the gateway would name a field instead. */
+/** @throws {UsageError} for the first flag that is wrong. The gateway's own message would name a field instead. */
 export async function filterOf(flags: Flags<typeof FILTER_ROWS>): Promise<Filter> {
   const types = flags.types?.split(",").map((type) => type.trim());
   const unknown = types?.find((type) => !(EVENTS as string[]).includes(type));
@@ -51,7 +51,7 @@ export async function filterOf(flags: Flags<typeof FILTER_ROWS>): Promise<Filter
     const meant = didYouMean(unknown, EVENTS);
     throw new UsageError(`--types must be some of ${EVENTS.join(", ")}, got ${JSON.stringify(unknown)}${meant}`);
   }
-  // Loaded here: `gateway help listen` must not wait for the SDK.
+  // Not imported at the top, because `gateway help listen` must not load the SDK.
   const values = await import("../lib/escrow/values.ts");
   const { "device-hash": deviceHash, merchant } = flags;
   if (deviceHash !== undefined) requireValue("device-hash", deviceHash, values.deviceHash);

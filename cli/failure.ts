@@ -1,26 +1,25 @@
 import { type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, hanging } from "./terminal/line_width.ts";
 
-/** The caller's to mend, and the command's help says how. By kind: a mistake in `keygen` must not load what defines them. */
+/** A wrong flag or setting. Errors have a kind, so that `keygen` need not load their classes. */
 const CALLED_WRONGLY = ["usage", "setting"];
-/** What a store says when the settings name one of another network, or of a newer program. */
+/** The settings name a store of another network, or of a newer program. */
 const WRONG_STORES = ["network_mismatch", "newer_schema"];
-/** Mistakes of this program: their stack is what helps. */
-const UNFORESEEN = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, AggregateError];
+/** Bugs of this program, which need their stack. */
+const BUGS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, AggregateError];
 
-/** What a shell shows for a program that ended because nobody reads on (SIGPIPE), as `head` makes `cat` end. */
+/** The exit code of a program that SIGPIPE ends, such as `cat` before `head`. */
 const READER_GONE = 141;
 
 /**
- * Says in one line, which only a terminal that is too narrow for it breaks, what kept a command from its work; nothing
- * when who read its output has gone. Answers the exit code: 2 where a flag, an argument or a setting is to be changed, 1
- * where the world is.
+ * Prints in one line why a command failed, or nothing when the reader of its output is gone. Only a narrow terminal breaks
+ * the line. Returns the exit code: 2 for a wrong flag, argument or setting, else 1.
  *
- * @param command its name; undefined: `gateway` itself
- * @throws what is no foreseen failure, as it is
+ * @param command its name, or undefined for `gateway` itself
+ * @throws the error itself when it is a bug
  */
 export function reportFailure(command: string | undefined, error: unknown, io: CommandIo): number {
-  if (!(error instanceof Error) || UNFORESEEN.some((mistake) => error instanceof mistake)) throw error;
+  if (!(error instanceof Error) || BUGS.some((bug) => error instanceof bug)) throw error;
   if (error instanceof OutputError && error.isReaderGone) return READER_GONE;
   const kind = "kind" in error ? String(error.kind) : "";
   const isCalledWrongly = CALLED_WRONGLY.includes(kind);
@@ -31,12 +30,12 @@ export function reportFailure(command: string | undefined, error: unknown, io: C
   return isCalledWrongly || isWrongStore ? 2 : 1;
 }
 
-const WORDS: Record<string, string> = {
-  ENOENT: "there is no such file",
+const FILE_ERRORS: Record<string, string> = {
+  ENOENT: "no such file",
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "it is a folder",
-  ENOTDIR: "a part of the path is no folder",
+  ENOTDIR: "a part of the path is not a folder",
   EEXIST: "something else is there",
   ENAMETOOLONG: "the name is too long",
   ENOSPC: "the disk is full",
@@ -44,8 +43,8 @@ const WORDS: Record<string, string> = {
   EROFS: "the file system is read-only",
 };
 
-/** What a file system said, in words: its own differ between the runtimes. */
-export function inWords(error: unknown): string {
+/** The message for an error of the file system. The runtimes' own messages differ. */
+export function fileErrorText(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return (code !== undefined && WORDS[code]) || code || message;
+  return (code !== undefined && FILE_ERRORS[code]) || code || message;
 }

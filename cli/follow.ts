@@ -11,34 +11,34 @@ import type { StreamFilter } from "./event_filter.ts";
 import { exitCodeOf, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
 
 export interface Following {
-  /** `listen`, `tail`: who says what is in the way. */
+  /** `listen` or `tail`, for messages. */
   command: string;
   /** `https://…`, without a slash at its end. */
   gateway: string;
   apiKey: string;
   filter: StreamFilter;
-  /** Only events of this ledger or later ones; those after now when absent. */
+  /** Begins with the events of this ledger. Without it and `cursor`: with the events from now on. */
   fromLedger?: number;
-  /** Goes on after this cursor instead. */
+  /** Begins after this cursor instead. */
   cursor?: string;
-  /** Whether it ends when all that is held has been told. */
+  /** Whether to end after the stored events. */
   once?: boolean;
-  /** Told once it follows, and after which ledger where it begins now. */
+  /** Called once, before the first event. `afterLedger` is there when it begins now. */
   onBegin(afterLedger: number | undefined): void;
-  /** Told what is said between events. */
+  /** Called for the notices between events. */
   onNotice?(notice: EventNotice): void;
-  /** Told each event; `cursor` goes on after it. */
+  /** Called for each event; `cursor` continues after it. */
   onEvent(event: GatewayEvent, cursor: string | undefined): void | Promise<void>;
 }
 
-/** How long a gateway may not answer before it is given up. */
+/** After so long without an answer the command fails. */
 const GONE_MS = 60_000;
 const PAUSE_MS = 1_000;
 
 /**
- * Follows the events of any gateway that its key may read: by its stream, or page by page where it has none. Answers the
- * exit code once it was asked to stop, or all is told.
- * @throws {CommandError} when the gateway refuses, or has not answered for a minute
+ * Follows the events of a gateway with a key that may read: by its stream, or page by page where it has none. Returns the
+ * exit code after a signal, or with `once` after the last stored event.
+ * @throws {CommandError} when the gateway refuses, or does not answer for a minute
  */
 export async function follow(following: Following, io: CommandIo): Promise<number> {
   const { command, gateway, apiKey, filter, cursor, once = false } = following;
@@ -50,12 +50,12 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
     stopping.abort();
   });
   const { signal } = stopping;
-  let isTold = false;
+  let isReported = false;
 
-  function tellAway(failure: Failure): void {
-    if (isTold || signal.aborted) return;
-    isTold = true;
-    io.stderr(`gateway ${command}: the gateway at ${gateway} ${away(failure)}: trying again\n`);
+  function reportAway(failure: Failure): void {
+    if (isReported || signal.aborted) return;
+    isReported = true;
+    io.stderr(`gateway ${command}: the gateway at ${gateway} ${away(failure)}, retrying\n`);
   }
 
   async function latestLedger(): Promise<number> {
@@ -66,7 +66,7 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
       if (page.retry !== "same" || performance.now() - beganAt > GONE_MS || signal.aborted) {
         throw refusal(gateway, page);
       }
-      tellAway(page);
+      reportAway(page);
       await sleep(PAUSE_MS, signal);
     }
   }
@@ -84,8 +84,8 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
       signal,
       maxAwayMs: GONE_MS,
       onNotice(notice) {
-        if (notice.type === "away") return tellAway(notice.failure);
-        isTold = false;
+        if (notice.type === "away") return reportAway(notice.failure);
+        isReported = false;
         following.onNotice?.(notice);
       },
     });
@@ -93,7 +93,7 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
   } catch (error) {
     if (!signal.aborted) throw error instanceof FeedError ? refusal(gateway, error.failure) : error;
   }
-  // What was to be told to its end was not.
+  // With `once` a signal leaves the output incomplete.
   return leaveSoon(once && stoppedBy !== undefined ? exitCodeOf(stoppedBy) : 0);
 }
 

@@ -3,8 +3,8 @@ import { CommandError } from "./command.ts";
 
 export interface GatewayApi {
   /**
-   * Asks a running gateway and answers the body; waits where the key's rate is used up.
-   * @throws {CommandError} when the gateway refuses, in its words, or cannot be reached
+   * Calls a running gateway and returns the body. It waits when the rate of the key is used up.
+   * @throws {CommandError} with the gateway's message when it refuses, or when it does not answer
    */
   request<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T>;
 }
@@ -12,7 +12,7 @@ export interface GatewayApi {
 /** Longer than a submit waits for its confirmation. */
 const TIMEOUT_MS = 70_000;
 
-/** A running gateway as the commands that call one see it. */
+/** A client of a running gateway, for commands. */
 export function createGatewayApi(gateway: string, apiKey: string): GatewayApi {
   const connection = createConnection({ baseUrl: gateway, apiKey, timeoutMs: TIMEOUT_MS });
   return {
@@ -21,7 +21,9 @@ export function createGatewayApi(gateway: string, apiKey: string): GatewayApi {
       if (answer.ok) return answer;
       const { reason, status, message } = answer;
       if (reason === "unreachable") throw new CommandError(`the gateway at ${gateway} does not answer`);
-      throw new CommandError(reason === "not_a_gateway" ? `${status}: no gateway's answer` : `${reason}: ${message}`);
+      throw new CommandError(
+        reason === "not_a_gateway" ? `${gateway} answers with ${status}: is it a gateway?` : `${reason}: ${message}`,
+      );
     },
   };
 }

@@ -1,13 +1,13 @@
 import { type CommandIo, type Row, UsageError } from "./command.ts";
 
-/** Holds the API key: a process list shows flags. */
+/** The API key comes from this variable, because a process list shows flags. */
 const KEY_VARIABLE = "SERVICE_API_KEY";
 
-export const GATEWAY_KEY_ROW: Row = [KEY_VARIABLE, "API key for --gateway, with the scope read"];
+export const GATEWAY_KEY_ROW: Row = [KEY_VARIABLE, "The API key for --gateway, with the scope read"];
 
 /**
- * What `--gateway` names, without a slash at its end; undefined when it is not there.
- * @throws {UsageError} for what is no URL
+ * The URL of `--gateway` without a slash at its end, undefined without the flag.
+ * @throws {UsageError} when it is no URL
  */
 export function gatewayUrl(text: string | undefined): string | undefined {
   const url = httpUrl("--gateway", text);
@@ -16,23 +16,25 @@ export function gatewayUrl(text: string | undefined): string | undefined {
   return origin + pathname.replace(/\/+$/, "");
 }
 
-/** @throws {UsageError} for what is no `http://` or `https://` URL */
+/** @throws {UsageError} when the text is no `http://` or `https://` URL */
 export function httpUrl(flag: string, text: string | undefined): string | undefined {
   if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
   throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
 }
 
 /**
- * The key for `--gateway`, of the environment or standard input.
+ * The key for `--gateway`, from the environment or standard input.
  * @throws {UsageError} when there is none
  */
 export async function readGatewayKey(io: CommandIo): Promise<string> {
   const fromEnvironment = io.env[KEY_VARIABLE] ?? "";
   if (fromEnvironment === "" && io.ask !== undefined) {
-    throw new UsageError(`no API key: set ${KEY_VARIABLE}, or give it on standard input`);
+    throw new UsageError(`${KEY_VARIABLE} is not set: set it to an API key, or pass the key on standard input`);
   }
   const key = (fromEnvironment || new TextDecoder().decode(await io.stdin())).trim();
   if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
   const where = fromEnvironment === "" ? "standard input" : KEY_VARIABLE;
-  throw new UsageError(`${where} must be an API key, got ${key.length} characters that are none`);
+  throw new UsageError(
+    `${where} must be an API key: 1 to 200 characters without spaces, got ${key.length} characters`,
+  );
 }

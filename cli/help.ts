@@ -3,35 +3,35 @@ import type { Row } from "./command.ts";
 import { hanging, wrapped } from "./terminal/line_width.ts";
 
 export interface HelpPage {
-  /** Each way to call it, after `gateway`; a line that begins with a space goes on from the one before. */
+  /** Each form of the command line, after `gateway`. A line that begins with a space continues the one before. */
   usage: string[];
-  /** What it does, paragraphs with an empty line between them. */
+  /** The task of the command, in paragraphs with an empty line between them. */
   about: string;
-  /** Sections of their own, in their order. */
+  /** More sections, in this order. */
   lists?: Record<string, Row[]>;
   flags?: readonly Row[];
-  /** Variables that are read and have no flag. */
+  /** Variables without a flag. */
   environment?: Row[];
-  /** Whatever else there is to say. */
+  /** Paragraphs after the lists. */
   notes?: string;
-  /** Only where they say more than 0 done, 1 failed, 2 called wrongly. */
+  /** Only for codes that mean more than 0 done, 1 failed, 2 wrong command line. */
   exitCodes?: Row[];
-  /** Command lines, as they would be typed. */
+  /** Command lines to copy. */
   examples: string[];
 }
 
-/** Pages of documentation hold so much, and a longer line is hard to read. */
+/** Characters in a line of the documentation pages. */
 export const MAX_WIDTH = 96;
 const INDENT = "  ";
-/** Stands for a space at which no line is broken. */
+/** A space at which no line breaks. */
 const TIED = "\0";
 
-/** The help of a command, the same shape for all of them, for a terminal that holds so much in a line. */
+/** The help of a command, in the same shape for all, for lines of at most `room` characters. */
 export function helpText(page: HelpPage): (room: number) => string {
-  return (room) => laidOut(page, Math.min(room, MAX_WIDTH));
+  return (room) => layOut(page, Math.min(room, MAX_WIDTH));
 }
 
-function laidOut(
+function layOut(
   { usage, about, lists = {}, flags, environment, notes, exitCodes, examples }: HelpPage,
   width: number,
 ): string {
@@ -49,7 +49,7 @@ function laidOut(
   return sections.join("\n\n") + "\n";
 }
 
-/** As it stands under `Usage: `. What is in brackets stays together. */
+/** A line under `Usage: `. A line never breaks within brackets. */
 function usageLine(line: string, width: number): string {
   if (line.startsWith(" ")) return `       ${line}`;
   const whole = line.replace(/\[[^\]]*\]/g, (option) => option.replaceAll(" ", TIED));
@@ -66,25 +66,26 @@ function paragraphs(text: string, width: number): string {
   return text.split("\n\n").map((paragraph) => wrapped(paragraph, width).join("\n")).join("\n\n");
 }
 
-/** Where a command that works on a store beside a gateway finds it. */
+/** The store, for commands that run beside a gateway. */
 export const STORE_ROW = [
   "--store SETTING",
-  "Where keys, limits and history are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or, on Deno, deno-kv:PATH " +
-  `(what SERVICE_API_STORE says, else ${defaultStoreSetting()})`,
+  "The store: sqlite:PATH, postgres://USER@HOST/DATABASE, or deno-kv:PATH on Deno " +
+  `(default SERVICE_API_STORE, else ${defaultStoreSetting()})`,
 ] as const;
 
-/** Where a command that works on API keys finds them. */
+/** The place of the API keys, for commands that change them. */
 export const KEY_PLACE_ROWS = [
   STORE_ROW,
-  ["--keys-file PATH", "A JSON file of API keys instead of those in the store (what SERVICE_API_KEYS_FILE says)"],
+  ["--keys-file PATH", "A JSON file with the API keys, instead of the store (default SERVICE_API_KEYS_FILE)"],
 ] as const;
 
 export const YES_ROW = ["--yes", "Delete without asking", ["delete"]] as const;
 
 /**
- * @param what the line stands for, where there is more than one
- * @param fields of the line
+ * The row of `--json`.
+ * @param fields of a line
+ * @param what one line holds, for a command that prints several
  */
 export function jsonRow(fields: string, what = ""): readonly ["--json", string] {
-  return ["--json", `Print one line of JSON${what && ` for each ${what}`}: ${fields}`];
+  return ["--json", `Print one line of JSON${what && ` per ${what}`}: ${fields}`];
 }

@@ -8,15 +8,15 @@ import { storeSetting } from "./store_setting.ts";
 type PlaceFlags = Flags<typeof KEY_PLACE_ROWS>;
 
 export interface PlaceOptions {
-  /** Refuses a place that is not there, instead of making it: to look for a key must not make a store. */
+  /** Refuses a place that does not exist instead of creating it. */
   mustExist: boolean;
 }
 
 /**
- * Runs `use` on the place where this environment keeps its keys: what a flag names, else the keys file of the settings,
- * else their store, else the runtime's own store in the working directory. Answers the exit code of `use`.
- * @throws {UsageError} when two places are named, one that is none, or one that is gone when the command ends.
- * @throws {StoreError | KeysFileError} when the place cannot be used.
+ * Runs `use` on the place of the API keys and returns its exit code. A flag names the place, else `SERVICE_API_KEYS_FILE`,
+ * else `SERVICE_API_STORE`. The default is the runtime's store in the working directory.
+ * @throws {UsageError} for two places, an unknown place, and a store in memory
+ * @throws {StoreError | KeysFileError} when the place cannot be used
  */
 export async function withKeyLocation(
   flags: PlaceFlags,
@@ -32,7 +32,7 @@ export async function withKeyLocation(
   }
 }
 
-/** Each kind is loaded only when it is used, so that the other does not cost its start. */
+/** Loads only the kind that is used, which saves start-up time. */
 async function openKeyPlace({ path, setting }: Place, io: CommandIo, options: PlaceOptions): Promise<KeyLocation> {
   if (path !== undefined) {
     const { openKeysFile, requireKeysFile } = await import("../lib/keys/keys_file.ts");
@@ -48,15 +48,15 @@ type Place = { path: string; setting?: undefined } | { path?: undefined; setting
 function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>): Place {
   const path = flags["keys-file"];
   if (path !== undefined && flags.store !== undefined) {
-    throw new UsageError("--store and --keys-file are both given: keys live in exactly one place");
+    throw new UsageError("--store and --keys-file exclude each other: keys are in exactly one place");
   }
   if (path !== undefined) return { path };
   if (flags.store !== undefined) return { setting: storeSetting(flags.store, env) };
-  // An empty variable is one that is not set, as everywhere.
+  // An empty variable counts as not set.
   if (env.SERVICE_API_KEYS) {
     throw new UsageError(
-      "the keys of this environment are in SERVICE_API_KEYS, which no command can change: make a record for it with " +
-        "keygen --record, or name another place with --store or --keys-file",
+      "SERVICE_API_KEYS holds the keys, and no command can change it: create a record for it with keygen --record, or " +
+        "name another place with --store or --keys-file",
     );
   }
   if (env.SERVICE_API_KEYS_FILE) return { path: env.SERVICE_API_KEYS_FILE };
@@ -66,24 +66,24 @@ function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>)
 /** The webhooks of one API key. */
 export interface KeyWebhooks {
   count: number;
-  /** They are not in the place of the key: to delete it leaves them there. */
+  /** Whether the webhooks are in another place than the key, so that deleting the key leaves them there. */
   areApart: boolean;
-  /** Deletes those that there are by now, with what is still owed to them. */
+  /** Deletes the key's webhooks and their pending deliveries. */
   remove(): Promise<void>;
   close(): Promise<void>;
 }
 
 type WebhookPlace = Pick<Store, "subscriptions" | "close">;
 
-/** A store in memory has no webhooks that are of interest here: it is no mistake either. */
+/** A store in memory is no mistake here. It has no webhooks. */
 const ANY = { isMemoryAllowed: true };
 
-/** More than a key can have. */
+/** More webhooks than a key can have. */
 const LIMIT = 1_000;
 
 /**
- * Finds the webhooks of a key. They are in the store, also where keys are in a file.
- * @throws {UsageError} when the environment names what is no store
+ * Finds the webhooks of a key. They are in the store even when the keys are in a file.
+ * @throws {UsageError} when the environment names no valid store
  */
 export async function webhooksOfKey(place: KeyLocation, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
   const opened = isStore(place) ? undefined : await openIfThere(storeSetting(undefined, io.env, ANY));
@@ -105,7 +105,7 @@ function isStore(place: KeyLocation): place is KeyLocation & WebhookPlace {
   return "subscriptions" in place;
 }
 
-/** To look into a store must not make one. */
+/** Opens a store, or returns undefined when there is none. It never creates one. */
 async function openIfThere(setting: string): Promise<WebhookPlace | undefined> {
   const path = /^(?:sqlite|deno-kv):(.+)$/s.exec(setting)?.[1];
   if (path !== undefined && !existsSync(path)) return undefined;

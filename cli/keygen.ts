@@ -17,19 +17,19 @@ import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
 import { withKeyLocation } from "./key_location.ts";
 
 const FLAGS = [
-  ["--name NAME", "What the key is for: 1–64 printable characters"],
-  ["--scopes LIST", `Some of ${SCOPES.join(",")}`],
-  ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
+  ["--name NAME", "A name for the key: 1–64 printable characters"],
+  ["--scopes LIST", `Comma-separated, one or more of ${SCOPES.join(",")}`],
+  ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (default: the gateway's default rate)`],
   [
     "--expires WHEN",
-    "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never). From then on the key is " +
-    "refused and its webhooks hear nothing more",
+    "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (default never). After it the gateway " +
+    "refuses the key, and its webhooks get no more events",
   ],
   ...KEY_PLACE_ROWS,
   [
     "--record",
-    "Keep the key nowhere: print its record on standard output, a line of JSON for SERVICE_API_KEYS, and the key on " +
-    "standard error; with --json both on standard output",
+    "Do not store the key. Print its record for SERVICE_API_KEYS, one line of JSON, on standard output and the key on " +
+    "standard error. With --json both go to standard output",
   ],
   jsonRow("key, id, name, scopes, rate, expiresAt, store, with --record also record"),
 ] as const;
@@ -40,9 +40,9 @@ const help = helpText({
     "               [--store SETTING | --keys-file PATH | --record]",
   ],
   about:
-    "Makes an API key and prints it on standard output, this once: only its SHA-256 is kept. A key that cannot be " +
-    "printed is withdrawn. Without --store, --keys-file or --record it goes where SERVICE_API_KEYS_FILE, else " +
-    "SERVICE_API_STORE says, else into the standard store in the working directory.",
+    "Creates an API key and prints it once, on standard output. The gateway stores only its SHA-256. If the key cannot " +
+    "be printed, it is deleted again.\n\nThe key goes to the place that --store or --keys-file names. Without them it " +
+    "goes to SERVICE_API_KEYS_FILE, else to SERVICE_API_STORE, else to the default store in the working directory.",
   flags: FLAGS,
   examples: [
     "gateway keygen --name my-app --scopes read,write,webhooks",
@@ -61,39 +61,39 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
   refuseExtra(positionals);
   if (flags.record && (flags.store ?? flags["keys-file"]) !== undefined) {
-    throw new UsageError("--record keeps the key nowhere: leave out --store and --keys-file");
+    throw new UsageError("--record does not store the key: leave out --store and --keys-file");
   }
   const { key, record } = minted(flags, io.now());
-  if (io.isOutputUnread) throw new CommandError("standard output is closed: nobody would see the key, so none is made");
+  if (io.isOutputUnread) throw new CommandError("standard output is closed, so no key was created");
   if (flags.record) {
-    printUnkept(key, record, flags.json === true, io);
+    printUnstored(key, record, flags.json === true, io);
     return 0;
   }
   return await withKeyLocation(flags, io, { mustExist: false }, async (place) => {
     await place.keys.insert(record);
     try {
-      printKept(key, record, place.location, flags.json === true, io);
+      printStored(key, record, place.location, flags.json === true, io);
     } catch (error) {
-      throw error instanceof OutputError ? await withdrawn(place, record, error) : error;
+      throw error instanceof OutputError ? await withdraw(place, record, error) : error;
     }
     return 0;
   });
 }
 
-/** A key that nobody has seen must not stay: it could only be in somebody's way. Answers what to say of it. */
-async function withdrawn(place: KeyLocation, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
+/** Deletes a key that could not be printed, and returns the error for the operator. */
+async function withdraw(place: KeyLocation, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
   await place.keys.delete(id).catch((cause) => {
     throw new CommandError(
       `${error.message}, and key ${id} is still in ${place.location}: delete it with gateway keys delete ${id}`,
       { cause },
     );
   });
-  return new CommandError(`${error.message}, so nobody has seen the key: it is withdrawn again from ${place.location}`);
+  return new CommandError(`${error.message}, so the key was deleted again from ${place.location}`);
 }
 
 function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record: KeyRecord } {
-  if (flags.name === undefined) throw new UsageError("--name is missing: say what the key is for");
-  if (flags.scopes === undefined) throw new UsageError("--scopes is missing: name some of read,write,webhooks");
+  if (flags.name === undefined) throw new UsageError("--name is missing: pass a name for the key");
+  if (flags.scopes === undefined) throw new UsageError("--scopes is missing: pass one or more of read,write,webhooks");
   try {
     return mintKey({
       name: flags.name,
@@ -109,10 +109,10 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
   }
 }
 
-/** A record of a longer year makes its whole keys file unreadable: ISO 8601 writes four digits. */
+/** ISO 8601 has four digits for a year. A record with more would make its whole keys file unreadable. */
 const YEAR_10000_MS = Date.UTC(10_000, 0, 1);
 
-/** A span from now (`12h`, `90d`) as a time; what begins as a date is taken for one. */
+/** A span from now (`12h`, `90d`) as a time. A text that begins like a date is returned as it is. */
 function expiry(text: string, now: number): string {
   const got = `got ${JSON.stringify(text)}`;
   const span = /^(\d+)([hd])$/.exec(text);
@@ -129,24 +129,24 @@ function expiry(text: string, now: number): string {
   return hours === undefined ? text : new Date(atMs).toISOString();
 }
 
-function printKept(key: string, record: KeyRecord, store: string, json: boolean, io: CommandIo): void {
+function printStored(key: string, record: KeyRecord, store: string, json: boolean, io: CommandIo): void {
   if (json) return io.stdout(JSON.stringify({ key, ...shown(record), store }) + "\n");
   io.stdout(key + "\n");
   io.stderr(
-    `${described(record)} is kept in ${store}\n` +
-      "The key is shown this once: only its SHA-256 is kept. A gateway that runs on it knows the key within a second.\n" +
-      "Send it as: Authorization: Bearer <key>\n",
+    `${described(record)} is stored in ${store}\n` +
+      "Copy the key now: only its SHA-256 is stored. A running gateway accepts it within a second.\n" +
+      'Send it in the header "Authorization: Bearer <key>"\n',
   );
 }
 
-function printUnkept(key: string, record: KeyRecord, json: boolean, io: CommandIo): void {
+function printUnstored(key: string, record: KeyRecord, json: boolean, io: CommandIo): void {
   if (json) return io.stdout(JSON.stringify({ key, ...shown(record), store: null, record }) + "\n");
-  // The key first: a record in somebody's settings whose key nobody saw could only be in the way.
+  // The key first: a record without its key is of no use.
   io.stderrOrFail(key + "\n");
   io.stdout(JSON.stringify(record) + "\n");
   io.stderr(
-    `${described(record)} is kept nowhere. The key is shown this once.\n` +
-      "The record on standard output goes into SERVICE_API_KEYS, a line for each key; restart the gateway then.\n",
+    `${described(record)} is not stored. Copy the key now.\n` +
+      "Add the record on standard output to SERVICE_API_KEYS, one line per key, and restart the gateway.\n",
   );
 }
 

@@ -22,23 +22,23 @@ const help = helpText({
     "keys delete ID [--yes] [--json]",
   ],
   about:
-    "Shows and changes API keys; a running gateway heeds a change within a second. ID is the part of a key between " +
+    "Lists and changes API keys. A running gateway applies a change within a second. ID is the part of a key between " +
     "service_sk_ and the next _.",
   lists: {
     Commands: [
-      ["list", "All keys"],
-      ["show", "One key in full"],
+      ["list", "List all keys"],
+      ["show", "Show one key in full"],
       [
         "enable",
-        "Let a disabled key in again; what its webhooks are owed is delivered. One that has expired stays out: make another",
+        "Accept a disabled key again; its webhooks get their pending deliveries. An expired key stays refused",
       ],
-      ["disable", "Refuse a key; what its webhooks are owed waits until it is enabled"],
-      ["delete", "Delete a key and its webhooks, with what they are owed"],
+      ["disable", "Refuse a key; its webhooks' deliveries wait until it is enabled"],
+      ["delete", "Delete a key, its webhooks and their pending deliveries"],
     ],
   },
   flags: FLAGS,
-  notes: "Where standard output is no terminal, list prints columns with tabs between them: id, name, scopes, rate, " +
-    "state, created, expires, last used.",
+  notes: "When standard output is not a terminal, list separates its columns by tabs: id, name, scopes, rate, state, " +
+    "created, expires, last used.",
   examples: [
     "gateway keys list",
     "gateway keys disable 4fJ2kQ9xTz",
@@ -46,7 +46,7 @@ const help = helpText({
   ],
 });
 
-/** A key in a list, as it is at this time (Unix ms). */
+/** The columns of a list of keys, as of this time (Unix ms). */
 export function keyColumns(nowMs: number): Column<KeyRecord>[] {
   return [
     { heading: "ID", width: 10, text: ({ id }) => id },
@@ -60,7 +60,7 @@ export function keyColumns(nowMs: number): Column<KeyRecord>[] {
   ];
 }
 
-/** What a page of a listing holds: however many keys there are, no more are in memory. */
+/** Keys per page of a list. No more are in memory at once. */
 const PAGE_SIZE = 1_000;
 
 interface Call {
@@ -102,7 +102,7 @@ async function list({ place, io, json }: Call): Promise<number> {
     else print(page);
     after = page.at(-1)!.id;
   }
-  if (after === undefined && !json) io.stderr("there are none; make one with gateway keygen\n");
+  if (after === undefined && !json) io.stderr("no keys; create one with gateway keygen\n");
   return 0;
 }
 
@@ -110,7 +110,7 @@ async function show({ place, io, json }: Call, id: string): Promise<number> {
   const record = await place.keys.get(id);
   if (record === undefined) throw unknownKey(place, id);
   if (json) io.stdout(keyJson(record));
-  else io.stdout(keyDetails(record, io.now()) + `kept in      ${place.location}\n`);
+  else io.stdout(keyDetails(record, io.now()) + `stored in    ${place.location}\n`);
   return 0;
 }
 
@@ -128,10 +128,12 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
   if (record === undefined) throw unknownKey(place, id);
   const state = disabled ? "disabled" : "enabled";
   if (json) io.stdout(keyJson(record));
-  else if (before?.disabled === disabled) io.stdout(`${named(record)} in ${place.location} was ${state} already\n`);
+  else if (before?.disabled === disabled) io.stdout(`${named(record)} in ${place.location} is already ${state}\n`);
   else io.stdout(`${state} ${named(record)} in ${place.location}\n`);
   if (!disabled && hasExpired(record, io.now())) {
-    io.stderr(`it expired at ${record.expiresAt} and is refused all the same: make another one with gateway keygen\n`);
+    io.stderr(
+      `the key expired at ${record.expiresAt}, so the gateway refuses it: create another with gateway keygen\n`,
+    );
   }
   return 0;
 }
@@ -153,12 +155,12 @@ async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io,
   const its = count === 0 ? "" : ` and its ${count === 1 ? "webhook" : `${count} webhooks`}`;
   if (!yes) await confirmDeletion(io, `${named(record)}${its} from ${place.location}`);
   if (webhooks.areApart) {
-    // Before the key: gone before them it could not be deleted again, and they would stay.
+    // Webhooks first: if deleting them fails, the command can be repeated, because the key is still there.
     await place.keys.setDisabled(record.id, true);
     await webhooks.remove();
   }
   if (!await place.keys.delete(record.id)) throw unknownKey(place, record.id);
-  // One may have been under way.
+  // A request may have created one meanwhile.
   if (webhooks.areApart) await webhooks.remove();
   if (json) io.stdout(JSON.stringify({ id: record.id, deleted: true, webhooks: count }) + "\n");
   else io.stdout(`deleted ${named(record)}${its} from ${place.location}\n`);

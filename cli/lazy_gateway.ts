@@ -6,16 +6,16 @@ import type { Log } from "../lib/log.ts";
 import type { Peer } from "../lib/runtime/serve.ts";
 
 export interface LazyGatewayParts {
-  /** Puts a gateway together; closes what it had opened when it rejects. */
+  /** Creates a gateway. When it rejects, it has closed everything that it opened. */
   open(): Promise<Gateway>;
   log: Log;
-  /** Milliseconds that no setting of a clock moves. */
+  /** Milliseconds of a clock that nothing sets. */
   monotonicMs(): number;
 }
 
-/** A gateway that is put together when the first request or turn needs it, and does without a stop. */
+/** A gateway that opens at the first request or turn, and needs no stop. */
 export interface LazyGateway {
-  /** Answers 503 when the gateway could not be put together; the next request tries again. */
+  /** Answers 503 when the gateway cannot be opened. The next request tries to open it again. */
   fetch(request: Request, peer: Peer): Promise<Response>;
   /** Never rejects. */
   turn(): Promise<void>;
@@ -26,19 +26,19 @@ export interface LazyGateway {
 /** Below the minute between two turns. */
 const TURN_MS = 50_000;
 /**
- * How often, at most, a request has leased tokens given back and uses of keys noted, and waits until it is known which
- * ledgers other isolates have seen.
+ * At most once in this time a request releases leased tokens, records uses of keys, and reads the ledgers that other
+ * isolates have seen.
  */
 const KEEP_UP_MS = 1_000;
 
-const NOT_READY = "the gateway could not be started; its log says why";
+const NOT_READY = "the gateway cannot start; its log names the cause";
 
 export function createLazyGateway({ open, log, monotonicMs }: LazyGatewayParts): LazyGateway {
   const requestId = createRequestIds();
   let opened: Promise<Gateway> | undefined;
   let keptUpAt = -Infinity;
 
-  /** Many at once wait for one attempt; undefined when it failed, which is logged. */
+  /** Opens the gateway once for all concurrent callers. Logs a failure and returns undefined. */
   async function gateway(): Promise<Gateway | undefined> {
     opened ??= open();
     const attempt = opened;
@@ -47,13 +47,13 @@ export function createLazyGateway({ open, log, monotonicMs }: LazyGatewayParts):
     } catch (error) {
       if (opened === attempt) {
         opened = undefined;
-        log.error("the gateway could not be started; the next request or turn tries again", { error });
+        log.error("gateway cannot start; the next request or turn retries", { error });
       }
       return undefined;
     }
   }
 
-  /** What goes on in loops elsewhere. Nobody says when an isolate is about to end: what is in memory is written now. */
+  /** Does what a server does in loops. The platform ends isolates without notice, so memory is flushed now. */
   async function keepUp(running: Gateway): Promise<void> {
     if (monotonicMs() - keptUpAt < KEEP_UP_MS) return;
     keptUpAt = monotonicMs();

@@ -13,26 +13,29 @@ import { FILTER_ROWS, filterOf } from "./event_filter.ts";
 import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
 
 const FLAGS = [
-  ["--gateway URL", "The gateway to listen to (the sandbox's)"],
-  ["--forward-to URL", "Where each event is posted: http://127.0.0.1:3000/webhooks. The answer to it is shown"],
+  ["--gateway URL", "Listen to this gateway instead of the sandbox"],
+  [
+    "--forward-to URL",
+    "Post each delivery to this URL too, such as http://127.0.0.1:3000/webhooks, and show its answer",
+  ],
   ...FILTER_ROWS,
-  ["--port N", "Port to receive the sandbox's webhooks at; 0 picks a free one (0)"],
-  ["--answer CODE", "HTTP status to answer them with (204); with 500 you see how deliveries are tried again"],
+  ["--port N", "Port that receives the sandbox's webhooks; 0 picks a free one (default 0)"],
+  ["--answer CODE", "HTTP status to answer deliveries with, 200 to 599; 500 shows the retries (default 204)"],
   SANDBOX_ROW,
-  ["--json", "Print the body of each delivery, a line each, and nothing else"],
+  ["--json", "Print only the body of each delivery, one per line"],
 ] as const;
 
 export const command: Command = {
   help: helpText({
     usage: ["listen [FLAGS]", "listen --gateway URL [FLAGS]"],
-    about: "Shows what webhooks deliver, while you develop.\n\n" +
-      "Of the sandbox that runs on this machine it receives real ones: it makes a webhook that points here, checks the " +
-      "signature of each delivery, prints it, and deletes the webhook when it ends. A sandbox that is just starting is " +
-      "waited for, ten seconds until it answers.\n\n" +
-      "Of any other gateway, which delivers to public https:// URLs alone, it asks for the events from now on with a key " +
-      "that may read: the one in SERVICE_API_KEY, or on standard input.\n\n" +
-      "With --forward-to each goes to a receiver of yours as well, signed as webhooks are, with a secret that is made " +
-      "for this session and told once.",
+    about: "Shows webhook deliveries while you develop.\n\n" +
+      "With a sandbox on this machine it receives real webhooks. It creates a webhook that points here, checks the " +
+      "signature of each delivery and prints it. At its end it deletes the webhook. It waits 10 seconds for a sandbox " +
+      "to answer.\n\n" +
+      "Any other gateway delivers only to public https:// URLs. From such a gateway it reads the new events with an API " +
+      "key: SERVICE_API_KEY, or standard input.\n\n" +
+      "With --forward-to it also posts each delivery to your receiver, signed like a webhook. It prints the secret of " +
+      "this session once.",
     flags: FLAGS,
     environment: [GATEWAY_KEY_ROW],
     examples: [
@@ -48,7 +51,7 @@ export const command: Command = {
     refuseExtra(positionals);
     const forwardTo = httpUrl("--forward-to", flags["forward-to"]);
     if (forwardTo !== undefined && flags.answer !== undefined) {
-      throw new UsageError("--forward-to and --answer exclude each other: the receiver's answer is passed on");
+      throw new UsageError("--forward-to and --answer exclude each other: the gateway gets the receiver's answer");
     }
     return flags.gateway === undefined
       ? await listenToSandbox(flags, forwardTo, io)
@@ -68,7 +71,7 @@ async function listenToSandbox(flags: Flags<typeof FLAGS>, forwardTo: string | u
 async function listenToGateway(flags: Flags<typeof FLAGS>, forwardTo: string | undefined, io: CommandIo) {
   for (const flag of ["sandbox", "port", "answer"] as const) {
     if (flags[flag] !== undefined) {
-      throw new UsageError(`--${flag} is for the webhooks of a sandbox, not for --gateway`);
+      throw new UsageError(`--${flag} is for a sandbox: leave out --${flag} or --gateway`);
     }
   }
   const gateway = gatewayUrl(flags.gateway)!;

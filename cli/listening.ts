@@ -16,41 +16,41 @@ import { commandToCopy, roomOf, sentence } from "./terminal/line_width.ts";
 
 interface Listening {
   filter: Filter;
-  /** Who gets each event, signed, and answers it; undefined: nobody. */
+  /** The receiver that gets each event, signed. Undefined: none. */
   forwardTo: string | undefined;
   json: boolean;
 }
 
 const HOST = "127.0.0.1";
-/** A delivery is far smaller; the gateway always says how large one is. */
+/** A delivery is far smaller, and the gateway always sends its Content-Length. */
 const MAX_BODY_BYTES = 64 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
 const DRAIN_MS = 500;
-/** What a delivery is answered with that was forwarded and found no answer: it is tried again. */
+/** The status for a forwarded delivery that the receiver did not answer. The gateway retries it. */
 const NO_ANSWER = 502;
-/** How often it is looked whether the gateway is still there. */
-const LOOK_MS = 2_000;
+/** Interval of the checks that the gateway still has the webhook. */
+const CHECK_MS = 2_000;
 
 export interface WebhookListening extends Listening {
-  /** Its RPC server. */
+  /** URL of its RPC server. */
   sandbox: string;
   port: number;
-  /** What deliveries are answered with, unless they are forwarded. */
+  /** HTTP status of the answers, unless deliveries are forwarded. */
   answer: number;
 }
 
 /**
- * Receives the webhooks of a sandbox: makes one that points here, checks what comes, prints it, hands it on and answers it,
- * and deletes the webhook in the end. Answers the exit code.
- * @throws {CommandError} when the sandbox or the reader of what is printed has gone
+ * Creates a webhook of a sandbox that points here, then checks, prints, forwards and answers its deliveries. At the end it
+ * deletes the webhook. Returns the exit code.
+ * @throws {CommandError} when the sandbox is gone, or the reader of the output
  */
 export async function listenByWebhook(options: WebhookListening, io: CommandIo): Promise<number> {
   const { sandbox, filter, port, forwardTo, json } = options;
   const { gateway, apiKey, rpc } = await findSandbox(sandbox, waitingFor(io, "listen"));
-  // Not before: while it waits there is nothing to take back, and a signal just ends it.
+  // Until here there is nothing to undo, so a signal may end the process.
   const stopAsked = untilAskedToStop(() => {});
   const api = createGatewayApi(gateway, apiKey);
-  // Nothing is delivered before the webhook is there, so its secret is known when the first one comes.
+  // The secret is set before the first delivery, which needs the webhook.
   const webhook = { secret: "" };
   const unprinted = Promise.withResolvers<Error>();
   const receive = receiver(webhook, { ...options, rpc, onUnprinted: unprinted.resolve }, io);
@@ -71,7 +71,7 @@ export async function listenByWebhook(options: WebhookListening, io: CommandIo):
     } catch (error) {
       unprinted.resolve(error as Error);
     }
-    return await untilOver({ api, id, stopAsked, unprinted: unprinted.promise, gateway });
+    return await untilEnd({ api, id, stopAsked, unprinted: unprinted.promise, gateway });
   } finally {
     await server.stop({ drainMs: DRAIN_MS });
   }
@@ -82,17 +82,17 @@ interface Awaited {
   /** Of the webhook. */
   id: string;
   stopAsked: Promise<unknown>;
-  /** Settles when nobody reads what is printed any more. */
+  /** Settles when a line cannot be printed. */
   unprinted: Promise<Error>;
   gateway: string;
 }
 
-/** Waits for a signal, then deletes the webhook, and answers the exit code; throws when gateway or reader have gone. */
-async function untilOver({ api, id, stopAsked, unprinted, gateway }: Awaited): Promise<number> {
+/** Waits for a signal, deletes the webhook and returns the exit code. Throws when the gateway or the reader is gone. */
+async function untilEnd({ api, id, stopAsked, unprinted, gateway }: Awaited): Promise<number> {
   let timer: ReturnType<typeof setInterval> | undefined;
   const isGone = new Promise<Error>((resolve) => {
-    const tell = ({ message }: Error) => resolve(new CommandError(`the webhook at ${gateway} is gone: ${message}`));
-    timer = setInterval(() => void api.request("GET", `/v1/webhooks/${id}`).catch(tell), LOOK_MS);
+    const fail = ({ message }: Error) => resolve(new CommandError(`the webhook at ${gateway} is gone: ${message}`));
+    timer = setInterval(() => void api.request("GET", `/v1/webhooks/${id}`).catch(fail), CHECK_MS);
   });
   const failure = await Promise.race([stopAsked.then(() => undefined), unprinted, isGone]);
   clearInterval(timer);
@@ -108,13 +108,13 @@ interface Receiving extends Pick<WebhookListening, "answer" | "forwardTo" | "jso
   onUnprinted(error: Error): void;
 }
 
-/** Checks, prints and answers what comes; an answer that is no success makes the gateway try again or give up. */
+/** Returns the handler that checks, prints and answers deliveries. The gateway retries one that it answers with an error. */
 function receiver(
   webhook: { secret: string },
   { rpc, answer, forwardTo, json, onUnprinted }: Receiving,
   io: CommandIo,
 ) {
-  /** The sandbox signs with its network's time, which may have been moved. */
+  /** The sandbox signs with the time of its network, which `sandbox advance` may have moved. */
   async function verify(body: Uint8Array, headers: Headers) {
     const signed = { body, headers, secret: webhook.secret };
     const verified = await verifyWebhook({ ...signed, nowMs: io.now() });
@@ -129,14 +129,14 @@ function receiver(
     const { headers } = request;
     const verified = await verify(body, headers);
     if (!verified.ok) {
-      io.stderr(`gateway listen: a request that the gateway did not sign was refused: ${verified.message}\n`);
+      io.stderr(`gateway listen: refused a request without the gateway's signature (${verified.message})\n`);
       return new Response(null, { status: 400 });
     }
     const text = new TextDecoder().decode(body);
     const status = forwardTo === undefined ? answer : await forward(forwardTo, text, signedHeaders(headers));
-    const told = forwardTo === undefined ? answeredWith(answer) : forwardedWith(status);
+    const outcome = forwardTo === undefined ? answeredWith(answer) : forwardedWith(status);
     try {
-      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, told, io.now(), roomOf(io)));
+      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, outcome, io.now(), roomOf(io)));
     } catch (error) {
       onUnprinted(error as Error);
       return new Response(null, { status: 503 });
@@ -151,24 +151,24 @@ export interface GatewayListening extends Listening {
   apiKey: string;
 }
 
-/** Stands where a webhook has its id. */
+/** Replaces the id of a webhook in forwarded bodies. */
 const SUBSCRIPTION = "listen";
 
 /**
- * Follows the events of any gateway that its key may read, from now on: prints each and hands it on, signed as a webhook is,
- * with a secret of this session. Answers the exit code once it was asked to stop.
- * @throws {CommandError} when the gateway refuses, or has not answered for a minute
+ * Prints the new events of a gateway, and forwards each, signed like a webhook with a secret of this session. Returns the
+ * exit code after a signal.
+ * @throws {CommandError} when the gateway refuses, or does not answer for a minute
  */
 export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {
   const { gateway, apiKey, filter, forwardTo, json } = options;
   const secret = createSecret(secureRandom);
   const secrets = [signingSecret(secret)];
 
-  async function tell(event: GatewayEvent): Promise<void> {
+  async function onEvent(event: GatewayEvent): Promise<void> {
     const body = JSON.stringify({ subscription: SUBSCRIPTION, event });
     const proof = () => signatureHeaders({ secrets, eventId: event.id, body, nowMs: io.now() });
-    const told = forwardTo === undefined ? undefined : forwardedWith(await forward(forwardTo, body, proof()));
-    io.stdout(json ? `${body}\n` : deliveryLine(event, told, io.now(), roomOf(io)));
+    const outcome = forwardTo === undefined ? undefined : forwardedWith(await forward(forwardTo, body, proof()));
+    io.stdout(json ? `${body}\n` : deliveryLine(event, outcome, io.now(), roomOf(io)));
   }
 
   return await follow({
@@ -185,22 +185,22 @@ export async function listenToAny(options: GatewayListening, io: CommandIo): Pro
         io.stderr(forwardingNotice(forwardTo, secret, Infinity));
       }
     },
-    onEvent: tell,
+    onEvent,
   }, io);
 }
 
-/** As long as the gateway itself waits for a receiver. */
+/** The gateway itself waits as long for a receiver. */
 const FORWARD_TIMEOUT_MS = 10_000;
 
-/** The headers that prove a delivery. */
+/** The headers that sign a delivery. */
 const PROOF = ["x-service-signature", "webhook-id", "webhook-timestamp", "webhook-signature"];
 
-/** Those of a delivery that came here which prove it: they go on with it. */
+/** The signing headers of a received delivery, to forward with it. */
 function signedHeaders(headers: Headers): Record<string, string> {
   return Object.fromEntries(PROOF.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []));
 }
 
-/** Posts a signed body and answers the HTTP status; undefined: there was no answer. */
+/** Posts a signed body and returns the HTTP status, undefined without an answer. */
 async function forward(
   url: string,
   body: string,
@@ -217,7 +217,7 @@ async function forward(
   return response?.status;
 }
 
-/** Tells the receiver's owner where deliveries go and what they are signed with: this once. */
+/** The lines with the receiver and the secret of this session, which are printed once. */
 function forwardingNotice(url: string, secret: string, room: number): string {
-  return sentence(`Each is forwarded to ${url}, signed with a secret of this session:`, room) + `  ${secret}\n`;
+  return sentence(`Forwarding to ${url}. The signing secret of this session is`, room) + `  ${secret}\n`;
 }

@@ -1,18 +1,18 @@
-/** A part of the executable that somebody else has written. */
+/** A part of the executable with its own author and license. */
 export interface Notice {
   name: string;
   version: string;
   /** SPDX expression. */
   license: string;
-  /** Indexes of `texts`: the files that come with it. */
+  /** Its license files, as indexes of `texts`. */
   texts: number[];
 }
 
-/** What cli/notices.json holds; `gateway version --licenses` prints it. */
+/** The content of cli/notices.json, which `gateway version --licenses` prints. */
 export interface Notices {
-  /** Packages of npm. */
+  /** npm packages. */
   packages: Notice[];
-  /** What the API reference's script is made of (`lib/http/pages/reference`). */
+  /** The parts of the API reference's script (`lib/http/pages/reference`). */
   reference: Notice[];
   /** Rust crates in the sandbox's engine and contracts. */
   crates: Notice[];

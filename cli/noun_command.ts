@@ -9,19 +9,19 @@ import {
   UsageError,
 } from "./command.ts";
 
-/** A command on many of a kind: `keys`, `webhooks`. */
+/** A command with actions on records: `keys`, `webhooks`. */
 export interface NounCommand<A extends string, R extends readonly Row[]> {
   name: string;
-  /** What an ID is that of: `a key`. */
+  /** The record that an ID names: `a key`. */
   noun: string;
-  /** `list` takes no ID, `delete` asks before it deletes. */
+  /** `list` takes no ID. `delete` asks first. */
   actions: readonly A[];
   flags: R;
 }
 
 /**
  * Reads `NAME ACTION [ID] [FLAGS]`.
- * @throws {UsageError} for what is missing, unexpected, or does not belong to the action
+ * @throws {UsageError} for a missing or unexpected argument, and for a flag of another action
  */
 export function parseNounCommand<A extends string, const R extends readonly Row[]>(
   { name, noun, actions, flags: rows }: NounCommand<A, R>,
@@ -34,7 +34,9 @@ export function parseNounCommand<A extends string, const R extends readonly Row[
   const action = readAction(first, actions);
   const isList = action === "list";
   refuseExtra(isList && id !== undefined ? [id] : rest, `${name} ${action}`);
-  if (!isList && id === undefined) throw new UsageError(`ID is missing: ${name} ${action} takes that of ${noun}`);
+  if (!isList && id === undefined) {
+    throw new UsageError(`ID is missing: pass the id of ${noun} (${name} list shows the ids)`);
+  }
   const given = Object.keys(flags).map((flag) => `--${flag}`);
   for (const [left, , of] of rows) {
     const flag = given.find((one) => one === left.split(" ")[0]);
@@ -42,24 +44,24 @@ export function parseNounCommand<A extends string, const R extends readonly Row[
     throw new UsageError(`${flag} does not belong to ${name} ${action}`);
   }
   if (action === "delete" && !given.includes("--yes") && ask === undefined) {
-    throw new UsageError(`${name} delete asks before it deletes, and here is no terminal to ask: add --yes`);
+    throw new UsageError(`${name} delete needs --yes where there is no terminal to ask at`);
   }
   return { action, id: id ?? "", flags };
 }
 
 /**
- * Refuses arguments of which one is a whole API key, and does not quote it: what is typed by mistake must not end in a log.
+ * Refuses a whole API key among the arguments. The message does not quote the key, because it may end in a log.
  * @throws {UsageError}
  */
 export function refuseWholeKey(texts: readonly (string | undefined)[]): void {
   if (!texts.some((text) => text?.startsWith("service_sk_"))) return;
-  throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
+  throw new UsageError("ID must not be a whole key: pass its id, the part between service_sk_ and the next _");
 }
 
 /**
- * Asks whether something is to be deleted.
- * @param what as in `key 4fJ2kQ9xTz "shop" from sqlite:gateway.db`
- * @throws {CommandError} when it is not
+ * Asks the operator to confirm a deletion.
+ * @param what such as `key 4fJ2kQ9xTz "shop" from sqlite:gateway.db`
+ * @throws {CommandError} unless the answer is yes
  */
 export async function confirmDeletion(io: CommandIo, what: string): Promise<void> {
   const answer = await io.ask!(`Delete ${what}? It cannot be undone. [y/N] `);

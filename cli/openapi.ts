@@ -7,8 +7,9 @@ import { helpText } from "./help.ts";
 export const command: Command = {
   help: helpText({
     usage: ["openapi"],
-    about: "Prints the OpenAPI 3.1 description of the HTTP surface, the same that a running gateway serves at " +
-      "/openapi.json. Nothing of a deployment is in it.",
+    about:
+      "Prints the OpenAPI 3.1 description of the HTTP API. A running gateway serves the same at /openapi.json. It " +
+      "holds no data of a deployment.",
     examples: ["gateway openapi > openapi.json", "gateway openapi | jq '.paths | keys'"],
   }),
   async run(args, io) {

@@ -4,7 +4,7 @@ import process from "node:process";
 import { CommandError, type CommandIo } from "./command.ts";
 import { isOutputUnread, openStandardError, writeErrorOutput, writeOutput } from "./terminal/output.ts";
 
-/** What a command sees of the world when it runs for real: this process. */
+/** The input and output of this process. */
 export function processIo(): CommandIo {
   const isTerminal = process.stdout.isTTY === true;
   return {
@@ -27,7 +27,7 @@ export function processIo(): CommandIo {
   };
 }
 
-/** From its sources it is no file of its own; the package's script finds the runtime. */
+/** The command that starts this program. When it runs from its sources, only the package's script finds the runtime. */
 function program(): string {
   const isFromSources = ["bun", "deno"].includes(basename(process.execPath).replace(/\.exe$/, ""));
   return isFromSources ? "npm run -s gateway --" : process.argv0;
@@ -42,18 +42,18 @@ async function readStdin(): Promise<Uint8Array> {
 async function ask(question: string, isSecret = false): Promise<string> {
   const { createInterface } = await import("node:readline");
   const { Writable } = await import("node:stream");
-  // What is typed is shown by who reads it, not by the terminal.
+  // readline echoes the input itself, so an output that drops it hides the secret.
   const unseen = new Writable({ write: (_piece, _encoding, done) => done() });
   const output = isSecret ? unseen : process.stderr;
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   if (isSecret) {
-    // Not before: what comes until then the terminal shows.
+    // Only now readline has switched off the echo of the terminal.
     process.stderr.write(question);
     lines.once("close", () => process.stderr.write("\n"));
   }
   return await new Promise((resolve, reject) => {
-    // Ctrl-C and Ctrl-D close it. The question of node:readline/promises never ends then on Deno.
-    lines.once("close", () => reject(new CommandError("there was no answer")));
+    // Ctrl-C and Ctrl-D close it. On Deno the question of node:readline/promises never ends then.
+    lines.once("close", () => reject(new CommandError("the question was not answered")));
     lines.question(question, (answer) => {
       resolve(answer);
       lines.close();

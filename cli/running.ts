@@ -4,17 +4,17 @@ import { setTimeout } from "node:timers";
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 export type StopSignal = keyof typeof SIGNALS;
 
-/** What a stopped process waits for, at most, that nobody ended: a connection that a runtime cannot cut. */
+/** How long a stopped process waits for connections that the runtime cannot cut. */
 const LEAVE_MS = 1_000;
 
-/** The exit code of a process that the signal has ended. */
+/** The exit code of a process that this signal ended. */
 export function exitCodeOf(signal: StopSignal): number {
   return 128 + SIGNALS[signal];
 }
 
 /**
- * Listens from the call on: resolves at the first SIGTERM or SIGINT. A second one ends the process at once, with the
- * exit code of a process that the signal killed, after `onSecond` has said so.
+ * Resolves at the first SIGTERM or SIGINT. A second one calls `onSecond` and ends the process at once, with the exit code
+ * of a killed process. It listens from the call on.
  */
 export function untilAskedToStop(onSecond: (signal: StopSignal) => void): Promise<StopSignal> {
   return new Promise((resolve) => {
@@ -32,15 +32,14 @@ export function untilAskedToStop(onSecond: (signal: StopSignal) => void): Promis
   });
 }
 
-/** Makes sure that the process ends, with this code, when all that it had to do is done. Answers the code. */
+/** Ends the process with this code within a second, even when something keeps it alive. Returns the code. */
 export function leaveSoon(code: number): number {
   setTimeout(() => process.exit(code), LEAVE_MS).unref();
   return code;
 }
 
 /**
- * Ends the process now, with this code: for what was left behind and would keep it alive. Lets what was written to
- * standard error go out first.
+ * Ends the process with this code as soon as standard error is flushed, because unfinished work would keep it alive.
  */
 export async function leaveNow(code: number): Promise<never> {
   await new Promise<void>((resolve) => {

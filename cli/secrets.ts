@@ -9,18 +9,18 @@ import { withStore } from "./store_setting.ts";
 const OLD = "SERVICE_API_SECRETS_KEY";
 const NEW = "SERVICE_API_NEW_SECRETS_KEY";
 
-const FLAGS = [["--off", "Keep the secrets plain from now on, without a new key"], STORE_ROW] as const;
+const FLAGS = [["--off", "Store the secrets unencrypted from now on, without a new key"], STORE_ROW] as const;
 
 const help = helpText({
   usage: ["secrets rekey [--off] [--store SETTING]"],
   about:
-    "Changes the key that the webhooks' signing secrets are encrypted with in the store. Stop the gateway first, " +
-    "and start it again with the new key. Neither the secrets nor what receivers know of them change. Keep the " +
-    "new key before you begin: it is told nowhere, and without it nobody reads the secrets again. After an interruption " +
-    "run it again as it was.",
+    "Changes the key that encrypts the signing secrets of webhooks in the store. Stop the gateway first, and start it " +
+    "afterwards with the new key. The secrets themselves stay, so receivers need no change.\n\n" +
+    "Save the new key before you begin. The command does not print it, and without it the secrets are lost. After an " +
+    "interruption run the same command again.",
   flags: FLAGS,
   environment: [
-    [OLD, "The key until now; not set: the secrets are kept plain"],
+    [OLD, "The present key; not set when the secrets are unencrypted"],
     [NEW, "The new key: 32 bytes in base64 or hex"],
   ],
   examples: [
@@ -41,18 +41,18 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     throw new UsageError(`expected rekey, got ${action === undefined ? "nothing" : JSON.stringify(action)}`);
   }
   refuseExtra(rest, "secrets rekey");
-  // An empty variable is one that is not set, as everywhere.
+  // An empty variable counts as not set.
   const [oldKey, newKey] = [io.env[OLD] || undefined, io.env[NEW] || undefined];
   if (flags.off && newKey !== undefined) throw new UsageError(`--off and ${NEW} exclude each other`);
   if (!flags.off && newKey === undefined) {
-    throw new UsageError(`${NEW} is not set: set it to the new key, or keep the secrets plain with --off`);
+    throw new UsageError(`${NEW} is not set: set it to the new key, or store the secrets unencrypted with --off`);
   }
   const change = { from: createSecretCipher(oldKey), to: cipherOf(newKey) };
   return await withStore(flags.store, io, (store) => rekey(store, io, change));
 }
 
 async function rekey(store: Store, io: CommandIo, change: { from: SecretCipher; to: SecretCipher }): Promise<number> {
-  const release = await holdAlone(store, { why: " and has the old key" });
+  const release = await holdAlone(store, { why: " with the old key" });
   const onProgress = (count: number) => io.isErrorTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
   const count = await rekeySecrets(store, { ...change, onProgress }).finally(release);
   if (io.isErrorTerminal) io.stderr("\r\x1b[K");
@@ -63,13 +63,15 @@ async function rekey(store: Store, io: CommandIo, change: { from: SecretCipher; 
 
 function outcome(count: number | undefined, location: string, isSealed: boolean): string {
   if (count === undefined) {
-    return `the webhooks' secrets in ${location} ${isSealed ? "have this key" : "are kept plain"} already`;
+    return `the secrets of webhooks in ${location} are already ${isSealed ? "encrypted with this key" : "unencrypted"}`;
   }
   const webhooks = count === 1 ? "webhook" : "webhooks";
-  return `the secrets of ${count} ${webhooks} in ${location} ${isSealed ? "have a new key" : "are kept plain"}`;
+  return `the secrets of ${count} ${webhooks} in ${location} are ${
+    isSealed ? "encrypted with the new key" : "unencrypted"
+  }`;
 }
 
-/** The cipher of the new key: what is wrong with it is told under its own name. */
+/** The cipher of the new key. Its errors name the variable of the new key. */
 function cipherOf(newKey: string | undefined): SecretCipher {
   try {
     return createSecretCipher(newKey);

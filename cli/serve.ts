@@ -17,7 +17,7 @@ import { helpText } from "./help.ts";
 import { environmentRows, parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
 import { storeSetting } from "./store_setting.ts";
 
-/** Long enough for a client that keeps its connections busy; what a restart takes longer for it. */
+/** Enough for a client that keeps its connections busy. A restart takes so much longer. */
 const FAREWELL_MS = 250;
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -25,20 +25,18 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const command: Command = {
   help: helpText({
     usage: ["serve [FLAGS]", "[FLAGS]"],
-    about:
-      "Runs the gateway: on testnet, at http://127.0.0.1:8787, unless told otherwise. Every flag is also a setting " +
-      "in the environment, named SERVICE_API_ and the flag in capitals with underscores (--rpc-url: " +
-      "SERVICE_API_RPC_URL). A flag beats the environment. Put the RPC URL into the environment where it holds a token: " +
-      "a process list shows flags.",
+    about: "Runs the gateway. By default it uses testnet and listens at http://127.0.0.1:8787.\n\n" +
+      "Every flag is also a variable in the environment: --rpc-url is SERVICE_API_RPC_URL. A flag beats the environment. " +
+      "If the RPC URL holds a token, set it in the environment, because a process list shows flags.",
     flags: settingFlagRows(NAMES),
     environment: environmentRows(NAMES),
     notes:
-      "SIGTERM or SIGINT stops it gently: requests under way are answered, deliveries written down. A second one " +
-      "ends it at once (143 or 130).",
+      "SIGTERM or SIGINT stops the gateway: it answers the requests in flight and saves the results of deliveries. A " +
+      "second signal ends it at once, with exit code 143 or 130.",
     exitCodes: [
-      ["0", "Stopped, and nothing lost"],
-      ["1", "It could not start, or something could not be finished: the last line says what"],
-      ["2", "Called wrongly: a flag or a setting is to be corrected"],
+      ["0", "Stopped; nothing is lost"],
+      ["1", "The gateway cannot start, or something is unfinished; the last line names it"],
+      ["2", "Wrong flag or setting; the message names it"],
     ],
     examples: [
       "gateway keygen --name my-app --scopes read,write && gateway serve",
@@ -56,11 +54,11 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   const log = createCommandLog(config, io);
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
   const stopAsked = untilAskedToStop((signal) =>
-    log.error("gateway is ended at once by a second signal: requests under way get no answer", { signal })
+    log.error("gateway ends at a second signal; requests in flight get no answer", { signal })
   );
   const store = await openStore(config.store, { onNotice: log.info });
   const keys = await openKeySource(config, store, log, io.now).catch(async (error) => {
-    // Its connections keep the process alive.
+    // Its connections would keep the process alive.
     await store.close();
     throw error;
   });
@@ -71,7 +69,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     store: store.location,
     keys: keys.location,
   });
-  // A store that cannot tell just now ends no gateway that runs.
+  // A store that fails now must not end a running gateway.
   if (await keys.isEmpty().catch(() => false)) {
     log.warn(adviceWithoutKeys(config), { keys: keys.location });
   }
@@ -79,13 +77,13 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   return await stop(running, signal, log, io);
 }
 
-/** Says of an address that cannot be listened on what to do about it. */
+/** Adds advice to the error of an address that the gateway cannot listen on. */
 function advised(error: unknown): never {
   if (!(error instanceof ListenError)) throw error;
   throw new CommandError(`${error.message}: ${adviceOnListening(error)}`);
 }
 
-/** Stops as gently as it can; the exit code and the last line say whether anything was lost: 0 nothing, 1 something. */
+/** Stops the gateway. Exit code and last line report whether anything is lost: 0 nothing, 1 something. */
 async function stop(running: RunningGateway, signal: StopSignal, log: Log, io: CommandIo): Promise<number> {
   const beganAtMs = io.now();
   log.info("gateway is stopping", { signal, requestsInFlight: running.requestsInFlight });
@@ -95,6 +93,6 @@ async function stop(running: RunningGateway, signal: StopSignal, log: Log, io: C
     log.info("gateway has stopped", { tookMs });
     return leaveSoon(0);
   }
-  log.error("gateway has stopped, and not everything could be finished", { tookMs, requestsCutOff });
+  log.error("gateway has stopped with unfinished work", { tookMs, requestsCutOff });
   return await leaveNow(1);
 }

@@ -10,50 +10,50 @@ import type { Log } from "../lib/log.ts";
 import type { Store } from "../lib/store/store.ts";
 import { mutable } from "./command_log.ts";
 
-/** How long the parts that are closed last may take. */
+/** Bound for closing key source and store. */
 const CLOSE_MS = 5_000;
-/** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
+/** How long requests in flight may take after the stop, beyond the time-out of a submit. */
 const DRAIN_MARGIN_MS = 5_000;
-/** How long no request must have waited for its answer until those are left behind who do not take theirs: some never do. */
+/** After so long without a request in flight the stop cuts off clients that do not read their answers. */
 const TAKING_MS = 10_000;
-const LOOK_MS = 50;
-/** A live stream is silent for five seconds at a time; Bun counts silence in steps of four. */
+const CHECK_MS = 50;
+/** A live stream is silent for 5 seconds at a time, and Bun counts silence in steps of 4. */
 const STREAM_SILENCE_MS = 20_000;
 
 export interface RunningGateway {
   /** `http://host:port`. */
   url: string;
-  /** Requests whose answer is still to come. */
+  /** Requests without an answer yet. */
   readonly requestsInFlight: number;
   /**
-   * Stops accepting, finishes requests, settles deliveries, gives leases back, writes what is in memory, closes key
-   * source and store. All of it is bounded in time; never rejects.
+   * Stops accepting, finishes requests, settles deliveries, releases leases, flushes memory, closes key source and store.
+   * Each step has a time bound. Never rejects.
    */
   stop(options?: StopOptions): Promise<Stopped>;
 }
 
 export interface StopOptions {
   /**
-   * Before it stops accepting, the gateway goes on for so long and asks for the end of each connection that it answers
-   * on: a client's next request on a kept connection would run into its closing. 0 when absent.
+   * How long the gateway still accepts requests, and closes each connection with its answer. Without it a client's next
+   * request on a kept connection could meet the close. 0 when absent.
    */
   farewellMs?: number;
 }
 
-/** How a stop ended. */
+/** The outcome of a stop. */
 export interface Stopped {
-  /** Whether every request was answered, and everything written down. */
+  /** Whether every request got its answer, and the store has everything. */
   isClean: boolean;
-  /** Requests that got no answer in time. */
+  /** Requests without an answer in time. */
   requestsCutOff: number;
 }
 
-/** Answers requests before the gateway does; undefined: that one is the gateway's. */
+/** Answers requests before the gateway does. Undefined passes the request to the gateway. */
 export type Front = (request: Request, peer: Peer) => Response | undefined;
 
 /**
- * Starts a gateway and listens. When it cannot listen, or the node is of another network, everything it was handed is closed again.
- * @throws {Error} what keeps it from starting, in a message for the operator
+ * Starts a gateway and listens. When it cannot listen, or the node is of another network, it closes keys and store.
+ * @throws {Error} when the gateway cannot start; the message is for the operator
  */
 export async function serveGateway(options: GatewayOptions, front?: Front): Promise<RunningGateway> {
   const { config, store, keys, log } = options;
@@ -76,11 +76,11 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       hostname: config.host,
       port: config.port,
       fetch: front === undefined ? fetch : (request, peer) => front(request, peer) ?? fetch(request, peer),
-      // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
+      // Longer than the slowest answer. The runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: Math.max(STREAM_SILENCE_MS, config.submitTimeoutMs + DRAIN_MARGIN_MS),
       onProblem: (message, cause) => log.warn(message, { cause }),
     });
-    // Answering does not wait for the node: a restart is over sooner, whatever the node does.
+    // The server already answers while the gateway waits for the node, which makes restarts short.
     await gateway.networkChecked;
     gateway.start();
     const { url, stop } = server;
@@ -106,45 +106,45 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       },
     };
   } catch (error) {
-    // What the parts still say while they are stopped, of a node that was just being asked, is not what was in the way.
+    // Parts may log unrelated failures while they stop, such as that of a call in flight.
     starting.mute();
     await close();
     throw error;
   }
 }
 
-/** Resolves when no request has waited for its answer for a while, or it does not matter any more. */
+/** Resolves when no request was in flight for a while, or at the signal. */
 async function untilNoneWaits(requestsInFlight: () => number, signal: AbortSignal): Promise<void> {
-  for (let quietMs = 0; quietMs < TAKING_MS && !signal.aborted; quietMs += LOOK_MS) {
-    await sleep(LOOK_MS, signal);
+  for (let quietMs = 0; quietMs < TAKING_MS && !signal.aborted; quietMs += CHECK_MS) {
+    await sleep(CHECK_MS, signal);
     if (requestsInFlight() > 0) quietMs = 0;
   }
 }
 
-/** What to do about it that there is not a single key: no command can put one into the environment. */
+/** Advice for a gateway without keys. No command can put a key into the environment. */
 export function adviceWithoutKeys({ keys }: Pick<Config, "keys">): string {
   return keys === undefined
     ? "there are no API keys yet: create one with `gateway keygen`"
-    : "there are no API keys yet: put records of `gateway keygen --record` into SERVICE_API_KEYS, and restart the gateway";
+    : "there are no API keys yet: put the output of `gateway keygen --record` into SERVICE_API_KEYS and restart the gateway";
 }
 
-/** What to do where the gateway cannot listen, in the names of its settings. */
+/** Advice for an address that the gateway cannot listen on. It names the settings. */
 export function adviceOnListening({ kind }: ListenError): string {
   const port = settingTitle("port");
   switch (kind) {
     case "port_in_use":
-      return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
+      return `stop the program that listens there (ss -ltnp shows it), or choose another port with ${port}`;
     case "not_permitted":
-      return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
+      return `choose a port above 1023 with ${port}, or grant CAP_NET_BIND_SERVICE to the program`;
     case "unknown_host":
     case "foreign_address":
       return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
     case "other":
-      return `mend what it says, or choose another ${settingTitle("host")} and ${port}`;
+      return `choose another ${settingTitle("host")} or ${port}`;
   }
 }
 
-/** The one place that the settings name for API keys: the environment, a keys file, or the store. */
+/** Opens the place of the API keys: the environment, a keys file, or the store. */
 export async function openKeySource(config: Config, store: Store, log: Log, now: () => number): Promise<KeySource> {
   if (config.keys !== undefined) return keySourceFromText(config.keys);
   if (config.keysFile === undefined) return keySourceFromStore(store);

@@ -1,4 +1,5 @@
 import { ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
+import { standardOf } from "./read_config.ts";
 import { type Flags, parseFlags, refuseExtra, type Row } from "./command.ts";
 
 interface SettingFlag {
@@ -6,12 +7,11 @@ interface SettingFlag {
   value?: string;
   env: string;
   help: string;
-  standard?: string;
 }
 
 /**
- * Reads the flags of the settings named and the command's own.
- * @throws {UsageError} for a flag that is unknown, twice there or without a value, and for anything that is no flag
+ * Reads the flags of these settings and the command's own flags.
+ * @throws {UsageError} for a flag that is unknown, repeated or without its value, and for other arguments
  */
 export function parseSettingFlags<const R extends readonly Row[]>(
   args: string[],
@@ -28,12 +28,12 @@ export function parseSettingFlags<const R extends readonly Row[]>(
   return { settings: Object.fromEntries(settings), flags: flags as Flags<R> };
 }
 
-/** The settings that have a flag, for a command's help. */
+/** The rows of the settings with a flag. */
 export function settingFlagRows(names: SettingName[]): Row[] {
   return rows(names, ({ flag, value }) => flag === undefined ? undefined : `--${flag} ${value}`);
 }
 
-/** The settings that a process list must not show, for a command's help. */
+/** The rows of the settings without a flag, which a process list must not show. */
 export function environmentRows(names: SettingName[]): Row[] {
   return rows(names, ({ flag, env }) => flag === undefined ? ENV_PREFIX + env : undefined);
 }
@@ -42,8 +42,7 @@ function rows(names: SettingName[], leftOf: (setting: SettingFlag) => string | u
   return names.flatMap((name) => {
     const setting = SETTINGS[name] as SettingFlag;
     const left = leftOf(setting);
-    return left === undefined
-      ? []
-      : [[left, setting.help + (setting.standard ? ` (${setting.standard})` : "")] as const];
+    const standard = standardOf(name);
+    return left === undefined ? [] : [[left, setting.help + (standard ? ` (default ${standard})` : "")] as const];
   });
 }

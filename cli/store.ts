@@ -15,20 +15,19 @@ const FLAGS = [jsonRow("from, to, kinds with records and hash of each")] as cons
 const help = helpText({
   usage: ["store copy FROM TO [--json]"],
   about:
-    "Copies all that a store holds into a new one, of the same kind or another: keys, the log with its sequence, " +
-    "webhooks with their cursors and secrets, what is owed to them and what was attempted (numbered anew), idempotency keys, nonces, " +
-    "submissions. The copy has the store's own id, so that clients' cursors stay good, and signing secrets stay as they " +
-    "are kept. Then the two are compared by count and hash; only a copy that is alike can be served from.\n\n" +
-    "Stop every gateway on FROM first: it is refused while one serves, and nothing may change in it meanwhile, keys and " +
-    "what is sent included. A copy that was killed is never served from: remove what is left of it and copy again. What " +
-    "TO holds is never overwritten. Serve from one of the two only: both would hand out the same nonces, and deliver everything " +
-    "twice.",
+    "Copies all data of a store into a new one, of the same kind or another: keys, events with their sequence, webhooks " +
+    "with cursors and secrets, pending deliveries and attempts, idempotency keys, nonces and submissions. Attempts get " +
+    "new numbers. The copy has the same store id, so the cursors of clients stay valid. Then the command compares both " +
+    "stores by count and hash. A gateway serves only from a copy that passed.\n\n" +
+    "Stop every gateway on FROM first: the command refuses a store in use. Do not change keys or webhooks meanwhile. It " +
+    "never overwrites data in TO. After an interruption remove TO and copy again.\n\n" +
+    "Serve from only one of the two afterwards. Both would issue the same nonces and deliver every event twice.",
   lists: {
     "FROM and TO": [
       ["sqlite:PATH", "A file"],
       ["deno-kv:PATH", "A file, on Deno"],
-      ["postgres://…", "A PostgreSQL database, without the password, which PGPASSWORD has"],
-      ["env:NAME", "What this variable says: a URL with a password, as env:SERVICE_API_STORE"],
+      ["postgres://…", "A PostgreSQL database; set its password in PGPASSWORD"],
+      ["env:NAME", "The value of a variable, such as a URL with a password: env:SERVICE_API_STORE"],
     ],
   },
   flags: FLAGS,
@@ -38,7 +37,7 @@ const help = helpText({
   ],
 });
 
-/** The hold of one that was killed keeps none that comes after it off. */
+/** One name for all runs: the lease of a killed copy does not lock out the next one. */
 const HOLDER = "gateway store copy";
 
 export const command: Command = { help, actions: ACTIONS, run };
@@ -50,7 +49,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   refuseExtra(extra, "TO");
   const source = await open(settings[0], io, { mustExist: true });
   try {
-    const release = await holdAlone(source, { why: ", and would go on writing to it", holder: HOLDER });
+    const release = await holdAlone(source, { why: ", which writes to it", holder: HOLDER });
     try {
       await copyInto(source, settings[1], io, flags.json === true);
     } finally {
@@ -62,17 +61,17 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   return 0;
 }
 
-/** @throws {UsageError} naming the argument, and never showing what may hold a password */
+/** @throws {UsageError} naming the argument, without its value, which may hold a password */
 function settingOf(name: string, typed: string | undefined, env: CommandIo["env"]): string {
-  if (typed === undefined) throw new UsageError(`${name} is missing: a store such as sqlite:gateway.db`);
+  if (typed === undefined) throw new UsageError(`${name} is missing: pass a store such as sqlite:gateway.db`);
   const variable = /^env:(.+)$/.exec(typed)?.[1];
-  // An empty variable is one that is not set, as everywhere.
+  // An empty variable counts as not set.
   const setting = variable === undefined ? typed : env[variable] || undefined;
-  if (setting === undefined) throw new UsageError(`${name} names the variable ${variable}, which is not set`);
+  if (setting === undefined) throw new UsageError(`${name} must name a variable that is set: ${variable} is not`);
   if (!/^(sqlite:.|deno-kv:.|postgres(ql)?:)/s.test(setting)) {
     throw new UsageError(`${name} must be sqlite:PATH, deno-kv:PATH, postgres://… or env:NAME`);
   }
-  if (variable === undefined) refusePassword(setting, name, "a variable, and name that with env:NAME");
+  if (variable === undefined) refusePassword(setting, name, "a variable and pass env:NAME");
   return setting;
 }
 
@@ -87,11 +86,11 @@ function open(
 async function copyInto(source: Store, setting: string, io: CommandIo, isJson: boolean): Promise<void> {
   const target = await open(setting, io, { isCopyTarget: true });
   try {
-    // The same file cannot be held twice; one that gateways share is not empty, or refused by them.
+    // The same file cannot be locked twice. Gateways refuse a shared target until its copy is complete.
     const isHeldHere = source.location !== target.location && !target.isShared;
     const release = isHeldHere ? await holdAlone(target, { why: "" }) : undefined;
     try {
-      if (source.isShared) io.stderr(`No gateway may use ${source.location} until this has ended\n`);
+      if (source.isShared) io.stderr(`Do not start a gateway on ${source.location} until the copy is complete\n`);
       const tallies = await copyStore({ source, target, onProgress: progressPrinter(io) });
       if (isJson) io.stdout(asJson(source, target, tallies));
       else printResult(source, target, setting, tallies, io);
@@ -103,17 +102,17 @@ async function copyInto(source: Store, setting: string, io: CommandIo, isJson: b
   }
 }
 
-/** How often a kind that takes long is told of where no terminal shows it. */
-const TOLD_EVERY_MS = 10_000;
+/** Interval of progress lines where standard error is no terminal. */
+const REPORT_EVERY_MS = 10_000;
 
 function progressPrinter(io: CommandIo): (progress: CopyProgress) => void {
-  let toldAt = io.now();
+  let reportedAt = io.now();
   return ({ step, kind, records, isKindDone }) => {
     const text = `${step === "copy" ? "Copying" : "Comparing"} ${kind}: ${records}`;
     if (io.isErrorTerminal) return io.stderr(`\r\x1b[K${isKindDone ? "" : text}`);
-    const isDue = isKindDone ? records > 0 : io.now() - toldAt >= TOLD_EVERY_MS;
+    const isDue = isKindDone ? records > 0 : io.now() - reportedAt >= REPORT_EVERY_MS;
     if (!isDue) return;
-    toldAt = io.now();
+    reportedAt = io.now();
     io.stderr(`${text}${isKindDone ? ", done" : " …"}\n`);
   };
 }
@@ -136,12 +135,12 @@ function printResult(
   ]);
   print(Object.entries(tallies));
   io.stdout(
-    `${source.location} is copied to ${target.location}, and the two are alike\n` +
-      `From now on serve from the copy alone: ${serveCommand(setting)}\n`,
+    `${source.location} is copied to ${target.location}, and both are equal\n` +
+      `Serve only from the copy from now on: ${serveCommand(setting)}\n`,
   );
 }
 
-/** What serves from this store, for a shell: without a password, which nobody is shown. */
+/** The command line that serves from this store, without its password. */
 function serveCommand(setting: string): string {
   const command = "gateway serve --store ";
   if (!setting.startsWith("postgres")) return command + shellWord(setting);

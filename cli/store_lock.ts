@@ -1,14 +1,14 @@
 import { type Store, StoreError, WATCHER_LEASE } from "../lib/store/store.ts";
 import { CommandError } from "./command.ts";
 
-/** How long gateways that share the store are kept from watching, where this process dies. */
+/** How long the lease outlives this process when it dies. */
 const ALONE_MS = 60_000;
 const RENEW_MS = 15_000;
 
 /**
- * Keeps gateways from serving from a store, and on a shared one from watching; answers how they are let in again.
- * @param options `why`: a gateway that serves has to be stopped; `holder`: whoever holds a shared store under the same name
- * is not waited for
+ * Locks a store, so that no gateway serves from it; a shared one by the watcher's lease. Returns the function that unlocks.
+ * @param options.why ends the message about a gateway that serves
+ * @param options.holder of the lease: a later call with the same holder takes it over
  * @throws {CommandError} while a gateway serves
  */
 export async function holdAlone(
@@ -20,7 +20,7 @@ export async function holdAlone(
     const request = { name: WATCHER_LEASE, holder, durationMs: ALONE_MS };
     const lease = await store.leases.acquire(request);
     if (lease === undefined) throw isServed();
-    // What cannot be prolonged now may be the next time.
+    // The next renewal may succeed.
     const timer = setInterval(() => void store.leases.renew([lease], ALONE_MS).catch(() => {}), RENEW_MS);
     return () => {
       clearInterval(timer);

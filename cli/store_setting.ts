@@ -4,31 +4,31 @@ import type { Store } from "../lib/store/store.ts";
 import { type CommandIo, UsageError } from "./command.ts";
 
 export interface StoreUse {
-  /** A store that is gone when the process ends is of use. */
+  /** Whether the command can use a store in memory. */
   isMemoryAllowed?: boolean;
-  /** The store is used as the file that it is: also where a runtime cannot open it otherwise. */
+  /** Whether the command reads the store as a file, which needs no driver of this runtime. */
   isAFile?: boolean;
 }
 
 /**
- * The store that the flag names, else the environment, else the standard one in the working directory.
- * @throws {UsageError} when it is none, or none for this use; names the flag or the variable
+ * The store of the flag, else of the environment, else the default one in the working directory.
+ * @throws {UsageError} when it is no store for this use; the message names the flag or the variable
  */
 export function storeSetting(
   flag: string | undefined,
   env: Record<string, string | undefined>,
   { isMemoryAllowed = false, isAFile = false }: StoreUse = {},
 ): string {
-  // An empty variable is one that is not set, as everywhere.
+  // An empty variable counts as not set.
   const setting = flag ?? (env.SERVICE_API_STORE || defaultStoreSetting());
   const source = flag === undefined ? "SERVICE_API_STORE" : "--store";
   const isDeno = runtimeName === "deno";
   const isDenoKv = /^deno-kv:/.test(setting);
   if (isDenoKv && !isDeno && !isAFile) {
-    throw new UsageError(`${source} must be sqlite:PATH, got ${described(setting)}: deno-kv: needs Deno, this is Bun`);
+    throw new UsageError(`${source} must be sqlite:PATH on Bun, got ${described(setting)}, which needs Deno`);
   }
   if (setting === "memory:" && !isMemoryAllowed) {
-    throw new UsageError(`${source} must name a store that is kept, such as sqlite:PATH: memory: is gone at the end`);
+    throw new UsageError(`${source} must be a store on disk such as sqlite:PATH, got memory:`);
   }
   if (/^postgres(ql)?:/.test(setting) && !isAFile) {
     if (flag !== undefined) refusePassword(setting, "--store", "SERVICE_API_STORE");
@@ -36,7 +36,7 @@ export function storeSetting(
   }
   if (/^(sqlite:.|memory:$)/s.test(setting) || (isDenoKv && (!isAFile || setting !== "deno-kv:"))) return setting;
   if (isAFile && /^postgres(ql)?:/.test(setting)) {
-    throw new UsageError(`${source} must be a store in a file: one in PostgreSQL is backed up with its own pg_dump`);
+    throw new UsageError(`${source} must be a store in a file: back up PostgreSQL with pg_dump`);
   }
   const forms = [
     "sqlite:PATH",
@@ -50,29 +50,29 @@ export function storeSetting(
 }
 
 /**
- * Everybody on this machine sees what a process is called with.
- * @param variable what may be set instead
- * @throws {UsageError} when a URL on the command line has a password in it; names where it stood
+ * Refuses a URL with a password on the command line, because a process list shows it.
+ * @param source the flag or argument, for the message
+ * @param variable where to put the URL instead
+ * @throws {UsageError}
  */
 export function refusePassword(setting: string, source: string, variable: string): void {
   if (!URL.canParse(setting) || new URL(setting).password === "") return;
   throw new UsageError(
-    `${source} must not have a password in it, which a process list shows: put it into PGPASSWORD, or the whole URL ` +
-      `into ${variable}`,
+    `${source} must not hold a password, which a process list shows: put it into PGPASSWORD, or the whole URL into ` +
+      variable,
   );
 }
 
-/** A URL may hold a password: what stands before the colon is enough to see the mistake. */
+/** Only the scheme of a URL, because the rest may hold a password. */
 function described(setting: string): string {
   const [scheme, ...rest] = setting.split(":");
   return JSON.stringify(rest.length === 0 || rest.join("") === "" ? setting : `${scheme}:…`);
 }
 
 /**
- * Runs `use` on the store that the flag names, else the environment, else the standard one in the working directory.
- * It has to be there: to look into a store must not make one. Answers the exit code of `use`.
- * @throws {UsageError} when the setting is no store, or one that is gone when the command ends
- * @throws {StoreError} when it cannot be used
+ * Opens the store of `storeSetting`, which must exist, runs `use` on it and returns its exit code.
+ * @throws {UsageError} when the setting is no store on disk
+ * @throws {StoreError} when the store cannot be used
  */
 export async function withStore(
   flag: string | undefined,

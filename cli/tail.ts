@@ -16,10 +16,10 @@ import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/runn
 import { roomOf, sentence } from "./terminal/line_width.ts";
 
 const FLAGS = [
-  ["--gateway URL", "The gateway to follow (the sandbox's)"],
-  ["--from-ledger N", "Begin with the events of this ledger; 1: all that is held (with what happens from now on)"],
-  ["--cursor TEXT", "Begin right after the event that had this cursor, as --json prints it"],
-  ["--once", "End when all that is held has been printed"],
+  ["--gateway URL", "Follow this gateway instead of the sandbox"],
+  ["--from-ledger N", "Begin with the events of this ledger; 1 begins with the oldest (default: new events only)"],
+  ["--cursor TEXT", "Begin after the event with this cursor, as --json prints it"],
+  ["--once", "End after the stored events"],
   ...STREAM_FILTER_ROWS,
   SANDBOX_ROW,
   ["--json", "Print one line of JSON for each event: { cursor, event }"],
@@ -28,10 +28,11 @@ const FLAGS = [
 export const command: Command = {
   help: helpText({
     usage: ["tail [FLAGS]", "tail --gateway URL [FLAGS]"],
-    about: "Prints a gateway's events as they happen, a line each, and the history before them if it is asked for: " +
-      "GET /v1/events/stream.\n\n" +
-      "Of the sandbox that runs on this machine; with --gateway of any other, with a key that may read.\n\n" +
-      "It goes on by itself where it was when the gateway was away. That events may be missing is told on standard error.",
+    about:
+      "Prints the events of a gateway as they happen, one per line (GET /v1/events/stream). With --from-ledger or " +
+      "--cursor it begins with the history.\n\n" +
+      "It follows the sandbox on this machine. With --gateway it follows any gateway, with an API key of scope read.\n\n" +
+      "After an interruption it continues where it stopped. If events may be missing, it warns on standard error.",
     flags: FLAGS,
     environment: [GATEWAY_KEY_ROW],
     examples: [
@@ -82,7 +83,7 @@ function printer({ json }: Flags<typeof FLAGS>, gateway: string, io: CommandIo) 
     onNotice(notice: EventNotice) {
       if (notice.type !== "gap") return;
       const { type: _, ...gap } = notice;
-      io.stderr(`gateway tail: events may be missing: ${JSON.stringify(gap)}\n`);
+      io.stderr(`gateway tail: events may be missing ${JSON.stringify(gap)}\n`);
     },
     onEvent(event: Parameters<typeof deliveryLine>[0], cursor: string | undefined) {
       const closedAtMs = Date.parse(event.ledgerClosedAt);

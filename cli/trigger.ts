@@ -18,10 +18,10 @@ export const command: Command = {
   help: helpText({
     usage: ["trigger [EVENT] [--sandbox URL] [--json]"],
     about:
-      "Makes an event happen in the sandbox that runs on this machine: with a new card, each step prepared by the " +
-      "gateway, signed here with the sandbox's accounts, submitted and confirmed. What has to happen before the event " +
-      "happens too. Without EVENT a card lives its whole life, all nine. A sandbox that is just starting is waited for, " +
-      "ten seconds until it answers.",
+      "Makes an event happen in the sandbox on this machine, with a new card. Without EVENT the card lives its whole " +
+      "life, with all nine events.\n\n" +
+      "The gateway prepares each step, this command signs it with an account of the sandbox, and the gateway submits it. " +
+      "The steps before EVENT happen first. The command waits 10 seconds for a sandbox to answer.",
     lists: { Events: CARD_LIFE.map(({ event, by }) => [event, `Signed by the ${by}`]) },
     flags: FLAGS,
     examples: ["gateway trigger", "gateway trigger payment.authorized --json"],
@@ -35,7 +35,7 @@ export const command: Command = {
   },
 };
 
-/** The steps that lead to an event, in their order; all of them when none is named. */
+/** The steps that lead to an event, in order. Without an event: all steps. */
 function stepsFor(event: string | undefined): Step[] {
   if (event === undefined) return CARD_LIFE;
   const last = CARD_LIFE.find((step) => step.event === event);
@@ -62,7 +62,7 @@ async function trigger(steps: Step[], sandbox: SandboxInfo, json: boolean, io: C
   return 0;
 }
 
-/** One line of at most `room` characters: a hash that does not fit is told by its ends. */
+/** One line of at most `room` characters, with a short hash where the whole one does not fit. */
 export function stepLine(
   { event, by }: Pick<Step, "event" | "by">,
   ledger: number,
@@ -73,7 +73,7 @@ export function stepLine(
   return cut(begun.length + hash.length <= room ? begun + hash : begun + shortId(hash), room) + "\n";
 }
 
-/** The three steps of a write: the gateway prepares, the account's key signs here, the gateway submits. */
+/** One write: the gateway prepares it, the account's key signs it here, the gateway submits it. */
 async function write(
   api: GatewayApi,
   { address, secret }: { address: string; secret: string },
@@ -84,7 +84,7 @@ async function write(
     "/v1/transactions/prepare",
     { source: address, operation },
   );
-  // Loaded here: `gateway help trigger` must not wait for the SDK.
+  // Not imported at the top, because `gateway help trigger` must not load the SDK.
   const { Keypair, TransactionBuilder } = await import("@stellar/stellar-sdk/base");
   const transaction = TransactionBuilder.fromXdr(prepared.xdr, prepared.networkPassphrase);
   transaction.sign(Keypair.fromSecret(secret));

@@ -10,7 +10,7 @@ import {
   refuseExtra,
   UsageError,
 } from "./command.ts";
-import { inWords } from "./failure.ts";
+import { fileErrorText } from "./failure.ts";
 import { helpText } from "./help.ts";
 
 const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
@@ -18,13 +18,13 @@ const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 const FLAGS = [
   [
     "--signature TEXT",
-    "The X-Service-Signature header; or webhook-signature, which needs --id and --timestamp",
+    "The X-Service-Signature header, or the webhook-signature header with --id and --timestamp",
   ],
   ["--id ID", "The webhook-id header"],
-  ["--timestamp TIME", "The webhook-timestamp header: Unix seconds"],
-  ["--body FILE", "The body, byte for byte as it came (standard input)"],
-  ["--tolerance SECONDS", "How far the signature's time may be from now, to either side (300)"],
-  ["--at TIME", "Check as of this time: Unix seconds (now)"],
+  ["--timestamp TIME", "The webhook-timestamp header, in Unix seconds"],
+  ["--body FILE", "The body, byte for byte as received (default standard input)"],
+  ["--tolerance SECONDS", "Largest difference between the signature's time and now, in seconds (default 300)"],
+  ["--at TIME", "Check as of this time, in Unix seconds (default now)"],
 ] as const;
 
 const help = helpText({
@@ -34,17 +34,17 @@ const help = helpText({
     "               [--tolerance SECONDS] [--at TIME]",
   ],
   about:
-    "Tells whether a webhook was signed with your subscription's secret. No flag takes the secret: arguments are " +
-    "shown to every user of the machine.",
+    "Checks that a webhook was signed with your secret. The secret comes from the environment or standard input, " +
+    "because every user of the machine can see flags.",
   flags: FLAGS,
   environment: [[
     SECRET_VARIABLE,
-    "The secret (whsec_…); when it is not set and --body is given, it is the first line of standard input",
+    "The secret (whsec_…). When it is not set, pass --body and the secret on standard input",
   ]],
   exitCodes: [
     ["0", "The signature is right"],
-    ["1", "It is not, and why; or the body could not be read"],
-    ["2", "Called wrongly: what was given is no signature, no secret or no number"],
+    ["1", "The signature is wrong or old, or the body cannot be read"],
+    ["2", "Wrong command line: no valid signature, secret or number"],
   ],
   examples: [
     "SERVICE_WEBHOOK_SECRET=whsec_… gateway verify --signature 't=1767225600,v1=5f0e…' < body.json",
@@ -66,7 +66,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   const { secret, body } = await readInputs(flags.body, io);
   if (body.length === 0) {
     throw new CommandError(
-      "the body is empty: give it on standard input or with --body FILE, byte for byte as it came",
+      "the body is empty: pass it on standard input or with --body FILE, byte for byte as received",
     );
   }
   const verify = (bytes: Uint8Array) => verifyWebhook({ body: bytes, headers, secret, toleranceSeconds, nowMs });
@@ -78,9 +78,11 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   }
   if (verified.reason === "malformed_signature") throw new UsageError(malformed(headers));
   io.stderr(`gateway verify: ${verified.message}\n`);
-  // Editors and shells add a newline that was never sent: the likeliest mistake with a saved body.
+  // Editors and shells add a newline to a saved body. This is the most likely mistake.
   if (verified.reason === "wrong_signature" && (await verify(withoutNewline(body))).ok) {
-    io.stderr("It is right without the newline at the end of the body: save the body exactly as it came.\n");
+    io.stderr(
+      "The signature is right without the newline at the end of the body. Save the body exactly as received.\n",
+    );
   }
   return 1;
 }
@@ -88,18 +90,18 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 function headersOf(flags: Flags<typeof FLAGS>): WebhookHeaders {
   const { id, timestamp } = flags;
   if (flags.signature === undefined) {
-    throw new UsageError("--signature is missing: give it the X-Service-Signature header");
+    throw new UsageError("--signature is missing: pass the value of the X-Service-Signature header");
   }
-  // As a header is copied from a log.
+  // A header copied from a log may begin with its name.
   const signature = flags.signature.replace(/^\s*(X-Service-Signature|webhook-signature)\s*:\s*/i, "").trim();
   if (!signature.startsWith("v1,")) {
     const extra = id !== undefined ? "--id" : timestamp !== undefined ? "--timestamp" : undefined;
     if (extra === undefined) return signature;
-    throw new UsageError(`${extra} belongs to a --signature that starts with v1, (the webhook-signature header)`);
+    throw new UsageError(`${extra} is only for the webhook-signature header, which starts with "v1,"`);
   }
-  if (id === undefined) throw new UsageError("--id is missing: a webhook-signature is checked with its webhook-id");
+  if (id === undefined) throw new UsageError("--id is missing: pass the webhook-id header of this webhook-signature");
   if (timestamp === undefined) {
-    throw new UsageError("--timestamp is missing: a webhook-signature is checked with its webhook-timestamp");
+    throw new UsageError("--timestamp is missing: pass the webhook-timestamp header of this webhook-signature");
   }
   integerFlag("--timestamp", timestamp, SECONDS);
   return { "webhook-signature": signature, "webhook-id": id, "webhook-timestamp": timestamp };
@@ -121,7 +123,7 @@ async function readInputs(file: string | undefined, io: CommandIo): Promise<{ se
   }
   if (file === undefined) {
     throw new UsageError(
-      `no secret: set ${SECRET_VARIABLE}, or give the body as --body FILE and the secret on standard input`,
+      `${SECRET_VARIABLE} is not set: set it to the secret, or pass --body FILE and the secret on standard input`,
     );
   }
   const body = await readBody(file);
@@ -133,7 +135,7 @@ async function readBody(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new CommandError(`--body ${path} cannot be read: ${inWords(error)}`);
+    throw new CommandError(`--body ${path} cannot be read: ${fileErrorText(error)}`);
   }
 }
 
@@ -141,18 +143,18 @@ function firstLine(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).split("\n", 1)[0]!;
 }
 
-/** What Standard Webhooks asks of a secret, in bytes. */
+/** Length of a secret in bytes, by Standard Webhooks. */
 const SECRET_BYTES = { min: 24, max: 64 };
 
-/** The message never holds what was there. */
+/** @throws {UsageError} for a text that is no secret; the message never quotes it */
 function checkedSecret(text: string, where: string): string {
   const secret = text.trim();
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
-  if (base64 === undefined) throw new UsageError(`${where} must be a webhook's secret: whsec_ and base64`);
+  if (base64 === undefined) throw new UsageError(`${where} must be a webhook secret: whsec_ and base64`);
   const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
   if (base64.length % 4 === 0 && bytes >= SECRET_BYTES.min && bytes <= SECRET_BYTES.max) return secret;
   throw new UsageError(
-    `${where} must be a whole webhook's secret: is the one given, of ${secret.length} characters, cut?`,
+    `${where} must be a whole webhook secret, got ${secret.length} characters: is it cut off?`,
   );
 }
 

@@ -9,14 +9,15 @@ const FLAGS = [
   jsonRow(
     "version, commit, runtime, runtimeVersion, platform; with --licenses: packages, reference, crates, texts",
   ),
-  ["--licenses", "Print what others have written of this program, and their licenses, instead"],
+  ["--licenses", "Print the third-party parts of this program and their licenses instead"],
 ] as const;
 
 export const command: Command = {
   help: helpText({
     usage: ["version [--json]", "version --licenses [--json]"],
-    about: "Prints the version of this program, the commit it was built from (nothing from sources), the runtime " +
-      "inside and the platform.",
+    about:
+      "Prints the version of this program, its runtime and platform. An executable also prints the commit it was " +
+      "built from.",
     flags: FLAGS,
     examples: ["gateway version", "gateway version --json", "gateway version --licenses | less"],
   }),
@@ -40,7 +41,7 @@ function printVersion(io: CommandIo, isJson: boolean): void {
   io.stdout(`${VERSION} (${commit}${runtimeName} ${runtimeVersion}, ${platform})\n`);
 }
 
-/** Where the runtimes tell what is in them: it is theirs to know. */
+/** The licenses of the runtimes, and where each lists its own parts. */
 const RUNTIMES = {
   bun: "MIT, with JavaScriptCore and WebKit (LGPL-2.0-or-later, BSD-2-Clause) and others, all named at " +
     "https://bun.com/docs/project/license",

@@ -13,10 +13,10 @@ import { CommandError, type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, roomOf, sentence } from "./terminal/line_width.ts";
 import { cut } from "./terminal/text_width.ts";
 
-const LOOK_MS = 500;
-/** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */
+const CHECK_MS = 500;
+/** A gateway starts a replay within a few seconds. A replay without progress for so long has no gateway. */
 const STALLED_MS = 10_000;
-/** Of the webhooks' own ids. */
+/** Length of a replay id without its prefix. */
 const ID_LENGTH = 22;
 
 export interface ReplayCall {
@@ -29,7 +29,7 @@ export interface ReplayCall {
   json: boolean;
 }
 
-/** Begins a replay, or only counts what it would send. On a terminal it shows how far the serving gateway has come. */
+/** Starts a replay, or only counts its deliveries. On a terminal it shows the progress. */
 export async function replayWebhook(
   { store, io, wait, subscription, range, dryRun, json }: ReplayCall,
 ): Promise<number> {
@@ -37,8 +37,7 @@ export async function replayWebhook(
   if (dryRun) {
     if (json) io.stdout(JSON.stringify({ id: null, deliveries: plan.deliveries, atLeast: plan.atLeast }) + "\n");
     else {
-      const would = `a replay would make ${counted(plan)} to ${subscription.url}`;
-      io.stdout(sentence(`${would}; nothing was begun`, roomOf(io)));
+      io.stdout(sentence(`a replay would make ${counted(plan)} to ${subscription.url}`, roomOf(io)));
     }
     return 0;
   }
@@ -52,36 +51,36 @@ export async function replayWebhook(
     io.stdout("there is nothing to replay in these ledgers\n");
     return 0;
   }
-  const begun = `replay ${id} of ${subscription.id}: ${counted(plan)}`;
-  io.stdout(sentence(`${begun}, made by the gateway that serves this store`, roomOf(io)));
+  const started = `replay ${id} of ${subscription.id} started: ${counted(plan)}`;
+  io.stdout(sentence(`${started} by the gateway that serves this store`, roomOf(io)));
   if (io.isTerminal) await watch(store, replay, { io, wait, line: progressLine(io) });
   return 0;
 }
 
-/** Shows how far a replay has come until it has ended, or nobody works on it. */
+/** Shows the progress of a replay until it ends or stalls. */
 async function watch(
   store: Store,
   replay: Replay,
   { io, wait, line }: { io: CommandIo; wait: Wait; line: ProgressLine },
 ): Promise<void> {
   let { cursor } = replay;
-  for (let stillMs = 0; stillMs < STALLED_MS; stillMs += LOOK_MS) {
+  for (let stillMs = 0; stillMs < STALLED_MS; stillMs += CHECK_MS) {
     const now = (await store.deliveries.consumer(replay.subscriptionId))?.replay;
     if (now?.id !== replay.id) {
       line.clear();
-      io.stdout(sentence(`all of it was sent; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
+      io.stdout(sentence(`the replay has ended; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
       return;
     }
     if (now.cursor !== cursor) stillMs = 0;
     cursor = now.cursor;
     const end = now.endSequence ?? (await store.events.bounds()).last;
     const percent = end <= replay.cursor ? 100 : Math.floor((100 * (cursor - replay.cursor)) / (end - replay.cursor));
-    line.show(`${percent} % of the events were looked through; Ctrl-C leaves it to go on by itself`);
-    await wait(LOOK_MS);
+    line.show(`${percent} % of the events done; the replay continues after Ctrl-C`);
+    await wait(CHECK_MS);
   }
   line.clear();
-  const stalled = "it does not move: either no gateway serves this store, or the endpoint does not answer";
-  io.stdout(sentence(`${stalled}; it goes on by itself`, roomOf(io)));
+  const stalled = "no progress: either no gateway serves this store, or the endpoint does not answer";
+  io.stdout(sentence(`${stalled}; the replay continues by itself`, roomOf(io)));
 }
 
 interface ProgressLine {
@@ -89,14 +88,14 @@ interface ProgressLine {
   clear(): void;
 }
 
-/** One line on a terminal, written over again and again; nothing elsewhere. */
+/** One line on a terminal that the next one overwrites. Nothing elsewhere. */
 function progressLine(io: CommandIo): ProgressLine {
   let isShown = false;
   return {
     show(text) {
       if (!io.isErrorTerminal) return;
       isShown = true;
-      // A line that goes on in the next one could not be written over.
+      // A wrapped line could not be overwritten.
       io.stderr(`\r\x1b[K${cut(text, errorRoomOf(io) - 1)}`);
     },
     clear() {
@@ -121,20 +120,20 @@ export interface RotateCall {
   json: boolean;
 }
 
-/** Gives a webhook a new secret, beside a running gateway, and prints it, this once. */
+/** Gives a webhook a new secret beside a running gateway, and prints it once. */
 export async function rotateWebhook({ store, io, wait, reader, json }: RotateCall): Promise<number> {
   const { subscription, progress } = reader;
   const { id } = subscription;
   if (io.isOutputUnread) {
-    throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
+    throw new CommandError("standard output is closed, so the secret was not rotated");
   }
   const secrets = await cipherOf(store, io);
-  // The time by which the store's gateways end the former secret.
+  // The gateways of this store end the old secret by this clock.
   const { clock } = await openStoreClock(store, { ...systemClock, now: io.now });
   const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
-    throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);
+    throw new CommandError(`${id} is deleted, or another command has just rotated its secret: try again`);
   }
   const { plainSecret: secret } = rotated;
   const webhook = publicWebhook(rotated, progress);
@@ -143,23 +142,23 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
   } catch (error) {
     if (!(error instanceof OutputError)) throw error;
     throw new CommandError(
-      `${error.message}, so nobody has seen the new secret of ${id}: make another; the one before signs too until ` +
-        webhook.previousSecretUntil,
+      `${error.message}, so the new secret of ${id} is not shown: rotate again before ${webhook.previousSecretUntil}, ` +
+        "when the old secret ends",
     );
   }
   if (!json) {
-    const shown = `The new secret of ${id} in ${store.location}, shown this once. It signs from now on;`;
-    io.stderr(sentence(`${shown} the one before signs too until ${webhook.previousSecretUntil}.`, errorRoomOf(io)));
+    const shown = `The new secret of ${id} in ${store.location}. Copy it now. It signs from now on.`;
+    io.stderr(sentence(`${shown} The old secret signs too until ${webhook.previousSecretUntil}.`, errorRoomOf(io)));
   }
   return 0;
 }
 
-/** Keeps the new secret as the gateway keeps all of them: what it could not open would stop its deliveries. */
+/** The cipher of the store's secrets. A secret under another key would stop the deliveries. */
 async function cipherOf(store: Store, { env }: CommandIo): Promise<SecretCipher> {
-  // An empty variable is one that is not set, as everywhere.
+  // An empty variable counts as not set.
   const cipher = createSecretCipher(env[SETTING] || undefined);
   if (await comparedWith(store, cipher) === "same") return cipher;
   throw new SecretsKeyError(
-    `${SETTING} is set, but the webhook secrets in the store are plain: start the gateway with it first, or unset it`,
+    `${SETTING} is set, but the store holds unencrypted secrets: start the gateway with it first, or unset it`,
   );
 }

@@ -8,7 +8,7 @@ import { publicAttempt, publicFailedDelivery, publicWebhook } from "../lib/webho
 import { type CommandIo, UsageError } from "./command.ts";
 import { type Column, tablePrinter } from "./terminal/table.ts";
 
-/** A webhook in a list, and what is owed to it. */
+/** A webhook and its pending deliveries. */
 export interface ListedWebhook {
   reader: StoredConsumer;
   backlog: Backlog;
@@ -18,7 +18,7 @@ export const WEBHOOK_COLUMNS: Column<ListedWebhook>[] = [
   { heading: "ID", width: 25, text: ({ reader }) => reader.subscription.id },
   { heading: "KEY", width: 10, goes: 1, text: ({ reader }) => reader.subscription.keyId },
   { heading: "URL", width: 40, least: 18, text: ({ reader }) => reader.subscription.url },
-  { heading: "HEARS", width: 30, least: 12, text: ({ reader }) => filterText(reader.subscription) },
+  { heading: "EVENTS", width: 30, least: 12, text: ({ reader }) => filterText(reader.subscription) },
   { heading: "CREATED", width: 16, least: 10, goes: 2, text: ({ reader }) => reader.subscription.createdAt },
   { heading: "PENDING", width: 7, text: ({ backlog }) => `${backlog.pending}${backlog.atLeast ? "+" : ""}` },
   { heading: "REJECTED", width: 8, goes: 3, text: ({ reader }) => String(reader.progress.rejected) },
@@ -38,19 +38,19 @@ export const ATTEMPT_COLUMNS: Column<Attempt>[] = [
   { heading: "STATUS", width: 6, goes: 6, text: ({ statusCode }) => String(statusCode ?? "-") },
   { heading: "TOOK", width: 8, goes: 2, text: ({ durationMs }) => `${Math.round(durationMs)} ms` },
   { heading: "ATTEMPT", width: 7, goes: 3, text: ({ number }) => String(number) },
-  // The longest of all types: what an attempt was about is never guessed from its beginning.
+  // As wide as the longest type, so that none is cut.
   { heading: "TYPE", width: 18, text: ({ eventType }) => eventType },
   { heading: "EVENT", width: 31, least: 16, goes: 1, text: ({ eventId }) => eventId },
   { heading: "NEXT", width: 19, least: 16, goes: 4, text: ({ nextAttemptAtMs }) => timeText(nextAttemptAtMs) },
   { heading: "ERROR", width: 40, least: 20, goes: 5, text: ({ error }) => error ?? "-" },
 ];
 
-/** Status and error are those of the newest attempt. */
+/** Status and error are of the newest attempt. */
 const FAILED_COLUMNS: Column<FailedWithAttempt>[] = [
   { heading: "FAILED", width: 19, text: ({ delivery }) => isoTime(delivery.failedAtMs) },
   { heading: "TYPE", width: 18, goes: 4, text: ({ event }) => event.type },
   { heading: "EVENT", width: 31, text: ({ event }) => event.id },
-  // What a replay begins with.
+  // For `replay --from-ledger`.
   { heading: "LEDGER", width: 10, goes: 6, text: ({ event }) => String(event.ledger) },
   { heading: "ATTEMPTS", width: 8, goes: 2, text: ({ delivery }) => String(delivery.attempts) },
   { heading: "NEXT", width: 19, least: 16, goes: 1, text: ({ delivery }) => timeText(delivery.dueAtMs) },
@@ -62,19 +62,19 @@ function timeText(atMs: number | null): string {
   return atMs === null ? "-" : isoTime(atMs);
 }
 
-/** As `GET /v1/webhooks` shows it, with its key and what is owed to it. */
+/** As `GET /v1/webhooks` returns it, with its key and pending deliveries. */
 export function webhookJson({ reader, backlog: { pending, atLeast } }: ListedWebhook): string {
   const { subscription, progress } = reader;
   const { keyId } = subscription;
   return JSON.stringify({ ...publicWebhook(subscription, progress), keyId, pending, atLeast }) + "\n";
 }
 
-/** As `GET /v1/webhooks/{id}/deliveries` shows it. */
+/** As `GET /v1/webhooks/{id}/deliveries` returns it. */
 function attemptJson(attempt: Attempt): string {
   return JSON.stringify(publicAttempt(attempt)) + "\n";
 }
 
-/** As `GET /v1/webhooks/{id}/deliveries?state=…` shows it. */
+/** As `GET /v1/webhooks/{id}/deliveries?state=…` returns it. */
 function failedJson(failed: FailedWithAttempt): string {
   return JSON.stringify(publicFailedDelivery(failed)) + "\n";
 }
@@ -90,21 +90,21 @@ function filterText({ types, deviceHash, merchant }: Subscription): string {
 
 export type FailedState = (typeof FAILED_STATES)[number];
 
-/** What a page of a listing holds: however many there are, no more are in memory. */
+/** Items per page of a list. No more are in memory at once. */
 const PAGE_SIZE = 200;
 
 export interface DeliveriesCall {
   store: Store;
   io: CommandIo;
-  /** Of the webhook. */
+  /** Id of the webhook. */
   id: string;
   most: number;
   json: boolean;
 }
 
 /**
- * The state that `--state` was given; undefined without one.
- * @throws {UsageError} when it is none
+ * The state of `--state`, undefined without the flag.
+ * @throws {UsageError} when there is no such state
  */
 export function stateFlag(text: string | undefined): FailedState | undefined {
   const state = FAILED_STATES.find((one) => one === text);
@@ -122,10 +122,10 @@ export async function printAttempts(call: DeliveriesCall): Promise<void> {
     place: ({ ordinal }) => ordinal,
     page: (before, limit) => store.deliveries.attempts(id, { before, limit }),
   });
-  if (count === 0 && !json) io.stderr("there have been no attempts\n");
+  if (count === 0 && !json) io.stderr("no attempts\n");
 }
 
-/** Prints the deliveries to a webhook that are kept in a state. */
+/** Prints the failed deliveries of a webhook in this state. */
 export async function printFailed(call: DeliveriesCall, state: FailedState): Promise<void> {
   const { store, io, id, json } = call;
   const count = await printPages(call, {
@@ -134,18 +134,18 @@ export async function printFailed(call: DeliveriesCall, state: FailedState): Pro
     place: ({ delivery }) => delivery.sequence,
     page: (beyond, limit) => failedDeliveries(store, id, { state, beyond, limit }),
   });
-  if (count === 0 && !json) io.stderr(`no delivery is kept as ${state}\n`);
+  if (count === 0 && !json) io.stderr(`no ${state} deliveries\n`);
 }
 
 interface Listing<T> {
   columns: Column<T>[];
   json(item: T): string;
-  /** Where the next page goes on. */
+  /** The position after which the next page begins. */
   place(item: T): number;
   page(place: number | undefined, limit: number): Promise<T[]>;
 }
 
-/** Prints at most so many, page by page; answers how many there were. */
+/** Prints at most `most` items, page by page. Returns their number. */
 async function printPages<T>(
   { io, most, json }: DeliveriesCall,
   { columns, json: text, place, page }: Listing<T>,

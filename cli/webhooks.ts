@@ -15,16 +15,19 @@ const FLAGS = [
   ["--key ID", "Only the webhooks of this API key", ["list"]],
   [
     "--state STATE",
-    "Only the deliveries that are kept as rejected, dead or retrying, with what was answered last",
+    "Show the failed deliveries in this state, with their last answer: rejected, dead or retrying",
     ["deliveries"],
   ],
-  ["--limit N", "How many attempts, or deliveries (50)", ["deliveries"]],
+  ["--limit N", "Largest number of attempts or deliveries (default 50)", ["deliveries"]],
   ["--from-ledger N", "First ledger of a replay", ["replay"]],
-  ["--to-ledger N", "Last ledger of a replay (the newest one held)", ["replay"]],
-  ["--dry-run", "Only count what a replay would send", ["replay"]],
+  ["--to-ledger N", "Last ledger of a replay (default: the newest stored one)", ["replay"]],
+  ["--dry-run", "Only count the deliveries of a replay", ["replay"]],
   STORE_ROW,
   YES_ROW,
-  jsonRow("the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted", "webhook, attempt or delivery"),
+  jsonRow(
+    "the fields of the HTTP API, for replay id, deliveries and atLeast, for delete id and deleted",
+    "webhook, attempt or delivery",
+  ),
 ] as const;
 
 const help = helpText({
@@ -35,19 +38,19 @@ const help = helpText({
     "webhooks rotate ID [--json]",
     "webhooks delete ID [--yes] [--json]",
   ],
-  about: "Shows and changes the webhooks of all API keys, beside a running gateway. ID is that of a webhook (wh_…).",
+  about: "Lists and changes the webhooks of all API keys, beside a running gateway. ID is the id of a webhook (wh_…).",
   lists: {
     Commands: [
-      ["list", "All webhooks, with how much is owed to each"],
-      ["deliveries", "The attempts to deliver to one, newest first; with --state the deliveries that failed"],
-      ["replay", "Send the events of these ledgers again; the gateway that serves the store does it"],
-      ["rotate", "Give one a new secret and print it, this once; the one before signs too for 24 hours"],
-      ["delete", "Delete one, with what is still owed to it"],
+      ["list", "List all webhooks with the number of their pending deliveries"],
+      ["deliveries", "List the attempts to deliver, newest first, or with --state the failed deliveries"],
+      ["replay", "Deliver the events of these ledgers again, by the gateway that serves the store"],
+      ["rotate", "Create a new secret and print it once; the old one signs too for 24 hours"],
+      ["delete", "Delete a webhook and its pending deliveries"],
     ],
   },
   flags: FLAGS,
-  environment: [["SERVICE_API_SECRETS_KEY", "What secrets in the store are encrypted with, for rotate"]],
-  notes: "Where standard output is no terminal, list and deliveries print columns with tabs between them.",
+  environment: [["SERVICE_API_SECRETS_KEY", "For rotate: the key that encrypts the secrets in the store"]],
+  notes: "When standard output is not a terminal, list and deliveries separate their columns by tabs.",
   examples: [
     "gateway webhooks list",
     "gateway webhooks deliveries wh_0Xk2p9Qd --limit 10",
@@ -57,7 +60,7 @@ const help = helpText({
   ],
 });
 
-/** What a page of a listing holds: however many there are, no more are in memory. */
+/** Webhooks per page of a list. No more are in memory at once. */
 const PAGE_SIZE = 1_000;
 
 interface Call {
@@ -81,7 +84,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   const { action, id, flags } = parseNounCommand(webhooks, args, io);
   refuseWholeKey([flags.key]);
   if (action === "replay" && flags["from-ledger"] === undefined) {
-    throw new UsageError("--from-ledger is missing: say from which ledger on events are sent again");
+    throw new UsageError("--from-ledger is missing: pass the first ledger of the replay");
   }
   stateFlag(flags.state);
   return await withStore(flags.store, io, (store) => ACTIONS[action]({ store, io, flags, id }));
@@ -108,12 +111,12 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
     if (page.length < PAGE_SIZE) break;
   }
   if (after === undefined && !json) {
-    io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
+    io.stderr("no webhooks; applications create them with POST /v1/webhooks\n");
   }
   return 0;
 }
 
-/** That a key has no webhooks is no answer where there is no such key. Keys that are kept elsewhere are not looked for. */
+/** Refuses a key that does not exist. Keys outside the store are not checked. */
 async function refuseUnknownKey(store: Store, key: string, { env }: CommandIo): Promise<void> {
   if (env.SERVICE_API_KEYS || env.SERVICE_API_KEYS_FILE || await store.keys.get(key) !== undefined) return;
   throw new CommandError(`there is no key ${JSON.stringify(key)} in ${store.location}, and no webhook of one`);
@@ -128,7 +131,7 @@ async function deliveries({ store, io, flags: { state, limit = "50", json }, id 
   return 0;
 }
 
-/** What a ledger sequence can be. */
+/** Bounds of a ledger sequence. */
 const LEDGERS = { min: 1, max: MAX_UINT32 };
 
 async function replay({ store, io, flags, id }: Call): Promise<number> {
@@ -141,8 +144,8 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
     throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
   }
   const { subscription } = await readerOf(store, id);
-  const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
-  return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
+  const how = { dryRun: flags["dry-run"] === true, json: flags.json === true };
+  return await replayWebhook({ store, io, wait: sleep, subscription, range, ...how });
 }
 
 async function rotate({ store, io, flags, id }: Call): Promise<number> {
@@ -154,7 +157,7 @@ async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<nu
   const reader = await readerOf(store, id);
   const { pending } = await backlogOf(store, reader, (await store.events.bounds()).last);
   if (!yes) {
-    const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
+    const owed = pending === 0 ? "" : ` and its ${pending} pending deliveries`;
     await confirmDeletion(io, `${id} (${reader.subscription.url})${owed}`);
   }
   if (!await store.subscriptions.delete(id)) throw unknown(store, id);

@@ -8,12 +8,13 @@ const LC_CODE_SIGNATURE = 0x1d;
 const HEADER_BYTES = 32;
 
 /**
- * Takes the code signature off an executable for macOS on x86-64; others are left as they are. Bun signs anew what it
- * builds for arm64, but leaves Oven's signature on what it builds for x86-64, which no longer holds there, and a broken
- * signature is worse than none: macOS asks for one on arm64 only. Layout: Apple's mach-o/loader.h.
+ * Removes the code signature of an executable for macOS on x86-64. Other executables stay as they are.
  *
- * @returns whether a signature was taken off
- * @throws {Error} when the signature is not the end of the file, where the format wants it
+ * Bun signs its executables for arm64 again, but leaves Oven's broken signature on those for x86-64. There macOS needs none.
+ * Layout: Apple's mach-o/loader.h.
+ *
+ * @returns whether it removed a signature
+ * @throws {Error} when the signature is not at the end of the file, as the format requires
  */
 export function removeSignature(path: string): boolean {
   const file = openSync(path, "r+");
@@ -34,7 +35,7 @@ export function removeSignature(path: string): boolean {
       throw new Error(`${path}: the signature is not last`);
     }
 
-    // fileoff and filesize of the segment that ends with the signature, and with the file.
+    // fileoff and filesize of the segment that ends with the signature and the file.
     const segmentOffset = Number(commands.getBigUint64(linkEdit + 40, true));
     commands.setBigUint64(linkEdit + 48, BigInt(dataOffset - segmentOffset), true);
     for (let at = signature; at < commandBytes; at++) commands.setUint8(at, 0);

@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Notice, Notices } from "../cli/notices.ts";
 
-/** A part as it lies on the disk. */
+/** A part with its folder. */
 export interface Found {
   name: string;
   version: string;
@@ -16,7 +16,7 @@ export interface Found {
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const IS_NOTICE = /^(licen[sc]e|copying|notice|unlicense)/i;
 
-/** The packages that the program imports, and all that they need, by name and version. */
+/** The packages that the program imports, with their dependencies, by name and version. */
 export function packagesInside(): Found[] {
   const found = new Map<string, Found>();
   const visit = (name: string, from: string) => {
@@ -31,7 +31,7 @@ export function packagesInside(): Found[] {
   return sorted([...found.values()]);
 }
 
-/** Where a package is that is needed by what lies in a folder: there, or further up. */
+/** The folder of a package that a module in `from` imports: there, or further up. */
 function folderOf(name: string, from: string): string {
   for (let at = from;; at = dirname(at)) {
     const folder = join(at, "node_modules", name);
@@ -54,7 +54,7 @@ interface Metadata {
   workspace_members: string[];
 }
 
-/** The crates that end up in the wasm files; `cargo` fetches their sources, where the texts of their licenses are. */
+/** The crates in the wasm files. `cargo` fetches their sources, which hold the texts of their licenses. */
 function cratesInside(): Found[] {
   const found = new Map<string, Found>();
   for (const [folder, target] of [["engine", "wasm32-unknown-unknown"], ["contracts", "wasm32v1-none"]] as const) {
@@ -63,7 +63,7 @@ function cratesInside(): Found[] {
       execFileSync("cargo", args, { cwd: join(ROOT, "lib/sandbox", folder), encoding: "utf8", maxBuffer: 1e9 }),
     );
     const nodes = new Map(resolve.nodes.map((node) => [node.id, node]));
-    // They run when the engine is compiled, and are not in it.
+    // Macros run at compile time and are not in the engine.
     const macros = new Set(
       packages.filter(({ targets }) => targets[0]!.kind.includes("proc-macro")).map(({ id }) => id),
     );
@@ -75,7 +75,7 @@ function cratesInside(): Found[] {
     };
     workspace_members.forEach(visit);
     for (const { id, name, version, license, manifest_path, source } of packages) {
-      // Without a source it is of this project.
+      // A crate without a source is of this project.
       if (!seen.has(id) || source === null) continue;
       found.set(`${name}@${version}`, {
         name,
@@ -95,7 +95,7 @@ export function sorted(found: Found[]): Found[] {
 export function noticesOf(found: Found[], texts: string[]): Notice[] {
   return found.map(({ name, version, license, folder }) => {
     const own = textsIn(folder);
-    // Crates of a workspace may leave the text in its root: it is the one of this project.
+    // Crates of a workspace may leave the text in its root. Its text equals the one of this project.
     if (own.length === 0 && license.includes("Apache-2.0")) {
       own.push(readFileSync(join(ROOT, "LICENSE"), "utf8").trim());
     }
@@ -103,16 +103,16 @@ export function noticesOf(found: Found[], texts: string[]): Notice[] {
   });
 }
 
-/** Where these stand among all texts, to which what is new is added. */
+/** The indexes of these texts among all texts. Adds new ones. */
 function indexesOf(own: string[], texts: string[]): number[] {
   const indexes = own.map((text) => {
-    const index = texts.findIndex((other) => words(other) === words(text));
+    const index = texts.findIndex((other) => plain(other) === plain(text));
     return index === -1 ? texts.push(text) - 1 : index;
   });
   return [...new Set(indexes)];
 }
 
-/** What `./compile.sh reference` found inside its script. */
+/** The parts of the API reference's script, as `./compile.sh reference` found them. */
 function referenceNotices(texts: string[]): Notice[] {
   const { parts, texts: own }: { parts: Notice[]; texts: string[] } = JSON.parse(
     readFileSync(join(ROOT, "lib/http/pages/reference/notices.json"), "utf8"),
@@ -120,7 +120,7 @@ function referenceNotices(texts: string[]): Notice[] {
   return parts.map((part) => ({ ...part, texts: indexesOf(part.texts.map((index) => own[index]!), texts) }));
 }
 
-/** The files with the license; where there is none, what the read-me file says of it. */
+/** The license files of a folder, else the section on the license in its read-me file. */
 function textsIn(folder: string): string[] {
   const read = (file: string) => readFileSync(join(folder, file), "utf8").replace(/\r\n/g, "\n").trim();
   const files = readdirSync(folder).sort();
@@ -133,8 +133,8 @@ function textsIn(folder: string): string[] {
   return sections.filter((text) => text !== undefined);
 }
 
-/** The same license is laid out in many ways. */
-function words(text: string): string {
+/** The text without its layout, to compare licenses. */
+function plain(text: string): string {
   return text.replace(/[\s*#-]+/g, " ").toLowerCase();
 }
 

@@ -9,42 +9,42 @@ import packageJson from "../package.json" with { type: "json" };
 import type { Notice } from "../cli/notices.ts";
 import { type Found, noticesOf, ROOT, sorted } from "./notices.ts";
 
-/** Where the API reference's script is kept, as it is embedded. */
+/** The folder of the API reference's script, which executables embed. */
 export const REFERENCE = join(ROOT, "lib/http/pages/reference");
 
-/** What `manifest.json` there says of the script. */
+/** `manifest.json` in that folder. */
 export interface ReferenceManifest {
   package: string;
   version: string;
-  /** Of the script, unpacked: hex. */
+  /** Hash of the unpacked script, in hex. */
   sha256: string;
 }
 
-/** What `notices.json` there holds; `./compile.sh notices` takes it over. */
+/** `notices.json` in that folder, which `./compile.sh notices` reads. */
 export interface ReferenceNotices {
   parts: Notice[];
   texts: string[];
 }
 
-/** The packages whose sources are in the script: the last package in each path of its source map. */
+/** The packages in the script: the last package in each path of its source map. */
 function namesInside(map: { sources: string[] }): Map<string, string | undefined> {
   const names = new Map<string, string | undefined>();
   for (const source of map.sources) {
     const own = /^(?:\.\.\/){3}([a-z-]+)\/dist\//.exec(source)?.[1];
     if (own !== undefined) names.set(`@scalar/${own}`, undefined);
     const found = [...source.matchAll(/node_modules\/((?:@[^/]+\/)?[^/@.][^/]*)\//g)].at(-1)?.[1];
-    // pnpm's folder of a package tells its version.
+    // pnpm's folder of a package names its version.
     const version = found && new RegExp(`\\.pnpm/${found.replace("/", "\\+")}@([0-9][^_/(]*)`).exec(source)?.[1];
     if (found !== undefined) names.set(found, version);
   }
   return names;
 }
 
-/** Where each part is installed, from which its license is taken, and the version that is inside. */
+/** The folder of each part, which holds its license, and its version in the script. */
 function partsInside(modules: string, map: { sources: string[] }): Found[] {
   const packageOf = (name: string) => JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8"));
   const names = namesInside(map).set(PACKAGE, undefined);
-  // Scalar's own packages come bundled: what is inside of those shows in no path.
+  // Scalar's own packages come bundled, so no path names their dependencies.
   for (const own of [...names.keys()].filter((name) => name.startsWith("@scalar/"))) {
     for (const name of Object.keys(packageOf(own).dependencies ?? {})) {
       if (existsSync(join(modules, name)) && !names.has(name)) names.set(name, undefined);
@@ -60,8 +60,8 @@ function partsInside(modules: string, map: { sources: string[] }): Found[] {
 const PACKAGE = "@scalar/api-reference";
 
 /**
- * Fetches the script of the API reference at the version of package.json with all that it is made of, and keeps it
- * compressed; copies the license of each part beside it, from where `./compile.sh notices` takes them.
+ * Fetches the script of the API reference in the version of package.json, and stores it compressed. It copies the license of
+ * each part to the same folder, for `./compile.sh notices`.
  */
 function renewReference(): void {
   const folder = mkdtempSync(join(tmpdir(), "reference-"));
@@ -80,7 +80,7 @@ function renewReference(): void {
     install([`${PACKAGE}@${version}`]);
     const modules = join(folder, "node_modules");
     const browser = join(modules, PACKAGE, "dist/browser");
-    // Its map is not served: the comment that names it would have browsers ask for it.
+    // The gateway does not serve the map. Without this comment browsers do not request it.
     const script = readFileSync(join(browser, "standalone.js"), "utf8").replace(
       /\n\/\/# sourceMappingURL=.*\s*$/,
       "\n",
@@ -91,7 +91,7 @@ function renewReference(): void {
     writeFileSync(join(REFERENCE, "scalar.js.gz"), gzipSync(script, { level: 9 }));
     writeFileSync(join(REFERENCE, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");
     const map = JSON.parse(readFileSync(join(browser, "standalone.js.map"), "utf8"));
-    // What the script was built with and is needed no more by what is installed today.
+    // Packages in the script that today's versions no longer depend on.
     const gone = [...namesInside(map)].filter(([name]) => !existsSync(join(modules, name)));
     if (gone.length > 0) install(gone.map(([name, version]) => `${name}@${version}`));
     const parts = partsInside(modules, map);
@@ -107,7 +107,7 @@ function renewReference(): void {
   }
 }
 
-/** For a part that comes without its license: the text of another one from the same repository, else that of MIT. */
+/** The license of a part without one: that of another part from the same repository, else the text of MIT. */
 function textOfKin(part: Notice, { parts, texts }: ReferenceNotices, modules: string): number {
   const repositoryOf = ({ name }: Notice) =>
     JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8")).repository?.url;

@@ -1,7 +1,7 @@
 /**
- * A bounded map that keeps what was used last. Two generations instead of a linked list: a hit in the young one costs
- * one look-up and no write, and whatever was not used for a whole generation goes when the next one is full.
- * Holds at least `capacity` of the entries used last, at most twice as many.
+ * A bounded map of the most recently used entries. It has two generations instead of a linked list, so that a hit in
+ * the young one costs one look-up and no write. Entries unused for a whole generation go when the next one is full. It
+ * holds at least `capacity` recent entries, at most twice as many.
  */
 export interface RecentMap<V> {
   get(key: string): V | undefined;

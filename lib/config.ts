@@ -2,7 +2,6 @@ import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 import { percentDecoded } from "./percent_encoding.ts";
-import { defaultStoreSetting } from "./runtime/default_store.ts";
 
 /** Prefix of every setting in the environment. */
 export const ENV_PREFIX = "SERVICE_API_";
@@ -65,14 +64,14 @@ export interface Setting<T> {
 
 const setting = <T>(s: Setting<T>): Setting<T> => s;
 
-/** Every setting of the gateway, in the order of the table in docs/run-it.md. */
+/** Every setting of the gateway, in the order of the table in docs/settings.md. */
 export const SETTINGS = {
   host: setting({
     env: "HOST",
     flag: "host",
     value: "ADDRESS",
     standard: "127.0.0.1",
-    help: "Address to listen on; 0.0.0.0 for all",
+    help: "Address to listen on; 0.0.0.0 for all addresses",
     schema: z.string().min(1, "must be an address or a host name"),
   }),
   port: setting({
@@ -88,7 +87,7 @@ export const SETTINGS = {
     flag: "cors-origins",
     value: "LIST",
     standard: "",
-    help: "Origins whose pages may call the gateway from a browser, comma-separated; none by default",
+    help: "Origins whose pages may call the gateway from a browser, comma-separated (default none)",
     // Beside a * the others would say nothing.
     schema: z.string().transform(list).pipe(
       z.array(origin).refine((all) => !all.includes("*") || all.length === 1, ORIGINS),
@@ -99,17 +98,18 @@ export const SETTINGS = {
     flag: "default-rate",
     value: "N",
     standard: "120",
-    help: "Requests per minute of a key that has no rate of its own",
+    help: "Requests per minute of a key without its own rate",
     schema: integer(1, 1_000_000),
   }),
   store: setting({
     env: "STORE",
     flag: "store",
     value: "SETTING",
-    standard: defaultStoreSetting(),
+    // It differs by runtime, see `readConfig`.
+    standard: undefined,
     help:
-      "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE, " +
-      "which several gateways share, or memory:",
+      "The store of keys, limits and history: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE for " +
+      "several gateways, or memory: for tests",
     schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH, postgres://… or memory:"),
   }),
   keysFile: setting({
@@ -117,20 +117,20 @@ export const SETTINGS = {
     flag: "keys-file",
     value: "PATH",
     standard: undefined,
-    help: "A JSON file of API keys instead of those in the store",
+    help: "A JSON file with the API keys, instead of the store",
     schema: z.string().min(1, "must be a path"),
   }),
   keys: setting({
     env: "KEYS",
     standard: undefined,
-    help: "API key records as `keygen --record` prints them, instead of those in the store",
+    help: "API keys as `keygen --record` prints them, one record per line, instead of the store",
     secret: true,
     schema: z.string().min(1, "must be key records"),
   }),
   secretsKey: setting({
     env: "SECRETS_KEY",
     standard: undefined,
-    help: "Encrypts the webhooks' signing secrets in the store; change it with `gateway secrets rekey`",
+    help: "The key that encrypts webhook secrets in the store; change it with `gateway secrets rekey`",
     secret: true,
     schema: z.string().min(1, "must be a key"),
   }),
@@ -139,7 +139,7 @@ export const SETTINGS = {
     flag: "rpc-url",
     value: "LIST",
     standard: "https://soroban-testnet.stellar.org",
-    help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
+    help: "Stellar RPC nodes, comma-separated; the gateway uses the first that works",
     secret: true,
     schema: z.string().transform(list).pipe(
       z.array(nodeUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
@@ -150,7 +150,7 @@ export const SETTINGS = {
     flag: "public-rpc-url",
     value: "URL",
     standard: undefined,
-    help: "What /v1/network shows as the RPC URL, where the real one holds a token",
+    help: "The RPC URL that /v1/network shows, if the real one holds a token",
     schema: httpUrl,
   }),
   networkPassphrase: setting({
@@ -190,8 +190,7 @@ export const SETTINGS = {
     flag: "assets",
     value: "LIST",
     standard: undefined,
-    help:
-      "Assets that are dealt in, comma-separated: contract ids, native or CODE:ISSUER; others are refused. Not set: all",
+    help: "Accepted assets, comma-separated: contract ids, native or CODE:ISSUER; others are refused (default all)",
     // Who means to deal in few must not deal in all because the list came out empty.
     schema: z.string().transform(list).pipe(
       z.array(asset).min(1, "must name an asset at least, or be left out where all are dealt in"),
@@ -202,7 +201,7 @@ export const SETTINGS = {
     flag: "poll-ms",
     value: "N",
     standard: "1000",
-    help: "How often the node is asked for new events, in milliseconds",
+    help: "Time between polls for new events, in milliseconds",
     schema: integer(50, 60_000),
   }),
   submitTimeoutMs: setting({
@@ -210,7 +209,7 @@ export const SETTINGS = {
     flag: "submit-timeout-ms",
     value: "N",
     standard: "60000",
-    help: "How long a submit waits for its confirmation, in milliseconds",
+    help: "Longest wait of a submit for its confirmation, in milliseconds",
     schema: integer(1_000, 240_000),
   }),
   trustProxy: setting({
@@ -218,7 +217,7 @@ export const SETTINGS = {
     flag: "trust-proxy",
     value: "N",
     standard: "0",
-    help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
+    help: "How many proxies in front of the gateway may add to X-Forwarded-For",
     schema: integer(0, 10),
   }),
   retentionDays: setting({
@@ -226,7 +225,7 @@ export const SETTINGS = {
     flag: "retention-days",
     value: "N",
     standard: "0",
-    help: "How many days events are kept, and dead deliveries with them; 0: for ever",
+    help: "Days to keep events and dead deliveries; 0 keeps them for ever",
     schema: integer(0, 36_500),
   }),
   attemptRetentionDays: setting({
@@ -234,13 +233,13 @@ export const SETTINGS = {
     flag: "attempt-retention-days",
     value: "N",
     standard: "30",
-    help: "How many days the attempts to deliver to webhooks are kept; 0: all of them",
+    help: "Days to keep the attempts of webhook deliveries; 0 keeps them for ever",
     schema: integer(0, 36_500),
   }),
   metricsToken: setting({
     env: "METRICS_TOKEN",
     standard: undefined,
-    help: "Serves Prometheus metrics at /metrics to who sends it as a bearer token; without one there is no such page",
+    help: "The bearer token for Prometheus metrics at /metrics; without it there is no such page",
     secret: true,
     schema: z.string().regex(/^\S{16,256}$/, "must be 16 to 256 characters without spaces"),
   }),
@@ -249,7 +248,7 @@ export const SETTINGS = {
     flag: "pages",
     value: "STATE",
     standard: "on",
-    help: "Whether the pages for browsers and /openapi.json are served: on or off",
+    help: "Serve the pages for browsers and /openapi.json: on or off",
     schema: z.enum(["on", "off"], "must be on or off"),
   }),
   log: setting({
@@ -265,7 +264,7 @@ export const SETTINGS = {
     flag: "log-level",
     value: "LEVEL",
     standard: "info",
-    help: "Least level that is logged: debug, info, warn or error",
+    help: "Lowest level to log: debug, info, warn or error",
     schema: z.enum(LOG_LEVELS, "must be debug, info, warn or error"),
   }),
 } as const;

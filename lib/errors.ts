@@ -1,18 +1,17 @@
 /**
- * What a program may do about an error. `same`: send the same request again after a pause. `prepare_again`: the envelope is
- * spent, another one for the same operation may go through. `never`: the same again is refused again, until something else
- * has changed.
+ * How a client may react to an error. `same`: send the same request again after a pause. `prepare_again`: the envelope
+ * is spent, and a new one for the same operation may succeed. `never`: the same request fails again until something
+ * else changes.
  */
 export const RETRIES = ["same", "prepare_again", "never"] as const;
 export type Retry = (typeof RETRIES)[number];
 
-/** Every error the gateway answers with: one registry of code, HTTP status and meaning. */
+/** All errors of the gateway: code, HTTP status and meaning. */
 export const ERRORS = {
   invalid_request: {
     status: 400,
-    meaning:
-      "The request is malformed, or the network rejects the transaction for its own sake: transactionError holds " +
-      "the network's name for that.",
+    meaning: "The request is malformed, or the network rejects the transaction; transactionError then holds " +
+      "the network's name for the reason.",
   },
   unauthorized: { status: 401, meaning: "The API key is missing, malformed, unknown, disabled or expired." },
   insufficient_scope: { status: 403, meaning: "The API key lacks the scope of this endpoint." },
@@ -26,7 +25,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     meaning:
-      "The rate, or another limit that the message names, is used up; Retry-After says how many seconds to wait.",
+      "The rate, or another limit that the message names, is used up; Retry-After is the number of seconds to wait.",
   },
   internal_error: {
     status: 500,
@@ -41,32 +40,32 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The statuses of `invalid_request`: the registry's, and those that HTTP has for a request that is wrong as a whole. */
+/** The statuses of `invalid_request`: the registry's, and HTTP's for a request that is wrong as a whole. */
 export const INVALID_REQUEST_STATUSES = [400, 405, 408, 409, 413, 415] as const;
 
-/** Trouble that may be over in a moment; what is not listed is refused again. */
+/** Errors that may pass in a moment. Any other request fails again. */
 const PASSING: readonly ErrorCode[] = ["rate_limited", "internal_error", "upstream_error", "unavailable"];
 
 export interface GatewayErrorOptions {
   /** Name of the contract's error, only with `contract_refused`. */
   contractError?: string;
-  /** The network's name for why it did not apply a transaction (`txBadSeq`), where it was the network that refused. */
+  /** The network's name for its refusal of a transaction (`txBadSeq`). */
   transactionError?: string;
-  /** The reason of `payments/check`, where the contract's name stands for several causes. */
+  /** The reason of `payments/check`, when the contract's name has several causes. */
   reason?: string;
-  /** Another one than the code's: see `RETRIES`. */
+  /** Overrides the code's default; see `RETRIES`. */
   retry?: Retry;
-  /** The field of the request that is at fault, by its path: `operation.amount`. */
+  /** The path of the wrong field of the request: `operation.amount`. */
   param?: string;
-  /** Another status than the registry's, of an `invalid_request`. */
+  /** Overrides the status of an `invalid_request`. */
   status?: typeof INVALID_REQUEST_STATUSES[number];
-  /** Headers of the answer, such as `Allow`, `Location`, or `Retry-After`, which `unavailable` has also by itself. */
+  /** Headers of the answer, such as `Allow`, `Location` or `Retry-After`. `unavailable` has the last one by default. */
   headers?: Record<string, string>;
-  /** What went wrong underneath: logged, never answered. */
+  /** The cause, logged but never sent to the client. */
   cause?: unknown;
 }
 
-/** An error that has an answer: thrown anywhere, rendered in one place (`http/app.ts`). */
+/** An error with an answer for the client. Thrown anywhere, rendered in one place (`http/app.ts`). */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -90,7 +89,7 @@ export class GatewayError extends Error {
     this.headers = { ...(code === "unavailable" ? { "Retry-After": "1" } : {}), ...options.headers };
   }
 
-  /** The same error, whose message goes on. */
+  /** The same error with more text. */
   saying(more: string): GatewayError {
     const status = this.status as GatewayErrorOptions["status"];
     return new GatewayError(this.code, `${this.message}; ${more}`, { ...this, status, cause: this.cause });

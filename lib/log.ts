@@ -1,4 +1,4 @@
-/** Log lines: JSON, one an event, or short text for eyes. What strangers wrote can neither forge a line nor show a secret. */
+/** Log lines: JSON, or short text for people. Foreign text can neither forge a line nor show a secret. */
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -9,7 +9,7 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** Whether a line of this level would be written: spares the hot path the making of one. */
+  /** Whether a line of this level would be written. Saves the hot path from building one. */
   writes(level: LogLevel): boolean;
 }
 
@@ -43,13 +43,16 @@ export function createLog({ level, format, write, now }: LogOptions): Log {
   };
 }
 
-/** Everything goes to JSON as it is, but errors: see `errorText`. */
+/** All values go to JSON unchanged, except errors; see `errorText`. */
 function printable(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   return value instanceof Error ? errorText(value) : value;
 }
 
-/** Errors with a name of our own were foreseen: their messages, down to what caused them, say it all. Others show their stack. */
+/**
+ * Errors with our own names are expected: the log has their messages and those of their causes. Other errors have their
+ * stack.
+ */
 function errorText(error: Error): string {
   const foreseen = !/^(|Eval|Range|Reference|Syntax|Type|URI|Aggregate)Error$/.test(error.name);
   if (!foreseen) return error.stack ?? `${error.name}: ${error.message}`;
@@ -68,8 +71,8 @@ function pairs(fields: LogFields): string {
 }
 
 /**
- * Characters that end a line, move a terminal's cursor, hide or turn around what follows. JSON escapes only those below
- * U+0020; written like this all of them are right in JSON strings, too.
+ * Characters that end a line, move a terminal's cursor, or hide or reverse text. JSON escapes only those below U+0020.
+ * In this form they are valid in JSON strings, too.
  */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -85,7 +88,7 @@ function withoutControls(text: string): string {
   );
 }
 
-/** API keys, signing secrets of webhooks, secret seeds of accounts: wherever they stand, in a path or an error's text. */
+/** API keys, signing secrets of webhooks and secret seeds of accounts, anywhere in a line. */
 const SECRETS = /(service_sk_)\w+|(whsec_)[\w+/=]+|\bS[A-Z2-7]{55}\b/gi;
 
 function withoutSecrets(text: string): string {

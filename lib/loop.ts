@@ -1,26 +1,26 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Wait } from "./clock.ts";
 
-/** Work that goes on in the background, a bounded step at a time. */
+/** Background work in bounded steps. */
 export interface Loop {
   start(): void;
-  /** Cuts the rest between two steps short; a failing step keeps its pause. */
+  /** Ends the pause between two steps. The pause after a failure stays. */
   wake(): void;
-  /** Ends it; resolves when no step runs any more. */
+  /** Stops the loop; resolves when no step runs any more. */
   stop(): Promise<void>;
 }
 
 export interface LoopParts {
-  /** Does one bounded step and answers how long to rest, in milliseconds: 0 goes on at once, Infinity waits to be woken. */
+  /** Runs one bounded step and returns the pause after it in milliseconds: 0 for none, Infinity to wait for `wake`. */
   step(signal: AbortSignal): Promise<number>;
   wait: Wait;
-  /** Told when a step fails after one that did not. */
+  /** Called when a step fails after one that succeeded. */
   onProblem(cause: unknown): void;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Timers take no more than 31 bits. */
+/** Timers accept at most 31 bits. */
 const LONGEST_REST_MS = 3_600_000;
 
 export function createLoop({ step, wait, onProblem }: LoopParts): Loop {
@@ -69,19 +69,19 @@ export function createLoop({ step, wait, onProblem }: LoopParts): Loop {
   };
 }
 
-/** Work that is done every so often, and when it is asked for; never twice at once. */
+/** Periodic work that may also be requested, never twice at once. */
 export interface Recurring {
-  /** Does it now, or joins what is under way. Never rejects. */
+  /** Runs it now, or joins the run under way. Never rejects. */
   now(): Promise<void>;
   start(): void;
-  /** Ends it: waits for what is under way, then does it for the last time. */
+  /** Stops it: waits for the run under way, then runs it one last time. */
   stop(): Promise<void>;
 }
 
 export interface RecurringParts {
   work(isLast: boolean): Promise<void>;
   everyMs: number;
-  /** Told when the work fails after a time that it did not. */
+  /** Called when a run fails after one that succeeded. */
   onProblem(cause: unknown): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The one of these names that was most likely meant: equal but for its case, or at most a letter in three wrong, missing,
- * too many or swapped with its neighbour; of two that are as near, the one that begins as what was typed. Undefined when
- * none is near.
+ * The name that was most likely meant, undefined when none is near. It differs in case alone, or a third of its letters
+ * may be wrong, missing, added or swapped with a neighbour. Between two equally near names, the same first letter
+ * decides.
  */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const ranked = names
@@ -15,15 +15,15 @@ function beginsAs(typed: string, name: string): number {
   return Number(typed[0]?.toLowerCase() === name[0]?.toLowerCase());
 }
 
-/** The end of a message about a name that there is not: `; did you mean list?`, or nothing. */
+/** The end of a message about an unknown name: `; did you mean list?`, or nothing. */
 export function didYouMean(typed: string, names: readonly string[]): string {
   const near = nearest(typed, names);
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-/** Letters to change, add, leave out or swap with the next one (optimal string alignment). */
+/** Letters to change, add, remove or swap with the next one (optimal string alignment). */
 function editDistance(a: string, b: string): number {
-  // No name is that long: what is typed may be.
+  // No name is that long, but the input may be.
   if (a.length > 64) return Infinity;
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

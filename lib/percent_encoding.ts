@@ -1,4 +1,4 @@
-/** The text that a part of a URL stands for; undefined where a % in it is followed by nothing that it could mean. */
+/** Decodes a part of a URL; undefined when a % in it is invalid. */
 export function percentDecoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

@@ -8,7 +8,7 @@ export const secureRandom: RandomBytes = (length) => crypto.getRandomValues(new 
 
 /** `length` base62 digits, each of the 62 equally likely (5.95 bits a digit). */
 export function randomBase62(length: number, random: RandomBytes): string {
-  // 248 is the largest multiple of 62 in a byte: the bytes above it would favour the first digits.
+  // 248 is the largest multiple of 62 in a byte. Higher bytes would favour the first digits.
   const fair = 248;
   let text = "";
   while (text.length < length) {

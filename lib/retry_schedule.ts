@@ -1,6 +1,6 @@
 /**
- * How long after each failed attempt the next one comes, in seconds: quick while a receiver may be restarting, slow while
- * somebody has to be woken. Fifteen attempts over about three days.
+ * The delay after each failed attempt, in seconds: short while a receiver may be restarting, long while a person has to
+ * act. Fifteen attempts over about three days.
  */
 export const SCHEDULE: readonly number[] = [
   5,
@@ -19,16 +19,18 @@ export const SCHEDULE: readonly number[] = [
   12 * 3_600,
 ];
 
-/** Each delay is spread by up to this much to either side, so that what failed together is not tried together again. */
+/**
+ * Spreads each delay by up to this share either way, so that deliveries that failed together are not retried together.
+ */
 export const JITTER = 0.1;
 
-/** The longest `Retry-After` that is honoured; a longer one is taken for this. */
+/** The longest `Retry-After` that counts; a longer one is cut to this. */
 export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
 
-/** The longest delay that a schedule and `Retry-After` make, in milliseconds. */
+/** The longest delay of a schedule or of `Retry-After`, in milliseconds. */
 export function longestDelayMs(schedule: readonly number[]): number {
   return Math.ceil(Math.max(MAX_RETRY_AFTER_SECONDS, ...schedule) * (1 + JITTER) * 1_000);
 }
 
-/** No delivery is due further ahead than this, in milliseconds. */
+/** No delivery is due later than this, in milliseconds from now. */
 export const LONGEST_DELAY_MS: number = longestDelayMs(SCHEDULE);

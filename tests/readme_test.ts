@@ -34,8 +34,8 @@ test("the README and the other pages link to files that are there", () => {
 
 test("the README says what the contracts leave open, and lists the page that tells all of it", () => {
   const start = readme.slice(0, readme.indexOf("\n## "));
-  assert.match(start, /anyone\s+may\s+call\s+them\s+directly[\s\S]+\]\(docs\/guards\.md\)/);
-  assert.match(readme.slice(readme.indexOf("\n## Documentation")), /\]\(docs\/guards\.md\)/);
+  assert.match(start, /anyone\s+may\s+call\s+them\s+directly[\s\S]+\]\(docs\/security\.md\)/);
+  assert.match(readme.slice(readme.indexOf("\n## Documentation")), /\]\(docs\/security\.md\)/);
 });
 
 test("the README fits under 150 lines", () => {

@@ -11,14 +11,14 @@ import { examineSecrets, examineStore, readingStore } from "./store.ts";
 
 export interface ExaminationParts {
   config: Config;
-  /** A webhook's URL to judge; undefined: none. */
+  /** A webhook's URL to check. Undefined: none. */
   target: string | undefined;
   fetch: Fetch;
   resolve: Resolve;
   clock: Clock;
 }
 
-/** All checks that need settings to be right, each answered as soon as it is known. Changes nothing. */
+/** Runs all checks that need valid settings, and yields each finding at once. Changes nothing. */
 export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
   const { config, target, fetch, resolve, clock } = parts;
   const examined = await examineStore(config);
@@ -36,7 +36,7 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
     } else {
       const { health } = node;
       yield store === undefined && !examined.isNew
-        ? skip("history", "the store is not read")
+        ? skip("history", "the store could not be read")
         : await readingStore("history", async () =>
           historyFinding(await store?.events.watcherState(), health, isServed));
       yield* examineContracts({ ...parts, rpc: node.rpc, head: node.head, store });

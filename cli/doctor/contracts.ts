@@ -23,7 +23,7 @@ export interface ContractParts {
 
 const settingOf = (name: ContractName) => settingTitle(CONTRACT_KEYS[name]);
 
-/** The three contracts: there, of the expected interface, belonging together, readable by their storage. */
+/** Checks that the three contracts exist, have the expected interface, belong together, and are readable by storage. */
 export async function* examineContracts(parts: ContractParts): AsyncGenerator<Finding> {
   const { config, rpc } = parts;
   const contracts: ContractIds = {
@@ -47,7 +47,7 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await readingStore("movements", () => movementsFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    yield fail("contracts", error.message, "try again; if it stays, use another node");
+    yield fail("contracts", error.message, "run the doctor again, and if the failure stays, use another node");
   }
 }
 
@@ -61,7 +61,7 @@ function contractFinding(contract: ContractFinding, all: ContractFinding[]): Fin
       return fail(
         title,
         found,
-        `correct ${settingOf(name)}; testnet is reset a few times a year, and every new deployment has new ids`,
+        `correct ${settingOf(name)}: after a reset of testnet every contract has a new id`,
       );
     case "archived":
       return fail(title, found, "restore the contract and its code (stellar contract restore)");
@@ -69,7 +69,7 @@ function contractFinding(contract: ContractFinding, all: ContractFinding[]): Fin
       return warn(
         title,
         found,
-        "refusals of this contract will be told by the wrong name: look for a newer gateway",
+        "the gateway reports refusals of this contract by wrong names: look for a newer gateway",
       );
     case "asset":
     case "another":
@@ -77,49 +77,49 @@ function contractFinding(contract: ContractFinding, all: ContractFinding[]): Fin
   }
 }
 
-/** How another contract may have come to stand in this setting. */
+/** Advice for a setting that names another contract. */
 function adviceOnAnother({ name, id, looksLike }: ContractFinding, all: ContractFinding[]): string {
   const twin = all.find((other) => other.name !== name && other.id === id);
   if (twin !== undefined) {
     const [own, others] = [settingOf(name), settingOf(twin.name)];
-    return `${own} and ${others} hold the same id: set ${own} to that of the ${CONTRACT_TITLES[name]}`;
+    return `${own} and ${others} are the same id: set ${own} to the id of the ${CONTRACT_TITLES[name]}`;
   }
   const swapped = all.find((other) => other.name === looksLike && other.looksLike === name);
   if (swapped !== undefined) return `the ids of ${settingOf(name)} and ${settingOf(swapped.name)} seem to be swapped`;
-  return `${settingOf(name)} has to be the id of the ${CONTRACT_TITLES[name]}, in a version that this gateway knows`;
+  return `set ${settingOf(name)} to the id of the ${CONTRACT_TITLES[name]}, in a version that this gateway knows`;
 }
 
-/** The escrow asks the registries it was initialised with, whatever the settings say. */
+/** The escrow uses the registries of its initialisation, which may differ from the settings. */
 async function registriesFinding(rpc: RpcClient, contracts: ContractIds): Promise<Finding> {
   const own = await registriesOf({ rpc, contracts });
   if (own.deviceRegistry === undefined || own.agentRegistry === undefined) {
     return fail(
       "escrow's registries",
-      `${contracts.paymentEscrow} is not initialised: it knows no registries`,
+      `${contracts.paymentEscrow} is not initialised, so it has no registries`,
       "call its initialize with the two registries of the settings",
     );
   }
   const others = (["device_registry", "agent_registry"] as const)
     .filter((name) => own[CONTRACT_KEYS[name]] !== contracts[CONTRACT_KEYS[name]]);
-  if (others.length === 0) return ok("escrow's registries", "it was initialised with the registries of the settings");
+  if (others.length === 0) return ok("escrow's registries", "initialised with the registries of the settings");
   const found = others.map((name) => `its ${CONTRACT_TITLES[name]} is ${own[CONTRACT_KEYS[name]]}`).join(", ");
   return fail(
     "escrow's registries",
-    `the escrow was initialised with others than the settings name: ${found}`,
-    `set ${others.map(settingOf).join(" and ")} to that, or name another escrow`,
+    `the escrow was initialised with other registries than the settings name: ${found}`,
+    `set ${others.map(settingOf).join(" and ")} to the registries of the escrow, or name another escrow`,
   );
 }
 
 const nothing = () => Promise.reject(new Error("the doctor prepares and submits nothing"));
 
-/** Reads one card both ways, as the gateway does at its first read. */
+/** Reads one card by storage and by calls, as the gateway does at its first read. */
 async function readsFinding(
   { config, rpc, head, store, clock }: ContractParts,
   contracts: ContractIds,
 ): Promise<Finding> {
   const query = { filter: { types: ["device.registered"] }, order: "asc" as const, limit: 1 };
   const [registered] = await store?.events.read(query) ?? [];
-  if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
+  if (registered?.deviceHash === undefined) return skip("reads", "the log holds no card yet");
   const { reads } = createEscrow({
     rpc,
     head,
@@ -134,10 +134,10 @@ async function readsFinding(
   });
   await reads.card(registered.deviceHash);
   const differing = Object.entries(reads.ways()).filter(([, way]) => way === "calls").map(([kind]) => kind);
-  if (differing.length === 0) return ok("reads", "storage and functions of the contracts say the same of a card");
+  if (differing.length === 0) return ok("reads", "storage and functions of the contracts agree about a card");
   return warn(
     "reads",
-    `the contracts' storage and their functions say different things (${differing.join(", ")})`,
-    "the gateway reads by calls then, which is slower: look for a newer gateway",
+    `storage and functions of the contracts differ (${differing.join(", ")})`,
+    "the gateway reads by calls instead, which is slower: look for a newer gateway",
   );
 }

@@ -13,7 +13,7 @@ import { roomOf } from "../terminal/line_width.ts";
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
 const FLAGS = [
-  ["--target URL", "Also say whether webhooks could go to this URL, from here"],
+  ["--target URL", "Also check whether the gateway could send webhooks to this URL"],
   jsonRow("ok, checks (check, verdict, found, todo)"),
 ] as const;
 
@@ -21,20 +21,21 @@ export const command: Command = {
   help: helpText({
     usage: ["doctor [--target URL] [--json] [the flags of gateway serve]"],
     about:
-      "Looks at everything a gateway with these settings would need, and changes nothing: the settings, the store " +
-      "(a gateway may be serving from it), API keys, the key of the webhook secrets, the port, every RPC node, this " +
-      "machine's clock, what the node still holds of the history, and the three contracts. Each line says what was " +
-      "checked and found; under it stands what to do.",
+      "Checks everything that a gateway with these settings needs, and advises what to do. It changes nothing, and a " +
+      "gateway may use the store meanwhile.\n\n" +
+      "It checks the settings, the store, API keys, the key of webhook secrets, the port, every RPC node, this machine's " +
+      "clock, the history that the node holds, and the three contracts. Each line names the check and the finding. The " +
+      "line under it is the advice.",
     lists: {
       Verdicts: [
         ["ok", "As it should be"],
-        ["warn", "Worth a look"],
-        ["fail", "Keeps the gateway from its work"],
-        ["skip", "Could not be looked at"],
+        ["warn", "Works, but needs attention"],
+        ["fail", "The gateway cannot work"],
+        ["skip", "Could not be checked"],
       ],
     },
     flags: [...FLAGS, ["…", "All flags of gateway serve: see gateway help serve"]],
-    exitCodes: [["0", "Nothing failed"], ["1", "Something failed"], ["2", "Called wrongly"]],
+    exitCodes: [["0", "No check failed"], ["1", "A check failed"], ["2", "Wrong command line"]],
     examples: [
       "gateway doctor",
       "gateway doctor --store sqlite:/var/lib/gateway/gateway.db",
@@ -50,21 +51,21 @@ async function doctor(args: string[], io: CommandIo): Promise<number> {
   if (flags.target !== undefined) requireWebUrl(flags.target);
   if (settings.store !== undefined) refusePassword(settings.store, "--store", "SERVICE_API_STORE");
   const findings: Finding[] = [];
-  const tell = (finding: Finding) => {
+  const report = (finding: Finding) => {
     findings.push(finding);
     if (!flags.json) io.stdout(findingText(finding, roomOf(io)));
   };
-  const config = checkSettings(io.env, settings, tell);
+  const config = checkSettings(io.env, settings, report);
   if (config !== undefined) {
     const parts = { config, target: flags.target, fetch: globalThis.fetch, resolve: createResolver() };
-    for await (const finding of examine({ ...parts, clock: { ...systemClock, now: io.now } })) tell(finding);
+    for await (const finding of examine({ ...parts, clock: { ...systemClock, now: io.now } })) report(finding);
   }
   const isWell = !findings.some(({ verdict }) => verdict === "fail");
   io.stdout(flags.json ? JSON.stringify({ ok: isWell, checks: findings }) + "\n" : `\n${summary(findings)}\n`);
   return isWell ? 0 : 1;
 }
 
-/** A URL that webhooks may not go to is a finding; what is none was mistyped. */
+/** A text that is no URL is a mistake on the command line. A URL that webhooks must not use is a finding. */
 function requireWebUrl(target: string): void {
   if (URL.canParse(target) && /^https?:$/.test(new URL(target).protocol)) return;
   throw new UsageError(
@@ -75,20 +76,20 @@ function requireWebUrl(target: string): void {
 function checkSettings(
   env: CommandIo["env"],
   flags: Partial<Record<SettingName, string>>,
-  tell: (finding: Finding) => void,
+  report: (finding: Finding) => void,
 ): Config | undefined {
   const unknown = unknownSettings(env);
   if (unknown.length > 0) {
     const are = unknown.length === 1 ? "is no setting" : "are no settings";
-    tell(warn("settings", `${unknown.join(", ")} ${are}`, "see gateway help serve for their names"));
+    report(warn("settings", `${unknown.join(", ")} ${are}`, "see gateway help serve for the names"));
   }
   try {
     const config = readConfig(env, flags);
-    tell(ok("settings", `of the right form, for the network ${JSON.stringify(config.networkPassphrase)}`));
+    report(ok("settings", `valid, for the network ${JSON.stringify(config.networkPassphrase)}`));
     return config;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "ConfigError") throw error;
-    tell(fail("settings", error.message, "correct it: nothing else is checked before"));
+    report(fail("settings", error.message, "correct it and run the doctor again, which checks nothing else before"));
     return undefined;
   }
 }

@@ -1,15 +1,14 @@
 import { hanging } from "../terminal/line_width.ts";
 
-/** How a check came out: `warn` is worth a look, `fail` keeps the gateway from its work, `skip` could not be looked at. */
+/** `warn` needs attention, with `fail` the gateway cannot work, `skip` could not be checked. */
 export type Verdict = "ok" | "warn" | "fail" | "skip";
 
-/** One line of the doctor's. */
+/** The result of one check. */
 export interface Finding {
   check: string;
   verdict: Verdict;
-  /** What was found. */
   found: string;
-  /** What to do about it. */
+  /** Advice. */
   todo?: string;
 }
 
@@ -33,7 +32,7 @@ const VERDICT_WIDTH = 6;
 /** The longest is "escrow's registries". */
 const CHECK_WIDTH = 21;
 
-/** A finding for eyes, in lines that hold so much: verdict, check, what was found, and under it what to do. */
+/** A finding in lines of at most `room` characters: verdict, check and finding, and the advice under them. */
 export function findingText({ check, verdict, found, todo }: Finding, room: number): string {
   const line = hanging(`${verdict.padEnd(VERDICT_WIDTH)}${check.padEnd(CHECK_WIDTH)}`, found, room) + "\n";
   if (todo === undefined) return line;

@@ -12,7 +12,7 @@ import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { createContractCalls } from "../../lib/stellar/transactions/contract_call.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
-/** Whether it is said which assets are dealt in, and whether they exist. */
+/** Checks that the settings name assets, and that these exist. */
 export async function assetsFinding(
   { config, rpc }: { config: Config; rpc: Pick<RpcClient, "getLedgerEntries"> },
 ): Promise<Finding> {
@@ -22,43 +22,43 @@ export async function assetsFinding(
       "assets",
       `${
         settingTitle("assets")
-      } is not set: every asset is taken, and the escrow keeps one balance for all of them, so that ` +
-        "a worthless one can be paid in and another paid out",
-      "set it to what you deal in, such as native or USDC:G…; docs/guards.md says more",
+      } is not set, so the gateway accepts every asset. The escrow has one balance for all of them: a card can pay in a ` +
+        "worthless asset and pay out another",
+      "set it to your assets, such as native or USDC:G…, and see docs/security.md",
     );
   }
   const keys = names.map((name) => instanceKey(assetId(name, networkPassphrase)!));
   const { entries } = await rpc.getLedgerEntries(keys);
   const missing = names.filter((_, at) => !entries.some(({ key }) => key === keys[at]));
-  if (missing.length === 0) return ok("assets", `${names.join(", ")}: others are refused`);
+  if (missing.length === 0) return ok("assets", `the gateway accepts only ${names.join(", ")}`);
   return fail(
     "assets",
     `${missing.join(", ")} has no contract on this network`,
-    "correct it, or deploy the asset's contract (stellar contract asset deploy)",
+    "correct the setting, or deploy the asset's contract (stellar contract asset deploy)",
   );
 }
 
-/** Movements in assets that they should not be in, as the newest events of the store's log have them. */
+/** Looks for movements in the wrong asset among the newest events of the log. */
 export async function movementsFinding(
   { config, store }: { config: Config; store: Store | undefined },
 ): Promise<Finding> {
-  if (store === undefined) return skip("movements", "there is no log to look at yet");
+  if (store === undefined) return skip("movements", "there is no log yet");
   const assets = createAssetList(config.assets, config.networkPassphrase);
   const contractIds = [config.deviceRegistry, config.agentRegistry, config.paymentEscrow];
   const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
   await movements.look();
   const { count, last } = movements.found();
-  const looked = `of those in the newest ${FIRST_LOOK_EVENTS} events`;
-  if (last === undefined) return ok("movements", `none ${looked} is in an asset that it should not be in`);
+  const scope = `among the newest ${FIRST_LOOK_EVENTS} events`;
+  if (last === undefined) return ok("movements", `none in a wrong asset ${scope}`);
   const { id, type, asset } = last.event;
   return warn(
     "movements",
-    `${count} in an asset that they should not be in, ${looked}; the last is ${type} ${id} in ${asset} (${last.because})`,
-    "somebody may have paid in one asset and taken out another: docs/guards.md says what to look at",
+    `${count} in a wrong asset ${scope}; the last is ${type} ${id} in ${asset} (${last.because})`,
+    "an agent may have paid in one asset and taken out another: see docs/security.md",
   );
 }
 
-/** What the contracts leave open, which the gateway guards as far as it can (docs/guards.md). */
+/** Checks whether the agent registry lets strangers act for a card's owner (docs/security.md). */
 export async function ownersFinding(
   { config, rpc, head, clock }: { config: Config; rpc: RpcClient; head: Head; clock: Clock },
 ): Promise<Finding> {
@@ -69,7 +69,7 @@ export async function ownersFinding(
   const unknownCard = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
   try {
     if (!await isOpenToStrangers({ calls, contracts, unknownCard })) {
-      return ok("card owners", "the agent registry asks who owns a card");
+      return ok("card owners", "the agent registry checks who owns a card");
     }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -77,9 +77,9 @@ export async function ownersFinding(
   }
   return warn(
     "card owners",
-    "the agent registry asks nobody who owns a card: whoever calls it past the gateway may revoke a card's agent, " +
-      "register himself and spend the card's escrow; this gateway refuses that, the contracts do not",
-    "whoever deploys the contracts can mend it: register_agent and revoke_agent have to ask the device registry for " +
-      "the owner; docs/guards.md says what is guarded meanwhile",
+    "the agent registry does not check who owns a card. A caller that bypasses the gateway can replace a card's agent " +
+      "and spend its escrow; this gateway refuses that",
+    "deploy an agent registry whose register_agent and revoke_agent ask the device registry for the owner; see " +
+      "docs/security.md",
   );
 }

@@ -9,12 +9,12 @@ import type { ExaminedStore } from "./store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
 const PAGE = 1_000;
-/** More keys than this are counted no further. */
+/** Counting ends after so many pages. */
 const MOST_PAGES = 100;
 const CREATE = "create one: gateway keygen --name my-app --scopes read,write";
-const RECORD = "put one into SERVICE_API_KEYS that gateway keygen --record prints, and restart the gateway";
+const RECORD = "put the output of gateway keygen --record into SERVICE_API_KEYS and restart the gateway";
 
-/** API keys, in the one place the settings name: readable, and at least one that works. */
+/** Checks that the place of the API keys is readable, and that at least one key works. */
 export async function examineKeys(config: Config, { store, isNew }: ExaminedStore, now: number): Promise<Finding> {
   try {
     if (config.keys !== undefined) return counted("SERVICE_API_KEYS", tally(parseKeyRecords(config.keys), now), config);
@@ -22,10 +22,10 @@ export async function examineKeys(config: Config, { store, isNew }: ExaminedStor
   } catch (error) {
     if (!(error instanceof KeyRecordsError || error instanceof KeysFileError)) throw error;
     const where = error instanceof KeyRecordsError ? "SERVICE_API_KEYS: " : "";
-    return fail("api keys", `${where}${error.message}`, "correct it, or make it anew with gateway keygen");
+    return fail("api keys", `${where}${error.message}`, "correct it, or create the keys again with gateway keygen");
   }
-  if (isNew) return counted("the store to be made", tally([], now), config);
-  if (store === undefined) return skip("api keys", "the store is not read");
+  if (isNew) return counted("the new store", tally([], now), config);
+  if (store === undefined) return skip("api keys", "the store could not be read");
   return counted(store.location, await tallyOf(store, now), config);
 }
 
@@ -33,15 +33,15 @@ async function fileFinding(path: string, config: Config, now: number): Promise<F
   const place = openKeysFile(path);
   const state = await fileState(path);
   if (state === undefined) {
-    // As serve does, which waits for it.
-    const found = `${place.location} is not there: every request is answered 401 until it is`;
+    // No failure, because serve waits for the file.
+    const found = `${place.location} does not exist, so the gateway answers every request with 401`;
     return warn("api keys", found, `correct the path, or ${CREATE}${inPlace(config)}`);
   }
   const finding = counted(place.location, await tallyOf(place, now), config);
   if ((state.mode & 0o077) === 0) return finding;
   return fail(
     "api keys",
-    `${finding.found}; the file is open to other users (mode ${state.mode.toString(8)})`,
+    `${finding.found}; other users can read the file (mode ${state.mode.toString(8)})`,
     `chmod 600 ${shellWord(path)}`,
   );
 }
@@ -49,7 +49,7 @@ async function fileFinding(path: string, config: Config, now: number): Promise<F
 interface Tally {
   keys: number;
   working: number;
-  /** Would work if they were enabled: who has expired stays out. */
+  /** Disabled keys that have not expired, so enabling them helps. */
   disabled: number;
 }
 
@@ -77,7 +77,7 @@ async function tallyOf(place: { keys: Pick<Store["keys"], "list"> }, now: number
 function counted(location: string, { keys, working, disabled }: Tally, config: Config): Finding {
   if (working === 0) {
     const found = keys === 0
-      ? `${location} holds no API keys: every request is answered 401`
+      ? `${location} holds no API keys, so the gateway answers every request with 401`
       : `none of the ${keys} keys in ${location} works`;
     const todo = disabled === 0 ? CREATE : "enable one: gateway keys enable ID";
     return warn("api keys", found, config.keys === undefined ? todo + inPlace(config) : RECORD);
@@ -86,7 +86,7 @@ function counted(location: string, { keys, working, disabled }: Tally, config: C
   return ok("api keys", `${atLeast}${working} of ${keys} in ${location} ${working === 1 ? "works" : "work"}`);
 }
 
-/** What a command needs to find the keys where the settings have them. A URL of PostgreSQL may hold a password. */
+/** The flags that lead a command to the keys of these settings. A URL of PostgreSQL may hold a password. */
 function inPlace({ keysFile, store }: Config): string {
   if (keysFile !== undefined) return ` --keys-file ${shellWord(keysFile)}`;
   return store.startsWith("postgres") ? `, with this ${settingTitle("store")}` : ` --store ${shellWord(store)}`;

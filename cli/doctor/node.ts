@@ -16,57 +16,56 @@ export interface NodeParts {
   clock: Clock;
 }
 
-/** A node that answers and is of the right network. */
+/** A node of the right network that answers. */
 export interface ExaminedNode {
   rpc: RpcClient;
-  /** As new as what it has answered. */
   head: Head;
   health: Health;
 }
 
 const TIMEOUT_MS = 5_000;
-/** A ledger closes about every five seconds: this old it is late, or a clock is wrong. */
+/** A ledger closes about every 5 seconds. When the latest one is this old, the ledger is late or a clock is wrong. */
 const OLD_LEDGER_SECONDS = 30;
-/** Time bounds of envelopes are counted from this clock; a ledger from the future shows that it is behind. */
+/** A ledger from the future shows that this clock is behind. Time bounds of envelopes count from this clock. */
 const MOST_AHEAD_SECONDS = 10;
-/** How long a newer ledger is waited for, to tell a standing ledger from a wrong clock. */
+/** How long to wait for a newer ledger, to distinguish a stalled network from a wrong clock. */
 const LEDGER_WAIT_MS = 15_000;
 const LEDGER_POLL_MS = 1_000;
 const SECONDS_PER_LEDGER = 5;
-/** A gateway that serves may have read on, or from a node that is ahead: a reset or a lag is more than this. */
+/** A running gateway may be ahead of this node by so much. After a reset, or when the node lags, it is more. */
 const FEW_LEDGERS = 12;
-/** Five minutes, as of the alert: a gateway that reads is not so far behind for long. */
+/** Five minutes, as in the alert. A gateway that reads events is not so far behind for long. */
 const MANY_LEDGERS = 60;
-/** Less than this until events are lost is worth a word. */
+/** Below this the doctor warns of lost events. */
 const FEW_HOURS = 3;
 
-/** What one node came to. */
+/** The result for one node. */
 interface Examination {
   findings: Finding[];
-  /** Undefined when it cannot be asked for more. */
+  /** Undefined when the node does not answer. */
   node?: ExaminedNode;
   isOfAnotherNetwork?: boolean;
 }
 
 /**
- * Every node of the settings: reachable, a Stellar RPC node, of the right network, its ledger and clock. What is wrong
- * with one is no failure while another is well, for that one is asked then; but a node of another network keeps the
- * gateway from starting.
+ * Checks every node of the settings: that it answers, is a Stellar RPC node of the right network, and its ledger and clock.
+ * A failure of one node is only a warning while another one works. A node of another network stays a failure, because the
+ * gateway does not start with it.
  */
 export async function* examineNodes(parts: NodeParts): AsyncGenerator<Finding, ExaminedNode | undefined> {
   const all = await Promise.all(parts.config.rpcUrls.map((url) => examineNode(url, parts)));
   const well = all.find(({ findings }) => !findings.some(hasFailed));
   for (const { findings, isOfAnotherNetwork } of all) {
-    const isReplaced = well !== undefined && !isOfAnotherNetwork;
-    for (const finding of findings) yield isReplaced && hasFailed(finding) ? replaced(finding) : finding;
+    const isWarning = well !== undefined && !isOfAnotherNetwork;
+    for (const finding of findings) yield isWarning && hasFailed(finding) ? asWarning(finding) : finding;
   }
   return (well ?? all.find(({ node }) => node !== undefined))?.node;
 }
 
 const hasFailed = ({ verdict }: Finding) => verdict === "fail";
 
-function replaced({ check, found, todo }: Finding): Finding {
-  return warn(check, found, `${todo}; until then another node is asked`);
+function asWarning({ check, found, todo }: Finding): Finding {
+  return warn(check, found, `${todo}; until then the gateway uses another node`);
 }
 
 async function examineNode(url: string, parts: NodeParts): Promise<Examination> {
@@ -92,14 +91,14 @@ async function examineNode(url: string, parts: NodeParts): Promise<Examination> 
 function anotherNetwork(name: string, found: string, expected: string): Finding {
   return fail(
     "rpc node",
-    `${name} is of the network ${JSON.stringify(found)}, the settings say ${JSON.stringify(expected)}`,
-    `set ${settingTitle("networkPassphrase")} to that of the node, or ${
+    `${name} is of the network ${JSON.stringify(found)}, the settings name ${JSON.stringify(expected)}`,
+    `set ${settingTitle("networkPassphrase")} to the network of the node, or ${
       settingTitle("rpcUrls")
     } to a node of your network`,
   );
 }
 
-/** Down, not well, or not a node at all: three things to do. */
+/** A node that does not answer, answers with an error, or is no RPC node. */
 function unusable(name: string, error: unknown): Finding {
   if (!(error instanceof Error)) throw error;
   if (error instanceof RpcError) {
@@ -114,38 +113,38 @@ function unusable(name: string, error: unknown): Finding {
     "rpc node",
     error.message,
     isDown
-      ? "see whether it runs, and whether name, port, firewall and proxy let this machine reach it"
-      : `${
+      ? "check that the node runs, and that this machine reaches it: name, port, firewall, proxy"
+      : `set ${
         settingTitle("rpcUrls")
-      } has to be that of a Stellar RPC node with its path and token (Horizon is another service)`,
+      } to the URL of a Stellar RPC node, with path and token (Horizon is another service)`,
   );
 }
 
 async function clockFinding(name: string, rpc: RpcClient, health: Health, parts: NodeParts): Promise<Finding> {
   const closeTime = health.latestLedgerCloseTime ?? (await rpc.getLatestLedger().catch(() => undefined))?.closeTime;
-  if (closeTime === undefined) return skip("clock and ledger", `${name} does not say when its ledgers closed`);
+  if (closeTime === undefined) return skip("clock and ledger", `${name} does not report close times`);
   const ageSeconds = Math.round(parts.clock.now() / 1000) - closeTime;
   if (ageSeconds < -MOST_AHEAD_SECONDS) {
     return fail(
       "clock and ledger",
-      `this machine's clock is ${-ageSeconds} s behind the newest ledger of ${name}`,
-      "set the clock, and let it be kept by NTP: envelopes would be valid for too short a time",
+      `this machine's clock is ${-ageSeconds} s behind the latest ledger of ${name}`,
+      "set the clock and run NTP: envelopes would be valid for too short a time",
     );
   }
   if (ageSeconds <= OLD_LEDGER_SECONDS) {
-    return ok("clock and ledger", `the newest ledger of ${name} closed ${Math.max(0, ageSeconds)} s ago`);
+    return ok("clock and ledger", `the latest ledger of ${name} closed ${Math.max(0, ageSeconds)} s ago`);
   }
   const isMoving = await hasNewerLedger(rpc, health.latestLedger, parts.clock.wait);
   return isMoving
     ? fail(
       "clock and ledger",
-      `ledgers close at ${name}, but ${ageSeconds} s ago by this machine's clock: it is ahead, or the node far behind`,
-      "set the clock, and let it be kept by NTP; if it is right, use a node that keeps up with its network",
+      `the latest ledger of ${name} closed ${ageSeconds} s ago by this machine's clock, although new ledgers close`,
+      "set the clock and run NTP; if the clock is right, the node lags, so use another one",
     )
     : fail(
       "clock and ledger",
-      `the newest ledger of ${name} closed ${ageSeconds} s ago, and none has since`,
-      "the node or its network stands still: use another node, or wait",
+      `the latest ledger of ${name} closed ${ageSeconds} s ago, and no newer one closes`,
+      "the node or its network has stopped: use another node, or wait",
     );
 }
 
@@ -158,7 +157,7 @@ async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Clock["wai
   return false;
 }
 
-/** What the node still holds against where the last run stopped, or a gateway that serves stands: what lies between is lost. */
+/** Compares the ledgers that the node holds with the last one that the gateway scanned. Events between them are lost. */
 export function historyFinding(
   state: WatcherState | undefined,
   { latestLedger, oldestLedger, ledgerRetentionWindow }: Health,
@@ -166,34 +165,36 @@ export function historyFinding(
 ): Finding {
   const isWhole = latestLedger - oldestLedger + 1 < ledgerRetentionWindow;
   const held = `the node holds ledgers ${oldestLedger}–${latestLedger}${isWhole ? ", all since its first" : ""}`;
-  if (state === undefined) return ok("history", `nothing is read yet; ${held}`);
+  if (state === undefined) return ok("history", `no events read yet; ${held}`);
   const next = state.scannedLedger + 1;
   if (latestLedger + FEW_LEDGERS < state.scannedLedger) {
     return warn(
       "history",
-      `events are read up to ledger ${state.scannedLedger}, the node has come to ${latestLedger}`,
-      "if the network was reset, nothing: what is held stays, and the new network follows; else the node lags",
+      `events are read up to ledger ${state.scannedLedger}, but the latest ledger of the node is ${latestLedger}`,
+      "after a network reset do nothing, because the log continues with the new network; otherwise the node lags",
     );
   }
   if (oldestLedger > next) {
     return fail(
       "history",
-      `the gateway was off for longer than the node keeps events: ledgers ${next}–${oldestLedger - 1} are gone from it`,
-      "start it on a node that still holds them, or they will be a gap in the history (it is shown in /v1/status)",
+      `the gateway was off for longer than the node keeps events: it no longer holds ledgers ${next}–${
+        oldestLedger - 1
+      }`,
+      "start the gateway with a node that holds them, else they become a gap in the history, which /v1/status shows",
     );
   }
   const found = `read up to ledger ${state.scannedLedger}; ${held}`;
-  // It lets go of a ledger when its window is full, and not before.
+  // The node drops a ledger only when its window is full.
   const hours = Math.max(next - oldestLedger, next + ledgerRetentionWindow - latestLedger) * SECONDS_PER_LEDGER / 3_600;
   const left = hours >= 48 ? `${Math.floor(hours / 24)} days` : `${Math.floor(hours)} h`;
   const behind = latestLedger - state.scannedLedger;
   if (isServed && behind > MANY_LEDGERS) {
     return warn(
       "history",
-      `${found}: a gateway serves, and is ${behind} ledgers behind; in about ${left} events begin to be lost`,
-      "after a start it catches up within minutes; if the number does not fall, its log says why it does not read on",
+      `${found}; the running gateway is ${behind} ledgers behind and loses events in about ${left}`,
+      "after a start it catches up within minutes; if the lag does not fall, see its log",
     );
   }
-  if (hours >= FEW_HOURS) return ok("history", `${found}; a gateway that is off misses nothing for about ${left}`);
-  return warn("history", `${found}: in about ${left} events begin to be lost`, "start the gateway before that");
+  if (hours >= FEW_HOURS) return ok("history", `${found}; a stopped gateway loses no events for about ${left}`);
+  return warn("history", `${found}; a stopped gateway loses events in about ${left}`, "start the gateway before that");
 }

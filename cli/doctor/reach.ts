@@ -10,7 +10,7 @@ import { fail, type Finding, ok } from "./findings.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Whether the gateway could listen where the settings say, or already does. */
+/** Checks that the gateway can listen at the address of the settings, or already does. */
 export async function examinePort({ host, port }: Config, isServed: boolean, fetch: Fetch): Promise<Finding> {
   try {
     const server = await serveHttp({
@@ -20,7 +20,7 @@ export async function examinePort({ host, port }: Config, isServed: boolean, fet
       idleTimeoutMs: PROBE_TIMEOUT_MS,
     });
     await server.stop({ drainMs: 0 });
-    return ok("port", port === 0 ? `any free port of ${host}` : `${host}:${port} is free`);
+    return ok("port", port === 0 ? `${host} has a free port` : `${host}:${port} is free`);
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     const isGateway = await answersAsGateway(host, port, fetch);
@@ -47,18 +47,18 @@ async function answersAsGateway(host: string, port: number, fetch: Fetch): Promi
     });
     return (await response.text()).replace(/\s/g, "") === '{"ok":true}';
   } catch {
-    // Whoever listens there does not speak HTTP: no gateway.
+    // The program there does not speak HTTP, so it is no gateway.
     return false;
   }
 }
 
-/** What the gateway would say of a webhook's URL, now, from here. */
+/** Checks a webhook's URL by the gateway's policy, with the addresses that its host has now. */
 export async function examineTarget(url: string, resolve: Resolve): Promise<Finding> {
   try {
     const { addresses } = await createTargetPolicy({ resolve }).check(url);
-    return ok("webhook target", `${new URL(url).host} may be posted to, at ${addresses.join(", ")}`);
+    return ok("webhook target", `the gateway would post to ${new URL(url).host} at ${addresses.join(", ")}`);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return fail("webhook target", error.message, "webhooks go to https:// URLs whose host has public addresses only");
+    return fail("webhook target", error.message, "use an https:// URL whose host has only public addresses");
   }
 }

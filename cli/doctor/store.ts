@@ -10,20 +10,20 @@ import { comparedWith } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
 import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
 
-/** Less than this on the disk is worth a word: the write-ahead log alone may take 16 MB. */
+/** Below this the doctor warns. The write-ahead log alone may take 16 MB. */
 const LITTLE_SPACE_BYTES = 200e6;
 
-/** What the rest of the checks may use of the store. */
+/** The store, for the other checks. */
 export interface ExaminedStore {
   findings: Finding[];
-  /** Open where it can be read as it is; the caller closes it. */
+  /** Open when its schema is current. The caller closes it. */
   store: Store | undefined;
-  /** Nothing is there yet: all that is in it is known. */
+  /** Whether the store does not exist yet, so that it is known to be empty. */
   isNew: boolean;
   isServed: boolean;
 }
 
-/** The store: there, ours, writable, of this network. Changes nothing in it. */
+/** Checks that the store exists, is writable, and belongs to this network. Changes nothing in it. */
 export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
   const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
   try {
@@ -46,7 +46,7 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
 
 const NAME_A_FILE = `name a file in ${settingTitle("store")}, such as sqlite:gateway.db`;
 
-/** What speaks to PostgreSQL is loaded only where the store is there. */
+/** Loads the PostgreSQL driver only for a store in PostgreSQL. */
 async function inspect(setting: string): Promise<StoreInspection | PostgresInspection> {
   if (!isPostgres(setting)) return await inspectStore(setting);
   return await (await import("../../lib/store/postgres/inspect.ts")).inspectPostgres(setting);
@@ -54,29 +54,29 @@ async function inspect(setting: string): Promise<StoreInspection | PostgresInspe
 
 const isPostgres = (setting: string) => /^postgres(ql)?:/.test(setting);
 
-/** Whether a setting is of a form that this runtime knows. */
+/** Whether this runtime has a driver for the setting. */
 function isStore(setting: string): boolean {
   return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
 }
 
 function todoOf({ kind }: StoreError, setting: string): string {
-  if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
+  if (kind === "locked") return "another program has locked it: find the program with lsof or fuser, and end it";
   if (kind === "full") return "make room on the disk";
-  if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
-  if (isPostgres(setting)) return `correct ${settingTitle("store")}, or the database: ask its server with psql`;
+  if (kind === "newer_schema") return "run the newer version, or start with a backup from before the upgrade";
+  if (isPostgres(setting)) return `correct ${settingTitle("store")}, or check the database with psql`;
   if (!isStore(setting)) return NAME_A_FILE;
   const path = setting.slice(setting.indexOf(":") + 1);
-  if (!existsSync(dirname(resolve(path)))) return `make the directory, or correct ${settingTitle("store")}`;
-  // What is damaged, or left of a database that is gone, is no matter of settings: the finding has its own words.
-  return `do as it says, or correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
+  if (!existsSync(dirname(resolve(path)))) return `create the directory, or correct ${settingTitle("store")}`;
+  // The message of a damaged store has its own advice.
+  return `follow the message, or correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 
 function notOpened({ location, state }: StoreInspection): Finding {
-  if (state === "new") return ok("store", `${location} is not there yet; it can be made`);
+  if (state === "new") return ok("store", `${location} does not exist yet; the gateway can create it`);
   return warn(
     "store",
-    `${location} is writable and has the schema of an older program`,
-    `copy it with ${isPostgres(location) ? "pg_dump" : "gateway backup"}: the next start changes it`,
+    `${location} is writable and has the schema of an older version`,
+    `back it up with ${isPostgres(location) ? "pg_dump" : "gateway backup"}, because the next start upgrades it`,
   );
 }
 
@@ -89,18 +89,18 @@ function storeFinding(
   if (network !== undefined && network !== passphrase) {
     return fail(
       "store",
-      `${location} belongs to the network ${JSON.stringify(network)}, the settings say ${JSON.stringify(passphrase)}`,
+      `${location} belongs to the network ${JSON.stringify(network)}, the settings name ${JSON.stringify(passphrase)}`,
       `name another store in ${settingTitle("store")}, or correct ${settingTitle("networkPassphrase")}`,
     );
   }
   if (location === "memory:") {
-    return warn("store", "memory: everything is gone when the gateway ends", NAME_A_FILE);
+    return warn("store", "memory: loses all data when the gateway ends", NAME_A_FILE);
   }
   if ("isExposed" in inspection) return postgresFinding(inspection);
   const size = state === "unbound" ? "" : `, ${megabytes(bytes)}`;
   const found = `${location} is writable${size}${isServed ? "; a gateway serves from it" : ""}`;
   if (freeBytes >= LITTLE_SPACE_BYTES) return ok("store", found);
-  return warn("store", `${found}; ${megabytes(freeBytes)} are left on its disk`, "make room on the disk");
+  return warn("store", `${found}; its disk has ${megabytes(freeBytes)} left`, "make room on the disk");
 }
 
 function postgresFinding({ location, isServed, isExposed }: PostgresInspection): Finding {
@@ -108,38 +108,37 @@ function postgresFinding({ location, isServed, isExposed }: PostgresInspection):
   if (!isExposed) return ok("store", found);
   return warn(
     "store",
-    `${found}; the way to it is not encrypted`,
-    "let the server use TLS, and add sslmode=verify-full",
+    `${found}; the connection is not encrypted`,
+    "enable TLS at the server, and add sslmode=verify-full to the URL",
   );
 }
 
 /**
- * A check that reads the store. One that could be opened may fail all the same, where a part of it is damaged or its
- * database has just gone away: that is a finding, and the rest is looked at.
+ * Runs a check that reads the store. A damaged store, or a lost connection, becomes a finding, and the other checks follow.
  */
 export async function readingStore(check: string, examine: () => Promise<Finding>): Promise<Finding> {
   try {
     return await examine();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return fail(check, error.message, "see to the store first: no gateway can work on it");
+    return fail(check, error.message, "repair the store first: no gateway can work with it");
   }
 }
 
-/** The key of the webhook secrets against what the store keeps. */
+/** Compares the key of webhook secrets with the secrets in the store. */
 export async function examineSecrets({ secretsKey }: Config, { store, isNew }: ExaminedStore): Promise<Finding> {
   try {
     const cipher = createSecretCipher(secretsKey);
-    if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
+    if (store === undefined && !isNew) return skip("webhook secrets", "the store could not be read");
     const isSealed = store !== undefined && await comparedWith(store, cipher) === "same";
-    if (!cipher.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
-    return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
+    if (!cipher.seals) return ok("webhook secrets", "stored unencrypted: SERVICE_API_SECRETS_KEY is not set");
+    return ok("webhook secrets", isSealed ? "encrypted with the key of the settings" : "the next start encrypts them");
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;
     return fail(
       "webhook secrets",
       error.message,
-      "no gateway starts before: without the right key webhooks cannot be signed",
+      "set the right key: without it no gateway starts",
     );
   }
 }

@@ -2,14 +2,14 @@ import { shellWord } from "../terminal/shell_word.ts";
 import { type SandboxInfo, STANDARD_SANDBOX } from "./running_sandbox.ts";
 
 /**
- * What a newcomer needs, to read and to copy.
+ * The welcome of a sandbox: addresses, and command lines to copy.
  *
- * @param program how this program is called
+ * @param program the command that starts this program
  */
 export function sandboxBanner(info: SandboxInfo, program: string): string {
   const { contracts } = info;
   return `
-The sandbox is running: the gateway on a Stellar network of its own.
+The sandbox is running: a gateway with its own Stellar network.
 
   Gateway          ${info.gateway}
   Stellar RPC      ${info.rpc}
@@ -20,33 +20,33 @@ The sandbox is running: the gateway on a Stellar network of its own.
   Payment escrow   ${contracts.paymentEscrow}
   Store            ${info.store}
 
-See it work, in two more terminals: the first receives webhooks, checks and
-prints them, the second makes a card live its life (registered, funded, a
-payment authorised, claimed …):
+Try it in two more terminals. The first one receives, checks and prints
+webhooks. The second one registers a card, funds it, pays and claims.
 
   ${program} listen${sandboxFlag(info.rpc)}
   ${program} trigger${sandboxFlag(info.rpc)}
 
-Or call it yourself, a key with all scopes, three funded accounts, the asset:
+Call the API with an API key, three funded accounts and an asset:
 
 ${sandboxExports(info)}
   curl "$GATEWAY/v1/events" -H "Authorization: Bearer $KEY"
 
-The same as a page: ${info.gateway}/. Ctrl-C ends the sandbox.
+Open ${info.gateway}/ in a browser to see all this as a page.
+Press Ctrl-C to end the sandbox.
 `;
 }
 
-/** What tells `listen` and `trigger` where this sandbox is; nothing where it is looked for anyway. */
+/** The flag by which `listen` and `trigger` find this sandbox, empty at the default address. */
 export function sandboxFlag(rpc: string): string {
   return rpc === STANDARD_SANDBOX ? "" : ` --sandbox ${rpc}`;
 }
 
-/** The shell variables that the README's walk-through uses. */
+/** The shell variables of the README's walk-through. */
 export function sandboxExports(info: SandboxInfo): string {
   return exported(walkThrough(info), "  ");
 }
 
-/** All that the sandbox told when it was ready, as shell variables; the Stellar CLI reads its own two. */
+/** The addresses, keys and accounts of a sandbox as shell variables. The Stellar CLI reads the last two. */
 export function sandboxEnvironment(info: SandboxInfo): string {
   const { contracts } = info;
   return exported({

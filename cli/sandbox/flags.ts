@@ -4,76 +4,76 @@ import { parseSettingFlags } from "../setting_flags.ts";
 import { storeSetting } from "../store_setting.ts";
 
 export interface SandboxFlags {
-  /** Settings of the gateway that were given as flags. */
+  /** Settings of the gateway among the flags. */
   settings: Partial<Record<SettingName, string>>;
   rpcPort: number;
   ledgerMs: number;
-  /** Keeps store and ledger; undefined: nothing is kept. */
+  /** The folder of store and ledger. Undefined: temporary. */
   stateFolder: string | undefined;
-  /** How many ledgers new entries live for; undefined: as long as on the public network. */
+  /** Lifetime of new entries in ledgers. Undefined: that of the public network. */
   entryTtl: number | undefined;
-  /** Code of the asset that is issued; undefined: the native one is used. */
+  /** Code of the asset to issue. Undefined: the native asset. */
   assetCode: string | undefined;
-  /** RPC node of the network to go on from; undefined: a network of its own. */
+  /** RPC node of the network to fork. Undefined: a new network. */
   fork: string | undefined;
   json: boolean;
 }
 
-/** The contracts' ids: on a fork those of the other network can be used. */
+/** The ids of contracts on a forked network. */
 const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] as const satisfies SettingName[];
 
 /**
- * What is read of the environment, as by `serve`: what opens a store whose webhook secrets are sealed. The rest is about
- * another gateway, on another network.
+ * The setting that the sandbox reads from the environment, to open a store with encrypted secrets. The others belong to a
+ * gateway on another network.
  */
 export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
 
-/** As they stand in the help. */
 export const SANDBOX_FLAG_ROWS = [
-  ["--port N", "Port of the gateway; 0 picks a free one (8787)"],
-  ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)"],
+  ["--port N", "Port of the gateway; 0 picks a free one (default 8787)"],
+  ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (default 8000)"],
   [
     "--ledger-ms N",
-    "How often a ledger closes, in milliseconds; 0: at once (1000). Below 1000 ledgers share their close time's second",
+    "Time between ledgers in milliseconds; 0 closes one per transaction at once (default 1000). Close times are whole seconds, " +
+    "so below 1000 several ledgers share one",
   ],
-  ["--store SETTING", "Where keys and history are kept, as for serve (a temporary file, removed on exit)"],
-  ["--state FOLDER", "A folder that keeps store and ledger: a restart goes on where it was"],
+  ["--store SETTING", "The store, as for serve (default: a temporary file, deleted at the end)"],
+  ["--state FOLDER", "Keep store and ledger in this folder; the next start continues there"],
   [
     "--network-passphrase TEXT",
-    'Passphrase of the network (its own); "Standalone Network ; February 2017" is what "--network local" of the Stellar ' +
-    "CLI and the SDKs stand for",
+    'Passphrase of the network (default: its own). "Standalone Network ; February 2017" is the one of "--network local" in the ' +
+    "Stellar CLI and SDKs",
   ],
-  ["--asset CODE", "Issue an asset of this code, held by the accounts, instead of using the native one: USDC"],
-  ["--entry-ttl N", "How many ledgers new entries live for: a small number lets you see them archived (2073600)"],
+  ["--asset CODE", "Issue an asset with this code, such as USDC, and use it instead of the native one"],
+  ["--entry-ttl N", "Lifetime of new entries in ledgers; a small number lets you see them archived (default 2073600)"],
   [
     "--fork URL",
-    "Go on from another network, read through this Stellar RPC node as needed; nothing is sent there",
+    "Continue another network, read through this Stellar RPC node as needed; nothing is sent there",
   ],
   [
     "--device-registry ID",
-    "With --fork, and together with the next two: contracts of that network instead of new ones",
+    "With --fork and the next two flags: the device registry of that network, instead of new contracts",
   ],
-  ["--agent-registry ID", "The agent registry there"],
-  ["--payment-escrow ID", "The payment escrow there"],
+  ["--agent-registry ID", "The agent registry of that network"],
+  ["--payment-escrow ID", "The payment escrow of that network"],
   [
     "--cors-origins LIST",
-    "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (RPC and friendbot *, gateway none)",
+    "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (default: gateway none, the others *)",
   ],
   [
     "--json",
-    "Print one line of JSON when ready, instead of the welcome: gateway, rpc, friendbot, store, networkPassphrase, " +
-    "contracts, asset, apiKey, accounts",
+    "Print one line of JSON instead of the welcome: gateway, rpc, friendbot, store, networkPassphrase, contracts, " +
+    "asset, assetCode, accounts, apiKey",
   ],
-  ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
-  ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
+  ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (default pretty)"],
+  ["--log-level LEVEL", "Lowest level to log: debug, info, warn or error (default warn)"],
 ] as const;
 
-/** Less would not last for the setup. */
+/** The setup takes fewer ledgers. */
 const MIN_ENTRY_TTL = 20;
-/** The most the public network's settings allow. */
+/** Maximum of the public network's settings. */
 const MAX_ENTRY_TTL = 3_110_400;
 
-/** @throws {UsageError} for the first flag that is wrong */
+/** @throws {UsageError} for the first wrong flag */
 export function sandboxFlags(args: string[]): SandboxFlags {
   const names: SettingName[] = ["port", "store", "log", "logLevel", "networkPassphrase", "corsOrigins"];
   const { settings, flags } = parseSettingFlags(args, [...names, ...CONTRACT_SETTINGS], SANDBOX_FLAG_ROWS);
@@ -97,30 +97,32 @@ export function sandboxFlags(args: string[]): SandboxFlags {
   };
 }
 
-/** A fork has the other network's passphrase, is not kept, and deals with all three of its contracts or with its own. */
+/** A fork has the passphrase of its network, is not stored, and uses all three contracts of that network or none. */
 function checkFork(
   fork: string | undefined,
   { state, settings }: { state: string | undefined; settings: SandboxFlags["settings"] },
 ): void {
   const given = CONTRACT_SETTINGS.filter((name) => settings[name] !== undefined);
   if (fork === undefined) {
-    if (given.length > 0) throw new UsageError(`--${SETTINGS[given[0]!].flag} is for a sandbox with --fork`);
+    if (given.length > 0) throw new UsageError(`--${SETTINGS[given[0]!].flag} needs --fork`);
     return;
   }
   if (!URL.canParse(fork) || !/^https?:$/.test(new URL(fork).protocol)) {
-    // Not what it was: an RPC URL may hold a token.
+    // Without the value, because an RPC URL may hold a token.
     throw new UsageError("--fork must be the https:// or http:// URL of a Stellar RPC node");
   }
-  if (state !== undefined) throw new UsageError("--fork and --state exclude each other: a fork is not kept");
+  if (state !== undefined) throw new UsageError("--fork and --state exclude each other: a fork is not stored");
   if (settings.networkPassphrase !== undefined) {
-    throw new UsageError("--fork and --network-passphrase exclude each other: a fork has the other network's");
+    throw new UsageError(
+      "--fork and --network-passphrase exclude each other: a fork has the passphrase of its network",
+    );
   }
   if (given.length === 0 || given.length === CONTRACT_SETTINGS.length) return;
   const missing = CONTRACT_SETTINGS.filter((name) => !given.includes(name)).map((name) => `--${SETTINGS[name].flag}`);
-  throw new UsageError(`--${SETTINGS[given[0]!].flag} needs ${missing.join(" and ")} beside it`);
+  throw new UsageError(`--${SETTINGS[given[0]!].flag} needs ${missing.join(" and ")}`);
 }
 
-/** The code of an asset to be issued; undefined for the native one. */
+/** The code of the asset to issue, undefined for the native one. */
 function assetCode(flag: string | undefined): string | undefined {
   if (flag === undefined || flag === "native") return undefined;
   if (/^[a-zA-Z0-9]{1,12}$/.test(flag)) return flag;

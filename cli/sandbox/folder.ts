@@ -3,18 +3,18 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { CommandError } from "../command.ts";
-import { inWords } from "../failure.ts";
+import { fileErrorText } from "../failure.ts";
 
-/** The file in the folder of `--state` that keeps the network's ledger. Absolute. */
+/** The absolute path of the ledger in the folder of `--state`. */
 export function ledgerFile(stateFolder: string): string {
   return resolve(stateFolder, "ledger.db");
 }
 
 /**
- * The folder of `--state`, or one of the sandbox's own.
+ * The folder of `--state`, else a temporary one.
  *
- * @param undo is given how to remove the latter
- * @throws {CommandError} when it cannot be made
+ * @param undo gets the function that deletes a temporary folder
+ * @throws {CommandError} when the folder cannot be created
  */
 export async function sandboxFolder(
   stateFolder: string | undefined,
@@ -35,21 +35,23 @@ async function makeTemporaryFolder(): Promise<string> {
     return await mkdtemp(join(parent, "gateway-sandbox-"));
   } catch (error) {
     const isNone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const why = isNone ? "there is no such folder" : inWords(error);
+    const why = isNone ? "there is no such folder" : fileErrorText(error);
     throw new CommandError(
-      `no folder can be made in ${parent}: ${why}: set TMPDIR to another, or keep it with --state`,
+      `cannot create a folder in ${parent} (${why}): set TMPDIR to another folder, or use --state`,
     );
   }
 }
 
-/** Only the folder itself: a path with a typo in its middle must not become a tree of folders. */
+/** Creates only the last folder of the path, so that a typo does not create a tree of folders. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     const isInNone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const why = isInNone ? `there is no folder ${dirname(resolve(path))}: make it, or name another` : inWords(error);
-    throw new CommandError(`--state ${path} cannot be made: ${why}`);
+    if (isInNone) {
+      throw new CommandError(`--state must be in a folder that exists, got ${path}: create ${dirname(resolve(path))}`);
+    }
+    throw new CommandError(`--state ${path} cannot be created: ${fileErrorText(error)}`);
   }
 }

@@ -6,11 +6,11 @@ import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/l
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
 import { CommandError } from "../command.ts";
-import { inWords } from "../failure.ts";
+import { fileErrorText } from "../failure.ts";
 import type { SandboxFlags } from "./flags.ts";
 import { ledgerFile } from "./folder.ts";
 
-/** The network that the flags ask for, running; the caller stops it. */
+/** Starts the network of these flags. The caller stops it. */
 export async function startNetwork(
   { ledgerMs, stateFolder, entryTtl, settings, fork }: SandboxFlags,
   log: Log,
@@ -25,8 +25,8 @@ export async function startNetwork(
     stateFile,
     adjustSettings: entryTtl === undefined ? undefined : withEntryTtl(entryTtl),
     onStuck: (error) =>
-      log.error("the ledger cannot be written: none closes until it can", { error: errorOf(error, stateFile).message }),
-    onUnstuck: () => log.warn("the ledger can be written again and goes on"),
+      log.error("ledger file cannot be written; no ledger closes", { error: errorOf(error, stateFile).message }),
+    onUnstuck: () => log.warn("ledger file can be written again; ledgers close"),
   }).catch((error) => {
     throw errorOf(error, stateFile);
   });
@@ -34,12 +34,12 @@ export async function startNetwork(
   if (entryTtl === undefined || entryTtl === lifetimes?.persistent) return network;
   await network.stop();
   throw new CommandError(
-    `--entry-ttl ${entryTtl} is for a new ledger; in the one in ${stateFolder} entries live for ${lifetimes?.persistent} ` +
-      "ledgers: leave the flag out, or name another folder with --state",
+    `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}, got ${entryTtl}: leave the flag out, ` +
+      "or name another folder with --state",
   );
 }
 
-/** Contracts, asset and accounts on the network, made where they are not there yet. */
+/** Creates contracts, asset and accounts on the network, unless they exist. */
 export async function setUp(
   network: SandboxNetwork,
   { assetCode, stateFolder, settings }: SandboxFlags,
@@ -47,10 +47,10 @@ export async function setUp(
   const remembered = rememberedSandbox(network);
   if (remembered !== undefined && assetCode !== undefined && assetCode !== remembered.assetCode) {
     throw new CommandError(
-      `--asset ${assetCode} is for a new ledger; the contracts in ${stateFolder} deal in ${
+      `--asset must be ${
         remembered.assetCode ?? "native"
-      }: ` +
-        "leave the flag out, or name another folder with --state",
+      } for the ledger in ${stateFolder}, got ${assetCode}: leave the ` +
+        "flag out, or name another folder with --state",
     );
   }
   const { deviceRegistry, agentRegistry, paymentEscrow } = settings;
@@ -69,9 +69,9 @@ export async function setUp(
   return bootstrapSandbox(network, options);
 }
 
-/** What went wrong with the file of a ledger, in words. Other errors as they are. */
+/** Turns an error of the ledger's file into one for the operator. Returns other errors as they are. */
 function errorOf(error: Error & { code?: unknown }, stateFile: string | undefined): Error {
   if (stateFile === undefined) return error;
-  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${inWords(error)}`);
+  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${fileErrorText(error)}`);
   return toStoreError(error, stateFile) as Error;
 }

@@ -1,32 +1,11 @@
 import { createHash } from "node:crypto";
-// Under another name, or the formatter would lay it out, and with it what stands in a <pre>.
+// The formatter would change a template named `html`, and with it the lines of <pre>.
 import { html as markup, raw } from "hono/html";
 import { sandboxFlag } from "./banner.ts";
+import STYLE from "./page.css" with { type: "text" };
 import type { SandboxInfo } from "./running_sandbox.ts";
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #16181d; --dim: #5a6170; --paper: #fbfbfa; --card: #ffffff; --line: #dfe1e6; --link: #0b57d0 }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e9ec; --dim: #9aa1ae; --paper: #131417; --card: #1b1d21; --line: #33363d; --link: #8ab4f8 }
-}
-* { box-sizing: border-box }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
-main { max-width: 56rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem }
-h1 { font-size: 1.7rem; margin: 0 0 .25rem; letter-spacing: -.01em }
-h2 { font-size: 1.05rem; margin: 2.25rem 0 .6rem }
-p { margin: .4rem 0; max-width: 44rem }
-.dim, dt { color: var(--dim); font-weight: 500 }
-a { color: var(--link) }
-code, pre { font: 13.5px/1.6 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
-pre, dl { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; margin: .6rem 0 }
-pre { overflow-x: auto }
-dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1.5rem }
-dd { margin: 0; overflow-wrap: anywhere }
-summary { cursor: pointer; color: var(--dim); padding: .3rem 0 }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr } dd { margin-bottom: .5rem } }
-`;
-
-/** Nothing is loaded from anywhere, nothing runs, and nobody may frame it. */
+/** The page loads nothing, runs no script, and may not be framed. */
 const HEADERS = {
   "Cache-Control": "no-store",
   "Content-Security-Policy":
@@ -37,31 +16,31 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Where the network stands. */
-export interface Standing {
+/** The newest ledger of the network. */
+export interface LatestLedger {
   ledger: number;
   /** Unix seconds. */
   closeTime: number;
 }
 
 /**
- * What the sandbox tells who opens it: a page for people, to programs the line of `--json`.
+ * Answers browsers with a page, and programs with the line of `--json`.
  *
- * @param program how this program is called
+ * @param program the command that starts this program
  */
-export function welcomePage(request: Request, info: SandboxInfo, standing: Standing, program: string): Response {
+export function welcomePage(request: Request, info: SandboxInfo, latest: LatestLedger, program: string): Response {
   if (!wantsHtml(request.headers.get("Accept") ?? "")) return Response.json(info, { headers: HEADERS });
   const headers = { ...HEADERS, "Content-Type": "text/html; charset=utf-8" };
-  return new Response(String(page(info, standing, program)), { headers });
+  return new Response(String(page(info, latest, program)), { headers });
 }
 
-/** Browsers name it; programs that take anything get JSON. */
+/** Browsers name HTML. A program that accepts anything gets JSON. */
 function wantsHtml(accept: string): boolean {
   return accept.split(",").some((part) => part.trim().toLowerCase().startsWith("text/html"));
 }
 
-/** Only texts are put in, which `markup` escapes: the result is never a promise. */
-function page(info: SandboxInfo, { ledger, closeTime }: Standing, program: string) {
+/** `markup` escapes the texts. Its result is no promise, because all of them are strings. */
+function page(info: SandboxInfo, { ledger, closeTime }: LatestLedger, program: string) {
   const at = sandboxFlag(info.rpc);
   const { accounts, contracts, gateway } = info;
   const time = new Date(closeTime * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
@@ -78,21 +57,22 @@ function page(info: SandboxInfo, { ledger, closeTime }: Standing, program: strin
 <body>
 <main>
 <h1>The sandbox is running</h1>
-<p class="dim">The gateway on a Stellar network of its own, at ledger ${ledger}, ${time}.</p>
+<p class="dim">A gateway with its own Stellar network, at ledger ${ledger}, ${time}.</p>
 
-<h2>See it work</h2>
-<p>In two more terminals: the first receives webhooks, checks and prints them, the second makes a card live its life.</p>
+<h2>Try it</h2>
+<p>Run these in two more terminals. The first one receives, checks and prints webhooks. The second one registers a card,
+funds it, pays and claims.</p>
 ${commands(`${program} listen${at}`, `${program} trigger${at}`)}
 
-<h2>Call it</h2>
+<h2>Call the API</h2>
 ${commands(`curl "${gateway}/v1/events" \\`, `  -H "Authorization: Bearer ${info.apiKey}"`)}
-<p>This key has all scopes. <a href="${gateway}/docs">The documentation</a> has examples filled with what stands here,
-<a href="${gateway}/docs/reference">the reference</a> lets you try every endpoint out, and
-<a href="${gateway}/console">the console</a> plays the life of a card. Key, addresses and secrets as variables of your
-shell:</p>
+<p>This key has all scopes. <a href="${gateway}/docs">The documentation</a> has examples filled in with these values.
+<a href="${gateway}/docs/reference">The reference</a> lets you try every endpoint.
+<a href="${gateway}/console">The console</a> plays the life of a card. This command sets key, addresses and secrets as
+variables of your shell:</p>
 ${commands(`eval "$(${program} sandbox env${at})"`)}
 
-<h2>Move its time</h2>
+<h2>Move the time</h2>
 ${
     commands(
       `${program} sandbox snapshot clean${at}`,
@@ -101,7 +81,7 @@ ${
     )
   }
 
-<h2>Where it is</h2>
+<h2>Addresses</h2>
 ${
     list([
       ["Gateway", gateway],
@@ -117,9 +97,9 @@ ${
   }
 
 <h2>Accounts</h2>
-<p>Each was funded, and holds the asset.</p>
+<p>Each account is funded and holds the asset.</p>
 ${list(pick("address"))}
-<details><summary>Their secrets, which are worth nothing outside of this sandbox</summary>
+<details><summary>Their secrets, which are of no value outside this sandbox</summary>
 ${list(pick("secret"))}
 </details>
 </main>

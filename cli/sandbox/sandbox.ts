@@ -11,18 +11,20 @@ export const command: Command = {
   help: helpText({
     usage: ["sandbox [FLAGS]", "sandbox ACTION [--sandbox URL] [--json]"],
     about:
-      "Runs the whole product on a network of its own, in this process, offline: real contracts on the real Soroban " +
-      "host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts and an API key with all scopes. " +
-      'When it is ready it prints what you need to try it; then, from other terminals, "gateway listen" shows the ' +
-      'webhooks and "gateway trigger" makes events happen.',
+      "Runs the gateway with its own Stellar network, offline, to try it and to develop against it. It has the real " +
+      "contracts on the real Soroban host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts " +
+      "and an API key with all scopes.\n\n" +
+      'When it is ready it prints addresses, keys and commands. In other terminals "gateway listen" shows webhooks and ' +
+      '"gateway trigger" makes events happen.',
     lists: { "Actions on a running sandbox": [...SANDBOX_ACTION_ROWS, SANDBOX_ROW] },
     flags: SANDBOX_FLAG_ROWS,
     environment: environmentRows(SANDBOX_ENVIRONMENT),
-    notes: "What else is set in the environment for serve is left alone.\n\n" +
-      "The gateway goes by the network's time. After advance its webhooks are signed with a time ahead of the machine's: " +
-      "a receiver of your own that checks how fresh a signature is needs to be as far ahead. SDKs count a " +
-      "transaction's time bound from the machine's clock: after advance count it from the latest ledger's close time, or " +
-      "set none. What revert undoes stays in the gateway's history: to it the network was reset.",
+    notes: "The sandbox ignores all other variables of serve.\n\n" +
+      "The gateway uses the time of its network. After advance it signs webhooks with a time ahead of your machine, so a " +
+      "receiver that checks the age of signatures must use the network's time too. SDKs count the time bounds of a " +
+      "transaction from your machine's clock. After advance count them from the close time of the latest ledger, or set " +
+      "none.\n\n" +
+      "After revert the history of the gateway keeps the undone events, as after a network reset.",
     examples: [
       "gateway sandbox",
       "gateway sandbox --ledger-ms 0 --json",
@@ -30,6 +32,7 @@ export const command: Command = {
       'gateway sandbox --network-passphrase "Standalone Network ; February 2017"',
       "gateway sandbox --fork https://soroban-testnet.stellar.org",
       "gateway sandbox snapshot clean && gateway trigger && gateway sandbox revert clean",
+      'eval "$(gateway sandbox env)"',
     ],
   }),
   actions: SANDBOX_ACTIONS,
@@ -40,15 +43,15 @@ export const command: Command = {
 };
 
 async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<number> {
-  const stopAsked = untilAskedToStop((signal) => io.stderr(`gateway sandbox: ended at once by a second ${signal}\n`));
-  // Loaded here: what acts on a running sandbox must not wait for what makes one.
+  const stopAsked = untilAskedToStop((signal) => io.stderr(`gateway sandbox: ends at a second ${signal}\n`));
+  // Not imported at the top, because the actions need not load it.
   const { startSandbox } = await import("./start.ts");
   const running = await startSandbox(flags, io);
   try {
     io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info, io.program));
     await stopAsked;
   } finally {
-    // Where nobody reads its output, too: what runs keeps the process alive.
+    // Also when standard output is closed: a running server would keep the process alive.
     await running.stop();
   }
   return leaveSoon(0);

@@ -7,6 +7,7 @@ import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
 import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer, type RpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../../lib/runtime/default_store.ts";
@@ -22,18 +23,20 @@ import { SANDBOX_ENVIRONMENT, type SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
-import { type SandboxInfo, sandboxPage } from "./running_sandbox.ts";
+import { exampleValuesOf, type SandboxInfo, sandboxPage } from "./running_sandbox.ts";
 
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;
-/** Name under which the API key is kept with a network that outlives the process. */
+/** Name of the API key in the ledger's file. */
 const KEY_KEPT_AS = "apiKey";
 const RPC_IDLE_TIMEOUT_MS = 60_000;
 const RPC_DRAIN_MS = 1_000;
-/** The node is in this very process: asking it often costs little, and events show up at once. */
+/** Origin of the webhook in the examples: an application on this machine. */
+const EXAMPLE_RECEIVER = "http://127.0.0.1:3000";
+/** The node is in this process, so short intervals cost little. */
 const POLL_MS = "100";
 
-/** Starts network, RPC server and gateway; when one fails, what was started before it is stopped again. */
+/** Starts network, RPC server and gateway. When one fails, it stops the others. */
 export async function startSandbox(
   flags: SandboxFlags,
   io: CommandIo,
@@ -50,17 +53,18 @@ export async function startSandbox(
     undo.push(async () => await started.network?.stop());
     const front: Front = (request, peer) =>
       sandboxPage(request, peer, started.info, () => pageOf(request, started, io));
-    // First of all: who asks too early is told that it is starting.
+    // The server comes first, so that it answers early clients with 503.
     const server = await serveNode(flags.rpcPort, started, front);
     undo.push(() => server.stop({ drainMs: RPC_DRAIN_MS }));
     const network = started.network = await startNetwork(flags, log);
-    const { contracts, asset, accounts, ...rest } = await setUp(network, flags);
+    const sandbox = await setUp(network, flags);
+    const { contracts, asset, accounts, ...rest } = sandbox;
     const friendbotUrl = `${server.url}/friendbot`;
     const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
     started.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
     const { passphrase: networkPassphrase } = network;
     const onNetwork = { ...config, ...contracts, networkPassphrase, rpcUrls: [server.url] };
-    const gateway = await startGateway({ config: onNetwork, log, network, front }, undo);
+    const gateway = await startGateway({ config: onNetwork, log, network, sandbox, front }, undo);
     const info = {
       gateway: gateway.url,
       rpc: server.url,
@@ -77,12 +81,12 @@ export async function startSandbox(
     return { info, stop };
   } catch (error) {
     await stop();
-    // The store's errors are no SQLite errors any more: this one is of the ledger's file.
+    // A SQLite error here is of the ledger's file, because the store has its own errors.
     throw flags.stateFolder === undefined ? error : toStoreError(error, ledgerFile(flags.stateFolder));
   }
 }
 
-/** The settings of the gateway; those of the network are still to come. */
+/** The settings of the gateway, still without those of the network. */
 function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: CommandIo): Config {
   const [scheme, name] = defaultStoreSetting().split(":") as [string, string];
   const read = SANDBOX_ENVIRONMENT.map((setting) => ENV_PREFIX + SETTINGS[setting].env);
@@ -95,14 +99,14 @@ function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: Comm
   });
 }
 
-/** What there is so far. */
+/** The parts that are already running. */
 interface Started {
   network?: SandboxNetwork;
   rpc?: RpcServer;
   info?: SandboxInfo;
 }
 
-/** Serves Stellar RPC and friendbot once they are there, and beside them what the sandbox tells of itself. */
+/** Serves the pages of the sandbox, and Stellar RPC and friendbot once they run. */
 function serveNode(port: number, started: Started, front: Front): Promise<HttpServer> {
   const isStarting = () => new Response("the sandbox is starting\n", { status: 503 });
   return serveHttp({
@@ -118,11 +122,11 @@ function pageOf(request: Request, { network, info }: Started, { program }: Comma
   return welcomePage(request, info!, { ledger: sequence, closeTime }, program);
 }
 
-/** Says of a port that is taken which flag names another: there are two. */
+/** Adds the flag to the error of a port in use, because the sandbox has two. */
 function namingFlag(flag: string): (error: Error) => never {
   return (error) => {
     if (!(error instanceof ListenError && error.kind === "port_in_use")) throw error;
-    throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
+    throw new CommandError(`${error.message}: choose another with ${flag} (0 picks a free one)`);
   };
 }
 
@@ -130,12 +134,12 @@ interface GatewayParts {
   config: Config;
   log: Log;
   network: SandboxNetwork;
+  sandbox: Sandbox;
   front: Front;
 }
 
 /**
- * The network's clock as the gateway's. When its time is advanced, the gateway's intervals pass as well; when it goes back
- * they go on.
+ * The clock of the network for the gateway. An advance also passes the gateway's intervals; a revert does not stop them.
  */
 function clockOf(network: SandboxNetwork): Clock {
   let [latestMs, passedMs] = [network.now(), 0];
@@ -148,9 +152,9 @@ function clockOf(network: SandboxNetwork): Clock {
   return { ...systemClock, now: network.now, monotonicMs, networkReverts: network.reverts };
 }
 
-/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
+/** Starts the gateway as `serve` does, with node and clock of the sandbox's network. */
 async function startGateway(
-  { config, log, network, front }: GatewayParts,
+  { config, log, network, sandbox, front }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
@@ -160,14 +164,15 @@ async function startGateway(
     keys: keySourceFromStore(store),
     log,
     clock: clockOf(network),
-    // Only here: an application under development listens on this very machine.
+    // An application under development listens on this machine.
     targets: { allowLoopbackHttp: true },
+    exampleValues: exampleValuesOf(sandbox, EXAMPLE_RECEIVER),
   }, front).catch(namingFlag("--port"));
   undo.push(() => running.stop());
   return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };
 }
 
-/** The key of this sandbox: the one of an earlier run where that still works, else a new one. */
+/** The API key of an earlier run while it still works, else a new one. */
 async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
   const former: { id: string; key: string } | undefined = kept && JSON.parse(kept);

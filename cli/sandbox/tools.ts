@@ -13,20 +13,19 @@ import { sandboxEnvironment } from "./banner.ts";
 import { callSandbox, findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./running_sandbox.ts";
 
-/** What a running sandbox can be told to do. */
+/** Actions on a running sandbox. */
 export const SANDBOX_ACTIONS = ["advance", "snapshot", "revert", "fund", "env"] as const;
 
-/** As they stand in the help. */
 export const SANDBOX_ACTION_ROWS: Row[] = [
-  ["advance --seconds N", "Let time pass: the ledgers of N seconds close at once"],
-  ["advance --ledgers N", "Let N ledgers close, and the time pass that they take"],
-  ["snapshot NAME", "Remember the network as it is now, until the sandbox ends"],
-  ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and the clock"],
-  ["fund ADDRESS", "Pay 10000 lumens to an account (G…), new or not, or a contract (C…) that has less"],
-  ["env", 'For the shell, what it told when ready: eval "$(gateway sandbox env)"'],
+  ["advance --seconds N", "Move the time by N seconds; the ledgers of that time close at once"],
+  ["advance --ledgers N", "Close N ledgers, and move the time accordingly"],
+  ["snapshot NAME", "Save the state of the network, until the sandbox ends"],
+  ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and clock"],
+  ["fund ADDRESS", "Pay 10000 lumens to an account (G…), which may be new, or to a contract (C…) that has less"],
+  ["env", "Print addresses, keys and accounts as shell variables, for eval"],
 ];
 
-/** The help has them with the actions. */
+/** Their help is in the rows of the actions. */
 const FLAGS = [["--seconds N", ""], ["--ledgers N", ""], ["--json", ""], SANDBOX_ROW] as const;
 
 /** Ten years, and as many ledgers as one call takes. */
@@ -39,7 +38,6 @@ interface Tip {
 }
 
 interface Called {
-  /** Of the sandbox. */
   info: SandboxInfo;
   json: boolean;
   io: CommandIo;
@@ -47,15 +45,15 @@ interface Called {
 
 type Act = (called: Called) => Promise<number> | number;
 
-/** What each action is to do, once the sandbox is found; called wrongly, it is not looked for. */
+/** Reads the arguments of an action, and returns the function that runs it once the sandbox is found. */
 const ACTS: Record<typeof SANDBOX_ACTIONS[number], (flags: Flags<typeof FLAGS>, words: string[]) => Act> = {
   advance(flags, words) {
     const by = readAdvance(flags, words);
     return (called) => advance(by, called);
   },
-  snapshot: (flags, words) => withWord("snapshot", "a NAME", flags, words, snapshot),
-  revert: (flags, words) => withWord("revert", "a NAME", flags, words, revert),
-  fund: (flags, words) => withWord("fund", "an ADDRESS", flags, words, fund),
+  snapshot: (flags, words) => withWord("snapshot", "NAME", flags, words, snapshot),
+  revert: (flags, words) => withWord("revert", "NAME", flags, words, revert),
+  fund: (flags, words) => withWord("fund", "ADDRESS", flags, words, fund),
   env(flags, words) {
     refuseAdvance("env", flags);
     refuseExtra(words);
@@ -63,7 +61,7 @@ const ACTS: Record<typeof SANDBOX_ACTIONS[number], (flags: Flags<typeof FLAGS>, 
   },
 };
 
-/** Runs an action on a sandbox that runs already: `args` begin with it. */
+/** Runs an action on a running sandbox. `args` begin with its name. */
 export async function runAction([typed, ...args]: string[], io: CommandIo): Promise<number> {
   const action = readAction(typed, SANDBOX_ACTIONS);
   const { flags, positionals } = parseFlags(args, FLAGS);
@@ -80,14 +78,14 @@ function withWord(
   act: (word: string, called: Called) => Promise<number>,
 ): Act {
   refuseAdvance(action, flags);
-  if (word === undefined) throw new UsageError(`${action} needs ${what}`);
+  if (word === undefined) throw new UsageError(`${what} is missing: sandbox ${action} needs it`);
   refuseExtra(more);
   return (called) => act(word, called);
 }
 
 function refuseAdvance(action: string, { seconds, ledgers }: Flags<typeof FLAGS>): void {
   if ((seconds ?? ledgers) === undefined) return;
-  throw new UsageError(`--seconds and --ledgers are flags of advance, not of ${action}`);
+  throw new UsageError(`--seconds and --ledgers are only for advance, got ${action}`);
 }
 
 function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, words: string[]): Record<string, number> {
@@ -110,7 +108,7 @@ async function snapshot(name: string, { info, json, io }: Called): Promise<numbe
   const done = await callSandbox<{ ledger: number }>(info.rpc, "sandbox_snapshot", { name });
   return say(
     done,
-    `Snapshot ${name} is of ledger ${done.ledger}.`,
+    `Saved ledger ${done.ledger} as snapshot ${name}.`,
     json,
     io,
   );
@@ -123,7 +121,7 @@ async function revert(name: string, { info, json, io }: Called): Promise<number>
 
 async function fund(address: string, { info, json, io }: Called): Promise<number> {
   const done = await callSandbox<{ paid: boolean; ledger?: number }>(info.rpc, "sandbox_fund", { address });
-  const what = done.paid ? `was paid 10000 lumens in ledger ${done.ledger}` : "has 10000 lumens or more already";
+  const what = done.paid ? `got 10000 lumens in ledger ${done.ledger}` : "already has 10000 lumens or more";
   return say(done, `${shortId(address)} ${what}.`, json, io);
 }
 

@@ -1,6 +1,6 @@
 import type { CommandIo } from "../command.ts";
 
-/** Lines of at most so many characters, broken between words; a word that is longer has a line of its own. */
+/** Breaks a text between words into lines of at most `width` characters. A longer word gets its own line. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -11,15 +11,14 @@ export function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
-/** What a line that is read by eyes may hold; scripts get it whole. */
+/** Characters in a line of a terminal. Scripts get whole lines. */
 export function roomOf({ isTerminal, columns }: Pick<CommandIo, "isTerminal" | "columns">): number {
   return isTerminal ? columns ?? Infinity : Infinity;
 }
 
 /**
- * Text behind a head, as lines of at most `room` characters: the first behind the head itself, the others as far in, so
- * that the text stands in a column. A word that the column is too narrow for, such as a contract's id, stands as far in as
- * it can, so that it can be copied.
+ * A text behind a head, as a column of lines of at most `room` characters. A word that is too long for the column, such as a
+ * contract's id, begins further left, so that it can be copied.
  */
 export function hanging(head: string, text: string, room: number): string {
   if (head.length + text.length <= room) return head + text;
@@ -29,17 +28,17 @@ export function hanging(head: string, text: string, room: number): string {
   return [isTooLong ? `${head.trimEnd()}\n${below(first)}` : head + first, ...others.map(below)].join("\n");
 }
 
-/** The same for a line on standard error. */
+/** The same for standard error. */
 export function errorRoomOf({ isErrorTerminal, columns }: Pick<CommandIo, "isErrorTerminal" | "columns">): number {
   return isErrorTerminal ? columns ?? Infinity : Infinity;
 }
 
-/** A sentence on its own, in lines of at most `room` characters. */
+/** A sentence in lines of at most `room` characters. */
 export function sentence(text: string, room: number): string {
   return hanging("", text, room) + "\n";
 }
 
-/** A command line, which is never broken, behind what is to be done with it or under it. */
+/** A text and a command line, which never breaks, behind it or under it. */
 export function commandToCopy(what: string, command: string, room: number): string {
   const fits = what.length + 1 + command.length <= room;
   return `${what}${fits ? " " : "\n  "}${command}\n`;

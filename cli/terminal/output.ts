@@ -5,11 +5,11 @@ import { OutputError } from "../command.ts";
 
 const STDOUT = 1;
 const STDERR = 2;
-/** What a pipe that another program made non-blocking is waited for before it is tried again. */
+/** Pause before the next write to a full pipe that another program made non-blocking. */
 const BUSY_MS = 5;
 
 const REASONS: Record<string, string> = {
-  EPIPE: "who read it has gone",
+  EPIPE: "its reader is gone",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
   EFBIG: "the file would be too large",
@@ -18,7 +18,7 @@ const REASONS: Record<string, string> = {
 };
 
 /**
- * Writes to standard output. Not with `process.stdout`: on a pipe that may write later, and fail when nobody listens.
+ * Writes to standard output at once. `process.stdout` may write to a pipe later, and then its failure would be lost.
  * @throws {OutputError} when it cannot be written
  */
 export function writeOutput(text: string): void {
@@ -27,7 +27,7 @@ export function writeOutput(text: string): void {
 }
 
 /**
- * Writes to standard error what must not be lost.
+ * Writes text to standard error that must not be lost.
  * @throws {OutputError} when it cannot be written
  */
 export function writeErrorOutput(text: string): void {
@@ -36,8 +36,8 @@ export function writeErrorOutput(text: string): void {
 }
 
 /**
- * Writes to standard error for as long as somebody takes it. Logs go there: a reader that has gone (`| head`), or a full
- * disk below the file, costs lines; it neither ends the process nor changes its exit code.
+ * Opens standard error for logs. When its reader is gone (`| head`) or the disk is full, lines are lost. The process goes on
+ * with the same exit code.
  */
 export function openStandardError(): (text: string) => void {
   // Without a listener a failed write is an uncaught error.
@@ -47,13 +47,13 @@ export function openStandardError(): (text: string) => void {
     try {
       write(text);
     } catch {
-      // Deno throws where it is a file, and only keeps in memory what is written after that: from here on without it.
+      // On a file Deno throws once, and from then on only buffers. So later lines bypass `process.stderr`.
       write = (more) => writeSync(STDERR, more);
     }
   };
 }
 
-/** Whether standard output was closed from the start, or is what a program that ignores it gives. Told on Linux only. */
+/** Whether standard output was closed at the start, or the parent program ignores it. Known on Linux only. */
 export function isOutputUnread(): boolean {
   return openedAs(STDOUT)?.isForBoth ?? false;
 }
@@ -78,10 +78,11 @@ const O_RDWR = 0o2;
 const O_CLOEXEC = 0o2000000;
 
 /**
- * How the null device at this descriptor was opened; undefined when something else is there. A shell's `>/dev/null` opens
- * it for writing. For writing and reading it is opened by a runtime that finds it closed, so that no file
- * gets its number (Bun's is not handed on to children: so no parent made it), and by programs that ignore what a child
- * writes.
+ * How the null device at this descriptor was opened, undefined for anything else. A shell's `>/dev/null` opens it for
+ * writing only.
+ *
+ * A program that ignores a child's output opens it for reading and writing. So does a runtime that finds the descriptor
+ * closed, so that no file gets its number. Bun's descriptor has O_CLOEXEC, which a parent's cannot have.
  */
 function openedAs(descriptor: number): { isForBoth: boolean; isClosed: boolean } | undefined {
   try {

@@ -1,28 +1,27 @@
 import type { CommandIo } from "../command.ts";
 import { lettersOf, lettersThatFit, textWidth } from "./text_width.ts";
 
-/** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
+/** A column of a table. Widths are fixed, because the whole list is never in memory. */
 export interface Column<T> {
   heading: string;
-  /** What a row has in it. */
+  /** The text of a row in this column. */
   text(row: T): string;
-  /** What the longest usual text takes. */
+  /** Width of the longest usual text. */
   width: number;
-  /** What it may be shrunk to where the terminal is narrow; absent: it stays. */
+  /** Smallest width on a narrow terminal. Absent: `width`. */
   least?: number;
-  /** Left out where even the least of all do not fit: the lowest first; absent: never. */
+  /** A terminal too narrow for all columns loses the columns with this number, the lowest first. Absent: never. */
   goes?: number;
 }
 
-/** A column as it is laid out. */
+/** A column with its width on this terminal. */
 type LaidOut<T> = Pick<Column<T>, "heading" | "text" | "width">;
 
 const GAP = 2;
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(?:\.\d+)?Z$/;
 
 /**
- * Prints rows: for eyes as a table that fits the terminal, elsewhere all of it in plain columns
- * with tabs between them. Times of a table are UTC.
+ * Prints rows: on a terminal as a table that fits, with times in UTC. Elsewhere all columns in full, separated by tabs.
  */
 export function tablePrinter<T>(io: CommandIo, columns: readonly Column<T>[]): (rows: readonly T[]) => void {
   if (!io.isTerminal) return (rows) => io.stdout(rows.map((row) => plainLine(columns, row)).join(""));
@@ -40,7 +39,7 @@ function plainLine<T>(columns: readonly Column<T>[], row: T): string {
   return columns.map(({ text }) => text(row).replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
 }
 
-/** The columns with their widths, together not wider than the terminal where that can be done. */
+/** The columns that fit into the terminal, with their widths. */
 function fitted<T>(columns: readonly Column<T>[], room: number): LaidOut<T>[] {
   const leastOf = ({ width, least = width }: Column<T>) => least + GAP;
   const total = (some: readonly Column<T>[], widthOf: (column: Column<T>) => number) =>
@@ -57,7 +56,7 @@ function fitted<T>(columns: readonly Column<T>[], room: number): LaidOut<T>[] {
   });
 }
 
-/** What is too long is cut, one word in its middle; a time is never cut, but told to the minute or the day. */
+/** Shortens a text: a time to the minute or the day, a single word in its middle, other texts at the end. */
 function shortened(text: string, room: number): string {
   const [, day, minute, second] = TIME.exec(text) ?? [];
   if (day !== undefined) {

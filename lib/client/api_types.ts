@@ -5,634 +5,802 @@
 export type QueryValue = string | number | readonly string[];
 
 export type AgentRegistered = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "agent.registered";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Agent of the card: an account (G…) or a contract (C…). */
   agent: string;
-  /** The policy's; null: not known */
+  /** Contract id (C…) of the policy's asset; null: unknown, because the gateway could not read it. */
   asset?: string | null;
 };
 
 export type AgentRevoked = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "agent.revoked";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
 };
 
 export type Asset = {
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
-  /** native for the network's own. What a token calls itself proves nothing */
+  /** Symbol of the asset, native for the network's own. A token's symbol proves nothing about the token. */
   symbol: string;
-  /** CODE:ISSUER of an issued asset */
+  /** Name of the asset, CODE:ISSUER for an issued asset. */
   name: string;
-  /** Digits after the point in one unit */
+  /** Digits after the decimal point in one unit of the asset. */
   decimals: number;
 };
 
 export type Attempt = {
+  /** Id of the attempt: a decimal string. */
   id: string;
+  /** Id of the event; a test event's begins with test-. */
   eventId: string;
+  /** Type of the event, webhook.test for a test event. */
   eventType: string;
-  /** null: a test event */
+  /** Id of the delivery: the event's id, with the id of the replay after a colon in a replay; null for a test event. */
   deliveryId: string | null;
-  /** 1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back */
+  /** Number of the attempt in its delivery, from 1; 0 for an attempt that only checked whether a failing endpoint is back. */
   attempt: number;
+  /** Start of the attempt, UTC. */
   at: string;
+  /** Duration of the attempt in milliseconds. */
   durationMs: number;
-  /** rejected: an answer that ends the retries; dead: given up; both are kept and can be replayed */
+  /** rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. The gateway stores both, and can replay them. */
   outcome: "delivered" | "retry" | "rejected" | "dead";
-  /** null: there was no answer */
+  /** HTTP status of the receiver's response; null without a response. */
   statusCode: number | null;
+  /** Why the attempt failed, for people; null after a success. */
   error: string | null;
-  /** The beginning of the answer's body */
+  /** Beginning of the response's body; null when the gateway stored none. */
   responseBody: string | null;
   nextAttemptAt: string | null;
 };
 
 export type AttemptPage = {
+  /** The attempts, newest first. */
   deliveries: (Attempt)[];
-  /** Where older attempts go on; null: there are none */
+  /** Cursor of the next page, with older attempts; null on the last page. */
   cursor: string | null;
 };
 
 export type AuthorizeOperation = {
+  /** Kind of the operation. */
   kind: "authorize";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Merchant that may claim the payment: an account (G… with its checksum). */
   merchant: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1. */
   amount: string;
+  /** Number of the payment, above the previous payment's: a decimal string from 1 to 2^64 − 1. The gateway fills in the next number when nonce is absent. */
   nonce?: string;
 };
 
 export type ClaimOperation = {
+  /** Kind of the operation. */
   kind: "claim";
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
 };
 
 export type ContractErrorName = "AlreadyInitialized" | "DeviceNotFound" | "NotOwner" | "AlreadyRegistered" | "AgentNotFound" | "InvalidPolicy" | "InsufficientBalance" | "AgentNotAuthorized" | "NotDeviceOwner" | "NothingToClaim" | "DuplicateAuth" | "AgentStillActive" | "DeviceNotRegistered" | "OperationNotSupportedError" | "AlreadyInitializedError" | "UnauthorizedError" | "AuthenticationError" | "AccountMissingError" | "AccountIsNotClassic" | "NegativeAmountError" | "AllowanceError" | "BalanceError" | "BalanceDeauthorizedError" | "OverflowError" | "TrustlineMissingError" | "InsufficientAccountReserve" | "TooManyAccountSubentries";
 
 export type DefundEscrowOperation = {
+  /** Kind of the operation. */
   kind: "defundEscrow";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1. */
   amount: string;
 };
 
 export type Deleted = {
+  /** Always true. */
   deleted: true;
 };
 
 export type Device = {
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Owner of the card: an account (G…) or a contract (C…). */
   owner: string;
-  /** All null while no agent is registered */
+  /** What the card's agent may pay; all fields are null while no agent is registered. */
   policy: Policy | NoPolicy;
+  /** Balance of the card's escrow, in the asset's smallest unit: a decimal string. */
   escrowBalance: string;
 };
 
 export type DeviceRegistered = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "device.registered";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Agent of the card: an account (G…) or a contract (C…). */
   agent: string;
 };
 
 export type DeviceRevoked = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "device.revoked";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
 };
 
 export type EscrowDefunded = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "escrow.defunded";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
-  /** Decimal string of the asset's smallest unit */
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** null: not known. It was read before this was kept, or could not be learnt */
+  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
   asset: string | null;
 };
 
 export type EscrowFunded = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "escrow.funded";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
-  /** Decimal string of the asset's smallest unit */
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** null: not known. It was read before this was kept, or could not be learnt */
+  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
   asset: string | null;
 };
 
 export type EscrowSwept = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "escrow.swept";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
-  /** Decimal string of the asset's smallest unit */
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** null: not known. It was read before this was kept, or could not be learnt */
+  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
   asset: string | null;
 };
 
 export type Event = DeviceRegistered | DeviceRevoked | AgentRegistered | AgentRevoked | EscrowFunded | EscrowDefunded | EscrowSwept | PaymentAuthorized | PaymentClaimed;
 
 export type EventPage = {
+  /** The events of the page. */
   events: (Event)[];
-  /** Where the next page starts; always there */
+  /** Cursor of the next page, present on every page. */
   cursor: string;
+  /** Sequence of the latest ledger that the gateway knows. */
   latestLedger: number;
-  /** The first ledger whose events are all held: what was asked for from before it is missing */
   oldestLedger: number | null;
 };
 
 export type FailedDelivery = {
+  /** Id of the event, for a replay. */
   eventId: string;
+  /** Type of the event. */
   eventType: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+  /** Ledger of the event. */
   ledger: number;
+  /** rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. retrying: a retry follows. */
   state: "rejected" | "dead" | "retrying";
-  /** When it first failed, or was given up without an attempt */
+  /** Time of the first failure, or of the end without an attempt, UTC. */
   failedAt: string;
-  /** How often it was tried; 0: it was given up for its age while the endpoint was failing */
+  /** Attempts so far; 0: the event became too old while the endpoint was failing. */
   attempts: number;
-  /** null unless it is retrying */
   nextAttemptAt: string | null;
-  /** null: there was none, or it is not kept any more */
+  /** The last attempt; null when there was none, or when the gateway no longer stores it. */
   lastAttempt: Attempt | null;
 };
 
 export type FailedDeliveryPage = {
+  /** The failed deliveries in the requested state. */
   deliveries: (FailedDelivery)[];
-  /** Where the list goes on; null: it ends here */
+  /** Cursor of the next page; null on the last page. */
   cursor: string | null;
 };
 
 export type FundEscrowOperation = {
+  /** Kind of the operation. */
   kind: "fundEscrow";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1. */
   amount: string;
 };
 
 export type Health = {
+  /** Always true. */
   ok: true;
 };
 
 export type Network = {
-  /** An RPC node of this network that is well, without what is secret in its URL */
+  /** URL of a healthy RPC node of this network, without the secret parts of the URL. */
   rpcUrl: string;
+  /** Passphrase of the network, which every signature covers. */
   networkPassphrase: string;
+  /** The contracts that this gateway serves. */
   contracts: {
+    /** Contract id (C…) of the device registry. */
     deviceRegistry: string;
+    /** Contract id (C…) of the agent registry. */
     agentRegistry: string;
+    /** Contract id (C…) of the payment escrow. */
     paymentEscrow: string;
   };
-  /** The contracts of the assets that are dealt in; null: none is refused */
+  /** Contract ids of the assets that this gateway accepts; null: it accepts every asset. */
   assets: (string)[] | null;
 };
 
 export type NewWebhook = {
-  /** Where events are POSTed to; https only, but in the sandbox */
+  /** Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine. */
   url: string;
-  /** Only these event types; all when absent */
+  /** Only events of these types; all types when absent or null. */
   types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
-  /** Only events with this device hash */
+  /** Only events of this card (64 hex digits); all cards when absent or null. */
   deviceHash?: string | null;
-  /** Only events with this merchant */
+  /** Only events of this merchant (G… or C…); all merchants when absent or null. */
   merchant?: string | null;
-  /** Strictly one delivery at a time, waiting at one that failed; false when absent */
+  /** True: strictly one delivery at a time, and a failed delivery blocks all later ones. False when absent. */
   ordered?: boolean;
 };
 
 export type NoPolicy = {
+  /** Always null: the card has no agent. */
   agent: null;
+  /** Always null: the card has no agent. */
   maxAmount: null;
+  /** Always null: the card has no agent. */
   asset: null;
+  /** Always null: the card has no agent. */
   expiresAt: null;
 };
 
 export type Operation = AuthorizeOperation | ClaimOperation | RegisterAgentOperation | RevokeAgentOperation | FundEscrowOperation | DefundEscrowOperation | RegisterDeviceOperation | RevokeDeviceOperation | SweepEscrowOperation;
 
 export type PaymentAuthorized = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "payment.authorized";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Merchant of the payment: an account (G…) or a contract (C…). */
   merchant: string;
-  /** Decimal string of the asset's smallest unit */
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** null: not known. It was read before this was kept, or could not be learnt */
+  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
   asset: string | null;
 };
 
 export type PaymentCheck = {
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1. */
   amount: string;
+  /** Agent that would authorise the payment: an account (G… with its checksum). Absent: the card's agent. */
   agent?: string;
+  /** Merchant of the payment: an account (G… with its checksum). It does not change the verdict. */
   merchant?: string;
 };
 
 export type PaymentClaimed = {
-  /** Unique: deduplicate on it */
+  /** Unique id of the event, by which receivers deduplicate. */
   id: string;
-  /** The contract that said it */
+  /** Contract id (C…) of the contract that emitted the event. */
   contractId: string;
+  /** Ledger of the event. */
   ledger: number;
+  /** Close time of the ledger, UTC. */
   ledgerClosedAt: string;
-  /** 64 hex digits */
+  /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Type of the event. */
   type: "payment.claimed";
+  /** Merchant of the payment: an account (G…) or a contract (C…). */
   merchant: string;
-  /** Decimal string of the asset's smallest unit */
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** null: not known. It was read before this was kept, or could not be learnt */
+  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
   asset: string | null;
 };
 
 export type PaymentVerdict = PaymentWouldPass | PaymentWouldFail;
 
 export type PaymentWouldFail = {
+  /** False: the contracts would refuse the payment. */
   ok: false;
+  /** First reason for which the contracts would refuse the payment. */
   reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
 };
 
 export type PaymentWouldPass = {
+  /** True: the contracts would authorise the payment. */
   ok: true;
 };
 
 export type PendingPayments = {
-  /** The sum of all of them */
+  /** Sum of all pending payments, in the asset's smallest unit: a decimal string. */
   pending: string;
-  /** At most 500, the oldest first; null where the contracts' storage can't be read and their functions are asked */
+  /** At most 500 payments, oldest first; null when the gateway cannot read the contracts' storage and calls their functions instead. */
   payments: ({
+    /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
     deviceHash: string;
+    /** Amount of the payment, in the asset's smallest unit: a decimal string. */
     amount: string;
+    /** Time of the authorisation, in Unix seconds. */
     authorizedAt: number;
-    /** About when it can't be claimed any more, reckoned from the pace of the ledgers; null when that is not known */
+    /** Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers; null: unknown. */
     expiresAt: number | null;
   })[] | null;
-  /** There are more than are listed */
+  /** Only present when the merchant has more payments than the list. */
   more?: true;
 };
 
 export type Policy = {
+  /** Agent that may pay with the card: an account (G…) or a contract (C…). */
   agent: string;
-  /** 0: no cap */
+  /** Most that one payment may move, in the asset's smallest unit: a decimal string, 0 for no cap. */
   maxAmount: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
-  /** Unix seconds; null: never, unless note says when */
+  /** End of the policy in Unix seconds; null: it has no end, or note gives the end. */
   expiresAt: number | null;
-  /** There when the policy ends at more seconds than a JSON number holds */
+  /** Only present when the end of the policy is larger than a JSON number can hold. */
   note?: string;
 };
 
 export type PrepareRequest = {
+  /** Account that signs and pays the fee: G and 55 base32 characters, with a checksum. */
   source: string;
   operation: Operation;
 };
 
 export type PreparedAuthorizeOperation = {
+  /** Kind of the operation. */
   kind: "authorize";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Merchant that may claim the payment: an account (G… with its checksum). */
   merchant: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Amount in the asset's smallest unit: a decimal string from 1 to 2^127 − 1. */
   amount: string;
+  /** Number of the payment, above the previous payment's: a decimal string from 1 to 2^64 − 1. */
   nonce: string;
 };
 
 export type PreparedOperation = PreparedAuthorizeOperation | ClaimOperation | PreparedRegisterAgentOperation | RevokeAgentOperation | FundEscrowOperation | DefundEscrowOperation | RegisterDeviceOperation | RevokeDeviceOperation | SweepEscrowOperation;
 
 export type PreparedRegisterAgentOperation = {
+  /** Kind of the operation. */
   kind: "registerAgent";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Agent of the card: an account (G… with its checksum). */
   agent: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Most that one payment may move, in the asset's smallest unit: a decimal string from 0 (no cap) to 2^127 − 1. */
   maxAmount: string;
+  /** End of the policy: whole Unix seconds from 1 to 253402300799, or null for a policy without end. */
   expiresAt: number | null;
 };
 
 export type PreparedTransaction = {
-  /** Unsigned transaction envelope, base64. Absent only with status success, when the gateway no longer has the envelope */
+  /** Unsigned transaction envelope, base64. Absent only with status success, when the gateway no longer has the envelope. */
   xdr?: string;
-  /** Absent only with status success, when the gateway no longer has the envelope */
+  /** Passphrase of the network, which the signature covers. Absent only with status success, when the gateway no longer has the envelope. */
   networkPassphrase?: string;
-  /** What will be called, with what the gateway filled in. Absent only with status success, when the gateway no longer has the envelope */
+  /** The operation, with the fields that the gateway filled in. Absent only with status success, when the gateway no longer has the envelope. */
   operation?: PreparedOperation;
-  /** What the source account has to sign */
+  /** Hash of the transaction, which the source account signs: 64 hex digits. */
   hash: string;
-  /** Most that the transaction can cost, stroops. Absent only with status success, when the gateway no longer has the envelope */
+  /** Most that the transaction can cost in stroops, a decimal string. Absent only with status success, when the gateway no longer has the envelope. */
   fee?: string;
-  /** Absent only with status success, when the gateway no longer has the envelope */
+  /** End of the envelope's validity (its time bound), in Unix seconds. Absent only with status success, when the gateway no longer has the envelope. */
   validUntil?: number;
-  /** Only with an Idempotency-Key: this very transaction was applied, there is nothing left to do */
+  /** Only with an Idempotency-Key: the network has applied this transaction, and the client has nothing left to do. */
   status?: "success";
-  /** The ledger that it was applied in, with status success */
+  /** Ledger that applied the transaction, only with status success. */
   ledger?: number;
-  /** Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply all the same; of the two it applies at most one */
+  /** Only with an Idempotency-Key: hash of a transaction for the same operation. The network rejected it and may still apply it, but it applies at most one of the two. */
   replaces?: string;
-  /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next */
+  /** What to know before signing.
+
+- Without an Idempotency-Key: this source submitted the same operation before, and its client did not get the outcome. The warning names the transaction to look up.
+- registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.
+- authorize: the merchant has too many payments since its last claim, and no claim can ever collect them.
+- revokeDevice: the next owner who registers the card takes the balance of its escrow. */
   warning?: string;
 };
 
 export type RegisterAgentOperation = {
+  /** Kind of the operation. */
   kind: "registerAgent";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Agent of the card: an account (G… with its checksum). */
   agent: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Most that one payment may move, in the asset's smallest unit: a decimal string from 0 (no cap) to 2^127 − 1. */
   maxAmount: string;
+  /** End of the policy: whole Unix seconds from 1 to 253402300799, or null for a policy without end. */
   expiresAt?: number | null;
 };
 
 export type RegisterDeviceOperation = {
+  /** Kind of the operation. */
   kind: "registerDevice";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Agent of the card: an account (G… with its checksum). */
   agent: string;
 };
 
 export type Replay = {
-  /** The job; null with dryRun */
+  /** Id of the replay (rp_…); null with dryRun. */
   id: string | null;
-  /** How many events are sent again */
+  /** Number of events to send, at most 10000. */
   deliveries: number;
-  /** There are more: no more than 10000 are counted */
+  /** True: there are more events, because the gateway counts at most 10000. */
   atLeast: boolean;
 };
 
 export type ReplayRequest = {
+  /** First ledger of the range: 1 to 4294967295. Required without eventId. */
   fromLedger?: number;
-  /** Inclusive; all that is held when absent */
+  /** Last ledger of the range, inclusive: 1 to 4294967295. The end of the log when absent. */
   toLedger?: number;
-  /** This event alone, instead of ledgers */
+  /** Id of the only event to send again, instead of a range of ledgers. */
   eventId?: string;
-  /** Only count, send nothing */
+  /** True: count the events and send nothing. False when absent. */
   dryRun?: boolean;
 };
 
 export type RevokeAgentOperation = {
+  /** Kind of the operation. */
   kind: "revokeAgent";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
 };
 
 export type RevokeDeviceOperation = {
+  /** Kind of the operation. */
   kind: "revokeDevice";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
 };
 
 export type SentAttempt = {
   attempt: Attempt;
-  /** null: the event is not held any more */
+  /** The request of the attempt; null when the gateway no longer stores the event. */
   request: SentRequest | null;
-  /** The secret was rotated after the attempt, or up to three seconds before: the signatures are those of the secrets that sign now */
+  /** True: the secret was rotated after the attempt, or up to three seconds before it. The signatures are made with the present secrets. */
   secretRotatedSince: boolean;
 };
 
 export type SentRequest = {
+  /** URL of the webhook. */
   url: string;
+  /** The request's headers by name. */
   headers: Record<string, string>;
-  /** Exactly as it is signed */
+  /** The request's body, byte by byte as signed. */
   body: string;
 };
 
 export type Status = {
+  /** Version of the gateway. */
   version: string;
+  /** Start of this process, UTC. */
   startedAt: string;
-  /** What is wrong with the store's file or its disk at this moment */
+  /** Present problems of the store's file and its disk, one sentence each; empty without problems. */
   troubles: (string)[];
+  /** The latest ledger that this gateway knows. */
   ledger: {
-    /** The newest ledger seen; 0 before the node has answered */
+    /** Sequence of the latest ledger; 0 before the node's first answer. */
     sequence: number;
     closedAt: string | null;
-    /** How long ago it closed */
+    /** Seconds since the latest ledger closed; null before the node's first answer. */
     lagSeconds: number | null;
-    /** By how much the network's time is ahead of this machine's clock; null when they agree within a minute */
+    /** Seconds by which the network's time is ahead of this machine's clock; null: both agree within a minute. */
     clockDisagreesBySeconds: number | null;
   };
+  /** The stored event history. */
   history: {
-    /** Counts network resets */
+    /** Number of network resets that the gateway has seen. */
     epoch: number;
-    /** Ledgers whose events are held */
+    /** Ledgers whose events the gateway stores. */
     ranges: ({
+      /** Number of network resets before these ledgers. */
       epoch: number;
+      /** First ledger of the range. */
       fromLedger: number;
+      /** Last ledger of the range, inclusive. */
       toLedger: number;
     })[];
-    /** Ledgers that could not be read, of which contracts; they are asked for again now and then */
+    /** Ledgers that the gateway could not read, with their contracts; it retries now and then. */
     gaps: ({
+      /** Number of network resets before these ledgers. */
       epoch: number;
+      /** First ledger of the range. */
       fromLedger: number;
+      /** Last ledger of the range, inclusive. */
       toLedger: number;
+      /** Contracts (C…) whose events may be missing. */
       contractIds: (string)[];
+      /** Time at which the gateway found the gap, UTC. */
       detectedAt: string;
     })[];
-    /** Events kept raw because they could not be decoded; 100 stands for 100 or more */
+    /** Events that the gateway stores raw because it cannot decode them; 100 means 100 or more. */
     undecodedEvents: number;
   };
-  /** Whether the contract ids of the settings lead to the contracts expected */
+  /** Whether the contract ids of the settings lead to the expected contracts. */
   contracts: ({
+    /** Name of the contract. */
     contract: "device_registry" | "agent_registry" | "payment_escrow";
+    /** Contract id (C…) of the contract, from the settings. */
     id: string;
-    /** What is there instead of the contract expected; null when nothing is wrong */
+    /** What the gateway found instead of the expected contract; null without a problem. */
     problem: string | null;
-    /** When it was last looked at; null: not yet */
     checkedAt: string | null;
   })[];
-  /** What merchants have to claim before it is lost to them; null when it can't be told now */
+  /** Payments that expire soon, and are lost to the merchant unless it claims them; null while unknown. */
   expiring: {
-    /** Pending payments in the last quarter of their life, as of a minute ago at most */
+    /** Pending payments in the last quarter of their life, at most a minute old. */
     payments: number;
-    /** How many merchants have to claim them */
+    /** Merchants that have to claim these payments. */
     merchants: number;
-    /** When the first of them expires, Unix seconds */
+    /** Time at which the first of these payments expires, in Unix seconds; null without such payments. */
     firstAt: number | null;
-    /** False: there may be more. The log is still being gone through after a start, there are more merchants than are asked at once (100 a minute), or the node does not tell their payments */
+    /** False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a minute, or the node does not show their payments. */
     complete: boolean;
   } | null;
-  /** Movements in an asset that they should not be in: the escrow keeps one balance for all assets */
+  /** Movements in an asset that the gateway would have refused: the escrow keeps one balance for all assets. */
   bypassMovements: {
-    /** Of the newest 5000 events at the start, and since; each asset is warned of once in the log */
+    /** Movements among the newest 5000 events at the start, and since; the gateway logs one warning for each asset. */
     count: number;
+    /** The newest of these movements; null without any. */
     last: {
+      /** Id of the event. */
       eventId: string;
+      /** Type of the event. */
       type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+      /** Ledger of the event. */
       ledger: number;
+      /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
       asset: string;
-      /** not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its policy names. not_what_was_funded: a card was funded in another asset than its escrow held, or more of an asset was paid, or paid out, than was there of it. not_what_was_authorized: a merchant claimed another asset than the payments were authorised in */
+      /** not_listed: SERVICE_API_ASSETS does not list the asset. not_the_policys: the owner funded a card in another asset than its policy names. not_what_was_funded: the owner funded a card in another asset than its escrow held, or a movement took more of an asset than the escrow held of it. not_what_was_authorized: a merchant claimed another asset than the agent authorised. */
       because: "not_listed" | "not_the_policys" | "not_what_was_funded" | "not_what_was_authorized";
     } | null;
   };
-  /** How each kind of read is answered. entries: from ledger entries, the fast way, which was found to agree with the contracts' functions. calls: by the contracts' functions, because the entries said something else. not_compared: from ledger entries too, but nothing has been read yet that could be compared. Nothing needs to be done but for calls: gateway doctor says more */
+  /** How the gateway answers each kind of read. entries: from ledger entries, which agree with the contracts' functions. calls: by the contracts' functions, because the entries disagreed; gateway doctor reports details. not_compared: from ledger entries, and no read was comparable yet. */
   reads: Record<string, "entries" | "calls" | "not_compared">;
-  /** The RPC nodes, in the order of the settings */
+  /** The RPC nodes, in the order of the settings. */
   nodes: ({
-    /** Scheme and host */
+    /** Scheme and host of the node. */
     node: string;
-    /** Whether it is the one that is asked now */
+    /** Whether the gateway calls this node now. */
     inUse: boolean;
-    /** doubted: failed just now; failing, lagging: left alone until it has been well for a while */
+    /** doubted: the node failed just now. failing, lagging: the gateway avoids the node until it has been well for a while. */
     condition: "well" | "doubted" | "failing" | "lagging";
+    /** The node's last problem, for people; null without a problem. */
     problem: string | null;
-    /** How much older its newest ledger was than the newest of any node */
+    /** Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null: unknown. */
     lagSeconds: number | null;
   })[];
+  /** Webhook deliveries of all keys. */
   deliveries: {
-    /** Webhook deliveries that wait in the log or are to be tried again */
+    /** Webhook deliveries that wait in the log or for a retry. */
     pending: number;
-    /** There are more: of one webhook no more than 10000 are counted */
+    /** True: there are more, because the gateway counts at most 10000 for each webhook. */
     atLeast: boolean;
-    /** Of them, those that failed and are to be tried again */
+    /** Pending deliveries that failed and wait for a retry. */
     retrying: number;
-    /** Those that an answer (4xx and the like) ended: replay them */
+    /** Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again. */
     rejected: number;
-    /** Those given up, and events forgotten undelivered: replay them */
+    /** Deliveries without further retries, and undelivered events past retention; a replay sends them again. */
     dead: number;
-    /** Webhooks whose endpoint fails, without those of disabled keys */
+    /** Webhooks whose endpoint fails, without those of disabled keys. */
     failingWebhooks: number;
-    /** How long the oldest one has been owed, tried already or not, without those of disabled keys */
+    /** Age of the oldest pending delivery in seconds, without those of disabled keys; null without any. */
     oldestSeconds: number | null;
   };
 };
 
 export type SubmitRequest = {
+  /** Signed transaction envelope, base64: the xdr of prepare, with the signature of its source. */
   xdr: string;
 };
 
 export type SubmittedTransaction = {
+  /** Hash of the transaction: 64 hex digits. */
   hash: string;
+  /** Ledger that applied the transaction. */
   ledger: number;
 };
 
 export type SweepEscrowOperation = {
+  /** Kind of the operation. */
   kind: "sweepEscrow";
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
+  /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
+  /** Agent of the card: an account (G…) or a contract (C…) with its checksum. */
   agent: string;
 };
 
 export type TransactionStatus = {
+  /** Hash of the transaction: 64 hex digits. */
   hash: string;
-  /** failed: applied without success, or in no ledger before its time bound; rejected: the network turned it down */
+  /** failed: the network applied the transaction without success, or in no ledger before its time bound. rejected: the network refused the transaction. */
   status: "pending" | "success" | "failed" | "rejected";
-  /** The ledger that it was applied in */
+  /** Ledger that applied the transaction; absent when no ledger did. */
   ledger?: number;
-  /** Why it failed or was rejected, for people; a program goes by what follows */
+  /** Why the transaction failed or was rejected, for people; a program reads the fields below. */
   error?: string;
-  /** Name of the contract's error, where a contract refused; of a contract that is none of ours, or an error that this version does not know, its number (#10) or the host's words for it */
+  /** Name of the contract's error, when a contract refused. An unknown error, or an error of another contract, has its number (#10) or the host's text instead. */
   contractError?: ContractErrorName | (string & Record<never, never>);
-  /** The network's name for why it did not apply the transaction: txBadSeq, txTooLate, … */
+  /** The network's name for the reason why it did not apply the transaction: txBadSeq, txTooLate and others. */
   transactionError?: string;
-  /** That of /v1/payments/check, where the contract's name stands for several causes */
+  /** The reason of /v1/payments/check, when the contract's error has several causes. */
   reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
-  /** same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. never: the same is refused again, until something else has changed */
+  /** same: send the same request again after a pause. prepare_again: prepare, sign and submit a new envelope. never: the gateway refuses the same request until something else changes. */
   retry?: "same" | "prepare_again" | "never";
 };
 
 export type WalletDevices = {
+  /** Hashes of the cards, 64 hex digits each, in the registry's order. */
   devices: (string)[];
 };
 
 export type Webhook = {
+  /** Id of the webhook (wh_…). */
   id: string;
+  /** URL to which the gateway POSTs events. */
   url: string;
-  /** null: all */
+  /** Types of the delivered events; null: all types. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  /** Card of the delivered events, 64 hex digits; null: all cards. */
   deviceHash: string | null;
+  /** Merchant of the delivered events (G… or C…); null: all merchants. */
   merchant: string | null;
+  /** Whether the gateway delivers strictly one event at a time. */
   ordered: boolean;
+  /** Time of the creation, UTC. */
   createdAt: string;
-  /** Since when its endpoint has been failing; null: it is well */
   failingSince: string | null;
-  /** Deliveries that failed and are to be tried again */
+  /** Deliveries that failed and wait for a retry. */
   retrying: number;
-  /** Deliveries that an answer (4xx and the like) ended: replay them */
+  /** Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again. */
   rejected: number;
-  /** Deliveries given up after the last attempt or three days: replay them */
+  /** Deliveries that failed until the last attempt or for three days; a replay sends them again. */
   dead: number;
-  /** Until then the secret before the last rotation signs too */
   previousSecretUntil: string | null;
 };
 
 export type WebhookList = {
+  /** The webhooks of the calling key. */
   webhooks: (Webhook)[];
 };
 
 export type WebhookTest = {
+  /** The attempt to deliver the test event. */
   attempt: Attempt;
 };
 
 export type WebhookWithSecret = {
+  /** Id of the webhook (wh_…). */
   id: string;
+  /** URL to which the gateway POSTs events. */
   url: string;
-  /** null: all */
+  /** Types of the delivered events; null: all types. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  /** Card of the delivered events, 64 hex digits; null: all cards. */
   deviceHash: string | null;
+  /** Merchant of the delivered events (G… or C…); null: all merchants. */
   merchant: string | null;
+  /** Whether the gateway delivers strictly one event at a time. */
   ordered: boolean;
+  /** Time of the creation, UTC. */
   createdAt: string;
-  /** Since when its endpoint has been failing; null: it is well */
   failingSince: string | null;
-  /** Deliveries that failed and are to be tried again */
+  /** Deliveries that failed and wait for a retry. */
   retrying: number;
-  /** Deliveries that an answer (4xx and the like) ended: replay them */
+  /** Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again. */
   rejected: number;
-  /** Deliveries given up after the last attempt or three days: replay them */
+  /** Deliveries that failed until the last attempt or for three days; a replay sends them again. */
   dead: number;
-  /** Until then the secret before the last rotation signs too */
   previousSecretUntil: string | null;
-  /** Signs every delivery (whsec_…); shown this once */
+  /** Secret (whsec_…) that signs every delivery; the gateway shows it only in this response. */
   secret: string;
 };
 
@@ -646,35 +814,39 @@ export interface Endpoints {
   "GET /v1/network": {
     answer: Network;
   };
-  /** A device with its policy and its escrow balance */
+  /** A card with its policy and its escrow balance */
   "GET /v1/devices/:hash": {
     params: {
+      /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
       hash: string;
     };
     answer: Device;
   };
-  /** The policy of a device's agent */
+  /** The policy of a card's agent */
   "GET /v1/devices/:hash/policy": {
     params: {
+      /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
       hash: string;
     };
     answer: Policy;
   };
-  /** The devices of a wallet, in the registry's order */
+  /** The cards of a wallet, in the registry's order */
   "GET /v1/wallets/:address/devices": {
     params: {
+      /** Account (G…) or contract (C…): 56 base32 characters, with a checksum. */
       address: string;
     };
     answer: WalletDevices;
   };
-  /** A merchant's pending payments: their sum, and one by one */
+  /** A merchant's pending payments, with their sum */
   "GET /v1/merchants/:address/pending": {
     params: {
+      /** Merchant: an account (G…) or a contract (C…) with its checksum. */
       address: string;
     };
     answer: PendingPayments;
   };
-  /** Whether the contracts would authorise a payment now */
+  /** Check whether the contracts would authorise a payment now */
   "POST /v1/payments/check": {
     body: PaymentCheck;
     answer: PaymentVerdict;
@@ -682,46 +854,53 @@ export interface Endpoints {
   /** The symbol, the name and the decimals of an asset */
   "GET /v1/assets/:asset": {
     params: {
+      /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
       asset: string;
     };
     answer: Asset;
   };
-  /** The event history, in the order in which events became known */
+  /** The event history, in the order of the log */
   "GET /v1/events": {
     query: {
-      /** Only events from this ledger on; not together with cursor */
+      /** Only events from this ledger on: 1 to 4294967295. It excludes cursor. */
       fromLedger?: QueryValue;
-      /** From an earlier answer */
+      /** Cursor of an earlier response, at most 200 characters. It excludes fromLedger. */
       cursor?: QueryValue;
-      /** Only these event types, comma-separated */
+      /** Only events of these types, comma-separated. */
       types?: QueryValue;
+      /** Only events of this card: 64 hex digits. */
       deviceHash?: QueryValue;
+      /** Only events of this merchant: an account (G…) or a contract (C…). */
       merchant?: QueryValue;
+      /** Only events of this agent: an account (G…) or a contract (C…). */
       agent?: QueryValue;
-      /** Only the events of this transaction */
+      /** Only events of this transaction: 64 hex digits. */
       txHash?: QueryValue;
-      /** Only events up to this ledger, inclusive; a cursor that was made with it goes on with it */
+      /** Only events up to this ledger, inclusive: 1 to 4294967295. The page's cursor continues with the same limit. */
       toLedger?: QueryValue;
-      /** asc, or desc: the last one that became known first; asc when absent */
+      /** asc: the order of the log. desc: the newest entry of the log first. asc when absent. */
       order?: "asc" | "desc";
-      /** 1 to 1000, 100 when absent */
+      /** Most events in the page: 1 to 1000, 100 when absent. */
       limit?: QueryValue;
     };
     answer: EventPage;
   };
-  /** The event history and what comes after it, as server-sent events */
+  /** The event history and all later events, as server-sent events */
   "GET /v1/events/stream": {
     query: {
-      /** Only events from this ledger on; not together with cursor */
+      /** Only events from this ledger on: 1 to 4294967295. It excludes cursor. */
       fromLedger?: QueryValue;
-      /** From an earlier answer */
+      /** Cursor of an earlier response, at most 200 characters. It excludes fromLedger. */
       cursor?: QueryValue;
-      /** Only these event types, comma-separated */
+      /** Only events of these types, comma-separated. */
       types?: QueryValue;
+      /** Only events of this card: 64 hex digits. */
       deviceHash?: QueryValue;
+      /** Only events of this merchant: an account (G…) or a contract (C…). */
       merchant?: QueryValue;
+      /** Only events of this agent: an account (G…) or a contract (C…). */
       agent?: QueryValue;
-      /** Only the events of this transaction */
+      /** Only events of this transaction: 64 hex digits. */
       txHash?: QueryValue;
     };
     answer: Event;
@@ -729,6 +908,7 @@ export interface Endpoints {
   /** One event */
   "GET /v1/events/:id": {
     params: {
+      /** Id of the event: 19 and 10 digits with a hyphen, after a network reset with the epoch and a hyphen in front. */
       id: string;
     };
     answer: Event;
@@ -738,14 +918,15 @@ export interface Endpoints {
     body: PrepareRequest;
     answer: PreparedTransaction;
   };
-  /** Submit a signed envelope and wait for its confirmation */
+  /** Submit a signed envelope, and wait until the network has applied it */
   "POST /v1/transactions/submit": {
     body: SubmitRequest;
     answer: SubmittedTransaction;
   };
-  /** What became of a transaction */
+  /** The status of a transaction */
   "GET /v1/transactions/:hash": {
     params: {
+      /** Hash of the transaction, which its source signs: 64 hex digits (lower case in responses). */
       hash: string;
     };
     answer: TransactionStatus;
@@ -762,15 +943,15 @@ export interface Endpoints {
   /** One webhook */
   "GET /v1/webhooks/:id": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     answer: Webhook;
   };
-  /** Delete a webhook, with what is still owed to it */
+  /** Delete a webhook, with its pending deliveries */
   "DELETE /v1/webhooks/:id": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     answer: Deleted;
@@ -778,7 +959,7 @@ export interface Endpoints {
   /** Give a webhook a new secret */
   "POST /v1/webhooks/:id/secret": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     answer: WebhookWithSecret;
@@ -786,7 +967,7 @@ export interface Endpoints {
   /** Send a signed test event now */
   "POST /v1/webhooks/:id/test": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     answer: WebhookTest;
@@ -794,39 +975,39 @@ export interface Endpoints {
   /** Send past events to a webhook again */
   "POST /v1/webhooks/:id/replay": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     body: ReplayRequest;
     answer: Replay;
   };
-  /** The attempts to deliver to a webhook, newest first; or what failed */
+  /** The attempts to deliver to a webhook, or its failed deliveries */
   "GET /v1/webhooks/:id/deliveries": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
     };
     query: {
-      /** Not the attempts, but the deliveries that are kept because they failed */
+      /** Return the failed deliveries in this state instead of the attempts. */
       state?: "rejected" | "dead" | "retrying";
-      /** 1 to 200, 50 when absent */
+      /** Most entries in the page: 1 to 200, 50 when absent. */
       limit?: QueryValue;
-      /** From an earlier answer */
+      /** Cursor of an earlier page with the same state. */
       cursor?: QueryValue;
     };
     answer: AttemptPage | FailedDeliveryPage;
   };
-  /** One attempt, with what was sent */
+  /** One attempt, with its request */
   "GET /v1/webhooks/:id/deliveries/:attempt": {
     params: {
-      /** wh_… */
+      /** Id of the webhook: wh_ and 1 to 40 letters or digits. */
       id: string;
-      /** Its id */
+      /** Id of the attempt: a decimal string of 1 to 15 digits. */
       attempt: string;
     };
     answer: SentAttempt;
   };
-  /** Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version */
+  /** Ledger and lag, stored history, contracts, RPC nodes, webhook backlog, version */
   "GET /v1/status": {
     answer: Status;
   };

@@ -1,7 +1,7 @@
 import { Address, encodeMuxedAccountToAddress, Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import type { ExpectedCall } from "./operation_call.ts";
 
-/** What a signature may cost, and for how long it may be used. */
+/** The bounds of a signature: its cost and how long it is valid. */
 export interface SigningBounds {
   /** The most a transaction may cost, stroops; 10 000 000 (one lumen) when absent. */
   maxFee?: string;
@@ -28,10 +28,10 @@ const MAX_FEE = 10_000_000n;
 const MAX_VALIDITY_SECONDS = 600;
 
 /**
- * Takes a prepared envelope apart and holds it against what was asked for, so that whoever sits between signs nothing else:
- * the source, the one call with its arguments, what the signature authorises below it, the fee, the time bounds. Free are
- * only the sequence number, the fee and the time within their bounds, and the footprint, which can make a transaction fail
- * and nothing else. In the end the envelope is made anew from these, and must be the same to the byte.
+ * Compares a prepared envelope with the request, so that a dishonest gateway gets nothing else signed. It checks the
+ * source, the one call with its arguments, the authorisations, the fee and the time bounds. Only the sequence number,
+ * the fee and the time within their bounds, and the footprint may differ. A wrong footprint can only make a transaction
+ * fail. At the end it builds the envelope from these parts, and the bytes must be equal.
  * @throws {EnvelopeError} saying what is different
  */
 export function checkEnvelope(envelopeXdr: string, expected: {
@@ -67,7 +67,7 @@ export function checkEnvelope(envelopeXdr: string, expected: {
 }
 
 /**
- * What a wallet has given back for an envelope that was checked.
+ * The answer of a wallet for an envelope that was checked.
  * @throws {EnvelopeError} when it is another transaction, or is not signed
  */
 export function checkSigned(signedXdr: string, checked: CheckedEnvelope): string {

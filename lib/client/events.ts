@@ -16,15 +16,15 @@ export interface EventSubjects {
   txHash?: string;
 }
 
-/** What is said between events. */
+/** A notice between events. */
 export type EventNotice =
-  /** All that is held has been told: what follows is new. */
+  /** The history is complete; only new events follow. */
   | { type: "caught_up"; latestLedger: number }
   /** The network's height, every few seconds while the stream lives. */
   | { type: "ledger"; latestLedger: number }
   /** Events may be missing: see `GET /v1/events/stream`. */
   | { type: "gap"; reason: string; [field: string]: unknown }
-  /** The gateway is away and is asked again; what comes meanwhile is not lost. */
+  /** The gateway is unreachable, and the client retries. Events of that time are not lost. */
   | { type: "away"; failure: Failure };
 
 export interface EventFeedOptions extends EventSubjects {
@@ -32,7 +32,7 @@ export interface EventFeedOptions extends EventSubjects {
   fromLedger?: number;
   /** Right after what this cursor stands for: `feed.cursor` of an earlier feed, or of a page. */
   cursor?: string;
-  /** Whether it goes on when all that is held has been told; true when absent. */
+  /** Whether to go on after the history; true when absent. */
   live?: boolean;
   /** Told what is said between events; what it throws ends the feed. */
   onNotice?(notice: EventNotice): void;
@@ -45,8 +45,8 @@ export interface EventFeedOptions extends EventSubjects {
 /** Events in the order of the log, each exactly once; `for await` reads it, once. */
 export interface EventFeed extends AsyncIterable<GatewayEvent> {
   /**
-   * After the event that was told last: keep it with what you made of the event. Absent before the first. Of a gateway that
-   * has no stream it is that of the last whole page.
+   * The position after the last event: store it together with your result of that event. Absent before the first. Of a
+   * gateway that has no stream it is that of the last whole page.
    */
   readonly cursor: string | undefined;
 }
@@ -158,7 +158,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
         isBack();
         if (event === "revoked") throw new FeedError(revoked(data.reason));
         if (event === "message") {
-          // Who takes long over an event is not told that the stream is silent.
+          // A slow consumer does not count as a silent stream.
           clearTimeout(timer);
           cursor = id;
           yield data;
@@ -190,7 +190,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
   };
 }
 
-/** What a stream says, and at last how it ended: what is thrown where these are read is the reader's own error. */
+/** The frames of a stream, and at the end its outcome. Errors thrown by the consumer are the consumer's own. */
 async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame | Failure> {
   let end = "the stream ended";
   try {

@@ -30,8 +30,8 @@ function i128(decimal: string): xdr.ScVal {
 }
 
 /**
- * The call that an operation is, made anew from what was asked for: what the gateway prepared is held against it. Arguments
- * in the order of the contracts' interfaces.
+ * The call of an operation, built from the request. The prepared envelope is compared with it. Arguments in the order
+ * of the contracts' interfaces.
  * @throws {Error} for what is no address or amount
  */
 export function expectedCall(
@@ -83,7 +83,7 @@ export function expectedCall(
 }
 
 /**
- * What was asked for, with what only the gateway knows: the payment's number.
+ * The requested operation, with the one value that only the gateway knows: the payment's nonce.
  * @throws {RangeError} when the gateway has filled in what is no number
  */
 export function filledIn(asked: Operation, prepared: { nonce?: unknown }): PreparedOperation {

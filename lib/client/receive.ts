@@ -19,8 +19,8 @@ export type Received =
 const MAX_BODY_BYTES = 65_536;
 
 /**
- * Takes a webhook in: reads its body, at most 64 KiB of it, checks that the gateway signed it with this secret just now, and
- * answers the event. Needs Web APIs and nothing else.
+ * Reads a webhook's body, at most 64 KiB of it, checks that the gateway signed it with this secret just now, and answers the
+ * event. Needs Web APIs and nothing else.
  *
  * @example
  * ```ts

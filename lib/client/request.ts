@@ -1,12 +1,14 @@
 import type { TransactionStatus } from "./api_types.ts";
 
-/** Something that did not work out. What it was stands in `reason`; what follows is there where the gateway says it. */
+/**
+ * Something that did not work out. `reason` names the failure; the other fields are there where the gateway sends them.
+ */
 export interface Failure {
   ok: false;
   reason: FailureReason;
   /** For a log, or a developer. */
   message: string;
-  /** What a program may do: the `same` again after a pause, `prepare_again`, or `never` until something has changed. */
+  /** `same`: retry after a pause. `prepare_again`: prepare a new envelope. `never`: change something first. */
   retry: "same" | "prepare_again" | "never";
   /** HTTP status; absent when there was no answer. */
   status?: number;
@@ -16,14 +18,14 @@ export interface Failure {
   contractError?: TransactionStatus["contractError"];
   /** The network's name for why it did not apply a transaction (`txBadSeq`). */
   transactionError?: string;
-  /** What `checkPayment` would have said, where the contract's name stands for several causes. */
+  /** The reason that `checkPayment` would answer, where the contract's error has several causes. */
   paymentReason?: string;
   /** The field or parameter at fault. */
   param?: string;
 }
 
 export type FailureReason =
-  /** What the gateway says (its error codes). */
+  /** The gateway's error codes. */
   | "invalid_request"
   | "unauthorized"
   | "insufficient_scope"
@@ -55,9 +57,9 @@ export interface ConnectionOptions {
   baseUrl: string;
   /** `service_sk_…`; leave it out behind a proxy of your own that adds it. */
   apiKey?: string;
-  /** How long one answer may take, milliseconds; 75 000 when absent: a submit waits for its confirmation. */
+  /** How long one answer may take, in milliseconds. The default of 75 000 covers a submit. */
   timeoutMs?: number;
-  /** How long a request waits in all for its rate, milliseconds; 60 000 when absent, 0: not at all. */
+  /** How long a request waits in all for its rate, in milliseconds; 60 000 by default, 0 for not at all. */
   maxWaitMs?: number;
   /** Another `fetch` than the runtime's. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -67,7 +69,7 @@ export interface ConnectionOptions {
 export interface Connection {
   /** Asks, and asks again when the rate was used up (429), as soon as the gateway says. */
   request<Answer>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Result<Answer>>;
-  /** Opens an event stream; the caller reads its body. What else is answered is no gateway's. */
+  /** Opens an event stream; the caller reads its body. Any other answer comes from no gateway. */
   open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response | Failure>;
 }
 
@@ -156,7 +158,7 @@ function timeOf(name: string, ms: number): number {
   throw new TypeError(`${name} must be a number of milliseconds, got ${ms}`);
 }
 
-/** Waits; false: the signal came first. */
+/** Waits; answers false when the signal came first. */
 export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve(false);
@@ -188,7 +190,7 @@ function unsendable(why: string): Failure {
   return { ok: false, reason: "invalid_request", message: `the request cannot be sent: ${why}`, retry: "never" };
 }
 
-/** What is wrong with these as headers; undefined: nothing. */
+/** The problem with these as headers, or undefined. */
 function whyNoHeaders(headers: Record<string, string>): string | undefined {
   try {
     new Headers(headers);
@@ -214,7 +216,7 @@ function failureOf({ status, headers }: Response, answer: unknown): Failure {
   return { ok: false, reason: code as FailureReason, message, retry, status, ...more };
 }
 
-/** What of these has a value. */
+/** The entries that have a value. */
 export function present(fields: Partial<Failure>): Partial<Failure> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -24,7 +24,7 @@ export type WebhookVerification =
   | {
     ok: false;
     reason: "missing_signature" | "malformed_signature" | "timestamp_out_of_tolerance" | "wrong_signature";
-    /** What is wrong, for a log. */
+    /** The reason, for a log. */
     message: string;
   };
 
@@ -35,7 +35,7 @@ const SECRET_PREFIX = "whsec_";
 const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * Tells whether a webhook came from the gateway and is fresh. Checks `X-Service-Signature` and, where they came along, the
+ * Verifies that a webhook came from the gateway and is fresh. Checks `X-Service-Signature` and, where they came along, the
  * headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`): what is there must be right.
  * Compares in constant time. Needs Web Crypto and nothing else: browsers, workers, Node, Deno, Bun.
  *
@@ -75,13 +75,13 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   return { ok: true, timestamp: claims[0]!.timestamp, ...(id === undefined ? {} : { id }) };
 }
 
-/** What one header says was signed, and the signatures for it. */
+/** The content of one header: what was signed, and the signatures. */
 interface Claim {
   header: string;
   /** Unix seconds. */
   timestamp: number;
   id?: string;
-  /** What stands before the body in what was signed. */
+  /** The signed bytes before the body. */
   prefix: string;
   signatures: Uint8Array<ArrayBuffer>[];
   keyOf(secret: string): Uint8Array<ArrayBuffer>;

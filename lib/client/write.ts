@@ -9,30 +9,30 @@ export interface SigningKey {
   sign(data: Uint8Array): Uint8Array;
 }
 
-/** What a wallet (SEP-43: Freighter and others) or any other place that holds the key does with an envelope. */
+/** Signs an envelope: a wallet (SEP-43, such as Freighter) or another place that holds the key. */
 export type SignEnvelope = (
   xdr: string,
   about: { networkPassphrase: string; address: string; hash: string; operation: PreparedOperation },
 ) => SignedEnvelope | Promise<SignedEnvelope>;
-/** The signed envelope, base64, or what a wallet says of it. */
+/** The signed envelope in base64, or the answer of a wallet. */
 export type SignedEnvelope = string | { signedTxXdr: string; error?: unknown };
 
 export interface WriteOptions extends SigningBounds {
-  /** Who acts, `G…`: needed with a function, which does not say, and with the key of another signer of the account. */
+  /** The acting account, `G…`. A function needs it, and so does the key of another signer of the account. */
   source?: string;
   /**
-   * The name of this intent, 1 to 255 visible characters; one of its own when absent. Whoever may be killed in the middle
-   * keeps one beforehand and uses it again: what was paid is not paid again.
+   * The name of this intent, 1 to 255 visible characters; one of its own when absent. A program that may be killed
+   * stores one first and uses it again. Then it never pays twice.
    */
   idempotencyKey?: string;
   /**
-   * How many envelopes may be signed at most, where the gateway says that those before were overtaken; 4 when absent. With 1
-   * not even a gateway that lies about that gets a second payment.
+   * How many envelopes may be signed at most when earlier ones were overtaken; 4 by default. With 1 not even a gateway
+   * that lies about that gets a second payment.
    */
   maxEnvelopes?: number;
   /**
-   * Told what the gateway warns of before it is signed, as that the escrow of a card that is given up holds something: for
-   * people. What this throws, or rejects with, ends the write, and nothing is signed (`not_signed`).
+   * Told what the gateway warns of before it is signed, as that the escrow of a card that is given up holds something:
+   * for people. An error from here ends the write, and nothing is signed (`not_signed`).
    */
   onWarning?: (warning: string) => unknown;
   /** Ends the trying; the outcome may be unknown then. */
@@ -51,7 +51,7 @@ export type Written =
   | Omit<Failure, "reason"> & {
     reason:
       | FailureReason
-      /** What the gateway prepared is not what was asked for: nothing was signed. */
+      /** The prepared envelope differs from the request, and nothing was signed. */
       | "envelope_refused"
       /** The key's holder did not sign, or signed something else, or `onWarning` refused: nothing was sent. */
       | "not_signed"
@@ -66,7 +66,7 @@ type NotWritten = Extract<Written, { ok: false }>;
 type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"];
 type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
 type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
-/** "again": another envelope may go through; "pending": it may yet be applied; "unknown": there was no reports. */
+/** "again": another envelope may pass. "pending": this one may still be applied. "unknown": there was no answer. */
 type Ended = { ok: true; hash: string; ledger: number } | Failure | "again" | "pending" | "unknown";
 
 /** How often another envelope is prepared when one was refused for its sequence number. */
@@ -75,20 +75,20 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 /** How often a gateway that is away is asked for an envelope. */
 const MOST_TRIES = 6;
-/** What the network may still apply, and our clock may be wrong by, after the time bound. */
+/** The network may apply it for so long after its time bound, and our clock may be wrong by that much. */
 const SLACK_SECONDS = 60;
 
 /**
- * Does an operation: has it prepared, makes sure that the envelope is that operation and nothing else, has it signed, submits
- * it and waits until the network has confirmed. Never throws.
+ * Writes an operation: prepares it, checks that the envelope does that operation and nothing else, signs and submits it, and
+ * waits for the confirmation. Never throws.
  *
  *     prepare ──► check ──► sign ──► submit ──► confirmed
- *        ▲                             ├── refused for its sequence number, and not applied: prepare again
+ *        ▲                             ├── refused for its sequence number, not applied, prepare again
  *        └─────────────────────────────┤
- *                                      └── no answer: ask what became of it; submit the same again
+ *                                      └── no answer, ask for the outcome, submit the same again
  *
- * An envelope that was sent is only given up when the gateway says that it was refused: never is a second one signed while
- * the first may be applied. All carry one `Idempotency-Key`, by which the gateway holds the same.
+ * Only a refusal by the gateway ends a submitted envelope. A second one is never signed while the first may be applied. All
+ * carry one `Idempotency-Key`, by which the gateway keeps the same rule.
  */
 export async function write(
   connection: Connection,
@@ -114,7 +114,7 @@ export async function write(
   let turnedDown: string | undefined;
   const unlessRejected = (end: NotWritten): NotWritten =>
     turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
-  /** Who uses a key again may be handed what was sent when it was used before. */
+  /** A client that uses a key again may get the envelope of before. */
   async function unlessSent(end: NotWritten, hash: string): Promise<NotWritten> {
     if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessRejected(end);
     return await statusOf(hash) === "again" ? end : failed("outcome_unknown", end.message, hash);
@@ -207,7 +207,7 @@ export async function write(
     });
   }
 
-  /** Submits until it is known what came of it; "again": it was refused, and another envelope may go through. */
+  /** Submits until the outcome is known. "again": it was refused, and another envelope may pass. */
   async function submitUntilKnown(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
     for (let tries = 1;; tries++) {
       const named = { idempotencyKey, signal };
@@ -217,7 +217,7 @@ export async function write(
       const status = await statusOf(hash);
       if (typeof status === "object" && status.ok) return status;
       if (submitted.retry !== "same") {
-        // The network has turned it down for good, and what it came to before was asked for.
+        // The network has rejected it, and the outcome of the envelope before was asked.
         if (isOvertaken(submitted) && status !== "unknown") return "again";
         return typeof status === "object" || status === "again" ? submitted : status;
       }
@@ -233,7 +233,7 @@ export async function write(
     }
     if (!ended.ok) {
       const end = { ...ended, idempotencyKey, hash };
-      // What failed in a ledger has used up the sequence number of the one that was turned down.
+      // A failed transaction has used the sequence number of the rejected one.
       return ended.reason === "contract_refused" ? end : unlessRejected(end);
     }
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };

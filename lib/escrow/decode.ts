@@ -18,11 +18,11 @@ export interface AgentPolicy {
   /** 0: no cap. */
   maxAmount: bigint;
   asset: string;
-  /** Unix seconds; 0: never. */
+  /** Unix seconds; 0 for never. */
   expiresAt: bigint;
 }
 
-/** Decodes a value; every function below throws a plain Error when the value has another shape. */
+/** Decodes a value. @throws {TypeError} when the value has another type or shape, as every function below */
 export type Decode<T> = (value: xdr.ScVal) => T;
 
 export const asU32: Decode<number> = (value) => {
@@ -96,10 +96,10 @@ export const asCode: Decode<string> = (value) => {
   return executable.toXdr("hex");
 };
 
-/** A contract keeps something else in its storage than its interface sheet says. */
+/** A contract's storage has another layout than `interfaces.ts` expects. */
 export class UnexpectedEntry extends GatewayError {
   constructor(cause: unknown) {
-    super("upstream_error", "a contract's ledger entry is not what its interface says", { cause });
+    super("upstream_error", "a contract's ledger entry has another layout than the gateway expects", { cause });
   }
 }
 

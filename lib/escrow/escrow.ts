@@ -46,11 +46,11 @@ import { createReservedSlots } from "./operations/reserved_slots.ts";
 import { createWarnings } from "./operations/warnings.ts";
 import { createOutcomeWarnings, requestDigest, type UnresolvedSubmission } from "./operations/outcome_warnings.ts";
 
-/** The three contracts, as the rest of the gateway speaks with them. */
+/** The three contracts, as the other rooms of the gateway use them. */
 export interface Escrow {
   reads: EscrowReads;
   payments: PaymentChecker;
-  /** How many ledgers a pending payment lives at the least. */
+  /** The fewest ledgers that a pending payment lives. */
   shortestLife(): Promise<number>;
   assets: AssetReader;
   transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasRejected"> & {
@@ -58,12 +58,12 @@ export interface Escrow {
     prepare(request: PrepareRequest): Promise<BuiltRequest>;
     /** See `preparedOf`. */
     preparedOf(envelope: Uint8Array, request: PrepareRequest): { answer: PreparedRequest; sequence: string };
-    /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
+    /** A warning for a prepare without an `Idempotency-Key`; see `outcome_warnings.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
-  /** What a vetted envelope does, for the log. */
+  /** The operation of a checked envelope, for the log. */
   describe(envelope: CheckedEnvelope): SubmittedOperation;
-  /** Alike for two of one source that do the same, whatever their nonces: 64 hex digits. */
+  /** 64 hex digits, equal for two operations of one source that differ in their nonces only. */
   digestOf(what: PrepareRequest | CheckedEnvelope): string;
 }
 
@@ -77,7 +77,7 @@ export type {
   TransactionStatus,
 };
 
-/** What a signed envelope turned out to hold. */
+/** The operation in a signed envelope. */
 export interface SubmittedOperation {
   kind: Operation["kind"] | undefined;
   source: string;
@@ -89,34 +89,34 @@ export interface EscrowParts {
   head: Head;
   clock: Clock;
   contracts: ContractIds;
-  /** What is dealt in; everything when absent. */
+  /** The accepted assets; every asset when absent. */
   assets?: AssetList;
-  /** Knows which assets the escrow holds, as far as it goes back; nobody knows when absent. */
+  /** The log of events, which shows the assets in the escrow; when absent, no asset is known. */
   log?: EventLog;
   networkPassphrase: string;
   submitTimeoutMs: number;
-  /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
+  /** Results of the comparisons of all gateways on the store; absent when this gateway has the store for itself. */
   verdicts?: KeptVerdicts;
-  /** What they have handed out for merchants; absent as `verdicts`. */
+  /** Envelopes that all gateways on the store prepared for merchants; absent as `verdicts`. */
   sharedEnvelopes?: SharedMerchantEnvelopes;
   submissionLog: SubmissionLog;
-  /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
+  /** Returns a nonce above `used` and above each nonce that it returned within that nonce's `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
-  /** The submissions of an account of which nobody has been told how they ended: all for this operation, at least. */
+  /** The account's submissions whose outcome no client has received, at least all of this operation. */
   untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
-  /** Told of one that was applied, or may be though it was said to be turned down, and that stays among them. */
+  /** Keeps a submission among them that was applied, or that may be applied although the network rejected it. */
   keepUntold(hash: string): Promise<void>;
-  /** How many nodes there are to be asked; 1 when absent. */
+  /** The number of RPC nodes; 1 when absent. */
   nodes?: number;
-  /** How long what was read holds when no new ledger is seen; 6 000 when absent. */
+  /** How long a cached answer holds when no new ledger arrives; 6 000 when absent. */
   maxAgeMs?: number;
-  /** Told of what an operator should know: reads that go by calls, statistics that can't be read. */
+  /** Called with problems for the operator: reads that use calls, unreadable fee statistics. */
   onProblem?: (message: string) => void;
-  /** Told when a read finds that the contracts run other code than before. */
+  /** Called when a read finds that the contracts run other code than before. */
   onNewCodes?: () => void;
 }
 
-/** Puts reads, payment checks and transactions together over one RPC client. */
+/** Builds reads, payment checks and transactions on one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
   const { rpc, head, clock, contracts, networkPassphrase, maxAgeMs, nodes, onProblem } = parts;
   const assets = parts.assets ?? createAssetList(undefined, networkPassphrase);
@@ -175,7 +175,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onEnd: spares.ended,
   });
   async function nextNonce(deviceHash: string, agent: string): Promise<string> {
-    // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
+    // The contract has no getter for nonces. If the storage cannot be read, microseconds of the clock ascend as well.
     const used = await reads.wayOfCards(deviceHash) === "calls"
       ? BigInt(clock.now()) * 1000n
       : await byEntries.lastNonce(deviceHash, agent) ?? 0n;
@@ -195,7 +195,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       ledgerTime,
       assets,
       accountExists,
-      // IdempotentOperation a ledger for each card, asset and balance: the first answer of a ledger may be of the one before.
+      // The balance is part of the key, because the first answer after a new ledger may still show the ledger before.
       spendable: (deviceHash, asset, { ledger, value: { balance } }) =>
         answers.get(`${deviceHash} ${asset} ${balance}`, async () => {
           return { ledger, value: await log.spendable(deviceHash, asset, balance) };

@@ -15,7 +15,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What a contract's event says; only the fields its type has. */
+/** A contract's event, with the fields of its type only. */
 export interface DecodedEvent {
   type: EventType;
   /** 64 lower-case hex digits. */
@@ -28,7 +28,7 @@ export interface DecodedEvent {
 
 type EventFields = Omit<DecodedEvent, "type">;
 
-/** One event of a contract: the symbol that is its first topic, its type, what the other topics and the data mean. */
+/** One event of a contract: the symbol in its first topic, its type, and how to decode the other topics and the data. */
 interface EventShape {
   contract: keyof ContractIds;
   symbol: string;
@@ -56,9 +56,8 @@ const SHAPES: EventShape[] = [
 ];
 
 /**
- * What an event of the three contracts means, undefined when it is none of the nine or does not have their form. Never
- * throws. The shapes of the older deployment are read as well: `authorize` with one tuple topic, `revoke` and
- * `agent_rev` with void data.
+ * Decodes an event of the three contracts; undefined when it is none of the nine, or has another form. Never throws. Also
+ * decodes the older deployment's events: `authorize` with one tuple topic, `revoke` and `agent_rev` with void data.
  */
 export function decodeEvent(
   event: Pick<RawEvent, "contractId" | "topic" | "value">,
@@ -74,7 +73,7 @@ export function decodeEvent(
     const fromData = shape.data(xdr.ScVal.fromXdr(event.value, "base64"));
     return fromTopics && fromData && { type: shape.type, ...fromTopics, ...fromData };
   } catch {
-    // Not XDR: the caller keeps such an event raw and counts it.
+    // Not XDR: the caller stores such an event raw and counts it.
     return undefined;
   }
 }
@@ -117,7 +116,7 @@ function hashOf(value: xdr.ScVal | undefined): string | undefined {
   return bytes.length === 32 ? xdr.encodeBytes(bytes, "hex") : undefined;
 }
 
-/** `G…` or `C…`: the other kinds of address cannot be a merchant or an agent. */
+/** `G…` or `C…`; no other kind of address can be a merchant or an agent. */
 function addressOf(value: xdr.ScVal | undefined): string | undefined {
   if (value?.type !== "scvAddress") return undefined;
   const { type } = value.address;

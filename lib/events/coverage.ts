@@ -1,25 +1,23 @@
-/**
- * What of the network's events has been read, as pure functions over the watcher's state: ranges of contracts, gaps, epochs.
- */
+/** Pure changes of the watcher's state: scanned ledgers, contract ranges, gaps, epochs. */
 import type { Checkpoint } from "../ledger_numbers.ts";
 import type { Answer } from "../stellar/observe.ts";
 import type { GapReason, HistoryGap, WatcherState } from "../store/store.ts";
 
-/** Ledgers whose events are held; both ends belong to it. */
+/** Ledgers whose events the log holds, both ends inclusive. */
 export interface HeldRange {
   epoch: number;
   fromLedger: number;
   toLedger: number;
 }
 
-/** So that a state stays small enough for every store: beyond it, the oldest gaps of an epoch are shown as one. */
+/** A state has to fit every store. Beyond this the oldest gaps of an epoch are joined. */
 const MOST_GAPS = 100;
 const MOST_CHECKPOINTS = 10;
-/** Ledgers that wait to be scanned again: marked so far apart, and so many. */
+/** Marks of ledgers to rescan: how far apart, and how many. */
 const RESCAN_SECONDS = 30;
 const MOST_RESCANS = 20;
 
-/** Nothing read yet: from the oldest ledger that a node holds. */
+/** The state before the first scan, from the oldest ledger that a node holds. */
 export function firstState(contractIds: readonly string[], oldestLedger: number): WatcherState {
   return {
     epoch: 0,
@@ -36,12 +34,15 @@ export function firstState(contractIds: readonly string[], oldestLedger: number)
   };
 }
 
-/** The contracts that are watched, by their ids, sorted. */
+/** The ids of the watched contracts, sorted. */
 export function watchedContracts({ contracts }: WatcherState): string[] {
   return Object.keys(contracts).filter((id) => contracts[id]!.toLedger === null).sort();
 }
 
-/** All up to this ledger has been scanned, at a head that closed then. `rpcCursor`: and a part of the next one. */
+/**
+ * Marks all ledgers up to this one as scanned. `closeTime`: of the head. `rpcCursor`: a part of the next ledger is
+ * scanned, too.
+ */
 export function withScanned(
   state: WatcherState,
   ledger: number,
@@ -54,11 +55,11 @@ export function withScanned(
   const [last, before] = [rescans.at(-1), rescans.at(-2)];
   const isNear = last !== undefined && before !== undefined && last.closeTime - before.closeTime < RESCAN_SECONDS;
   const kept = rescans.slice(0, isNear || rescans.length >= MOST_RESCANS ? -1 : undefined);
-  // What was scanned within the same seconds is scanned again with the last of it.
+  // Ledgers scanned within the same seconds share a mark, of the last one.
   return { ...scanned, scannedLedger: ledger, rescans: [...kept, { ledger, closeTime }] };
 }
 
-/** The head has fallen to this ledger: nothing above it counts as scanned. */
+/** Drops what lies above a fallen head: nothing above it counts as scanned. */
 export function withoutAbove(state: WatcherState, ledger: number): WatcherState {
   if (state.scannedLedger <= ledger) return state;
   const { rpcCursor: _above, ...rest } = state;
@@ -78,8 +79,8 @@ export function withCheckpoint(state: WatcherState, checkpoint: Checkpoint): Wat
 }
 
 /**
- * From here on these contracts are watched, and no others. What was scanned without one of them is a gap of it: as far back
- * as its range reaches, or as a node holds what is new.
+ * Changes the watched contracts. Ledgers scanned without a contract are a gap of it, from the end of its range. For a
+ * new contract the gap starts at the oldest ledger that a node holds.
  */
 export function withContracts(
   state: WatcherState,
@@ -92,7 +93,7 @@ export function withContracts(
   const missing = new Map<number, string[]>();
   for (const [id, range] of Object.entries(state.contracts)) {
     if (wanted.has(id) || range.toLedger !== null) continue;
-    // Within the ledger after `scannedLedger` a part may have been read.
+    // The scan may have read a part of the ledger after `scannedLedger`.
     const isUnread = range.fromLedger > state.scannedLedger && state.rpcCursor === undefined;
     if (isUnread) delete contracts[id];
     else contracts[id] = { ...range, toLedger: state.scannedLedger };
@@ -104,7 +105,7 @@ export function withContracts(
     contracts[id] = { fromLedger: range?.fromLedger ?? fromLedger, toLedger: null };
     missing.set(fromLedger, [...(missing.get(fromLedger) ?? []), id]);
   }
-  // The cursor may lie within a ledger, whose beginning was read without what is new.
+  // The cursor may lie within a ledger whose beginning was read without the new contract.
   const { rpcCursor: _within, ...rest } = state;
   let next: WatcherState = { ...rest, contracts };
   for (const [fromLedger, ids] of missing) {
@@ -113,7 +114,9 @@ export function withContracts(
   return next;
 }
 
-/** No node that answers holds the ledgers before this one any more; one that is silent (`isSilent`) may. */
+/**
+ * Makes a gap of the ledgers before `oldestLedger`, which no answering node holds. `isSilent`: a node did not answer.
+ */
 export function afterPruning(
   state: WatcherState,
   oldestLedger: number,
@@ -122,7 +125,7 @@ export function afterPruning(
 ): WatcherState {
   const { rpcCursor: _pruned, ...rest } = state;
   const isUnread = Object.values(state.contracts).every(({ fromLedger }) => fromLedger > state.scannedLedger);
-  // What was never in reach is not missing.
+  // Ledgers that no node ever held for this gateway are no gap.
   if (isUnread && !isSilent) {
     const { scannedLedger, settledLedger, contracts } = firstState(watchedContracts(state), oldestLedger);
     return { ...rest, scannedLedger, settledLedger, contracts };
@@ -132,7 +135,7 @@ export function afterPruning(
   return { ...next, scannedLedger: Math.max(state.scannedLedger, oldestLedger - 1) };
 }
 
-/** The network was reset: a new epoch from its oldest ledger on. What was not settled of the former one is a gap. */
+/** Begins a new epoch after a reset. Unsettled ledgers of the former epoch are a gap. */
 export function afterReset(
   state: WatcherState,
   { head, checkpoint, oldestLedger }: { head: Answer; checkpoint: Checkpoint; oldestLedger: number },
@@ -154,7 +157,7 @@ export function afterReset(
   };
 }
 
-/** The sandbox took its network back to this ledger: a new epoch from the next one on. What was read above it is gone. */
+/** Begins a new epoch after a sandbox reverted to this ledger, from the next one on. */
 export function afterRevert(state: WatcherState, ledger: number, head: Answer): WatcherState {
   const held = rangeOf(state);
   return {
@@ -169,7 +172,7 @@ export function afterRevert(state: WatcherState, ledger: number, head: Answer): 
   };
 }
 
-/** These ledgers have been scanned for the events of these contracts: no gap of theirs reaches into them any more. */
+/** Removes these ledgers from the gaps of these contracts. */
 export function withFilled(
   state: WatcherState,
   contractIds: readonly string[],
@@ -186,8 +189,8 @@ export function withFilled(
 }
 
 /**
- * No node holds the ledgers of a gap before this one any more. Where that is the beginning of all that was ever read of its
- * contracts, it was never in reach, and is not missing.
+ * Shortens a gap to the oldest ledger that any node holds, if it is the beginning of its contracts. Those ledgers were
+ * never in reach.
  */
 export function withoutReach(state: WatcherState, gap: HistoryGap, oldestLedger: number): WatcherState {
   if (!isBeginning(gap, state) || oldestLedger <= gap.fromLedger) return state;
@@ -197,17 +200,17 @@ export function withoutReach(state: WatcherState, gap: HistoryGap, oldestLedger:
   return withFilled({ ...state, contracts }, gap.contractIds, gap.fromLedger, fromLedger - 1);
 }
 
-/** Whether a gap is the beginning of all that was ever read of its contracts: they are new, and it is being read. */
+/** Whether a gap is the beginning of its contracts, which are new. */
 export function isBeginning({ contractIds, fromLedger }: HistoryGap, { contracts }: WatcherState): boolean {
   return contractIds.every((id) => contracts[id]?.fromLedger === fromLedger);
 }
 
-/** Gaps that a node may fill yet: those of the network as it is. */
+/** Gaps of the current epoch, which a node may fill. */
 export function gapsToFill({ gaps, epoch }: WatcherState): HistoryGap[] {
   return gaps.filter((gap) => gap.epoch === epoch);
 }
 
-/** What is held, ascending, without the gaps. */
+/** The held ranges, ascending, without gaps. */
 export function heldRanges(state: WatcherState): HeldRange[] {
   const current = rangeOf(state);
   return [...state.formerEpochs, ...(current === undefined ? [] : [current])].flatMap((range) =>
@@ -244,7 +247,7 @@ function ascending(gaps: HistoryGap[]): HistoryGap[] {
   return gaps.toSorted((a, b) => a.epoch - b.epoch || a.fromLedger - b.fromLedger);
 }
 
-/** Two neighbours of one epoch become one, with what lies between them, until there are few enough. */
+/** Joins the two oldest neighbours of one epoch until there are few enough. */
 function fewer(gaps: HistoryGap[]): HistoryGap[] {
   if (gaps.length <= MOST_GAPS) return gaps;
   const at = gaps.findIndex((gap, index) => gap.epoch === gaps[index + 1]?.epoch);
@@ -258,7 +261,7 @@ function fewer(gaps: HistoryGap[]): HistoryGap[] {
   return fewer(gaps.toSpliced(at, 2, joined));
 }
 
-/** What is left of a range without its gaps, which come ascending and may overlap. */
+/** The parts of a range outside its gaps, which ascend and may overlap. */
 function less(range: HeldRange, gaps: HistoryGap[]): HeldRange[] {
   const left: HeldRange[] = [];
   let { fromLedger } = range;

@@ -4,17 +4,17 @@ import type { LoggedEvent } from "../store/event.ts";
 
 export type Order = "asc" | "desc";
 
-/** What a page's cursor carries: the page after it is found by it alone. */
+/** The fields of a page's cursor, which alone finds the next page. */
 export interface CursorParts {
   /** Sequences belong to one store (`Store.id`). */
   storeId: string;
-  /** All up to this sequence has been looked through; descending, all above it. */
+  /** Ascending, the page has read all up to this sequence; descending, all above it. */
   sequence: number;
-  /** Only events of this height or above are meant (`heightOf`); 0: all. */
+  /** Only events from this height on (`heightOf`), 0 for all. */
   floor: number;
-  /** Only events of this height or below are meant: what is beyond has been passed over. 0: all. */
+  /** Only events up to this height, 0 for all. The page has skipped events above. */
   ceiling: number;
-  /** Which event has this sequence (`markOf`): in a log that was restored from a backup it may be another. 0: not known. */
+  /** The event at this sequence (`markOf`). A log restored from a backup may hold another there. 0: unknown. */
   mark: number;
   order: Order;
 }
@@ -28,10 +28,10 @@ const BOUNDED_LENGTH = 39;
 const MARK = 26;
 const CEILING = 29;
 const FORM = /^[A-Za-z0-9_-]{44}(?:[A-Za-z0-9_-]{8})?$/;
-/** Which length a version has. */
+/** The length of each version. */
 const LENGTHS = new Map([[VERSION, LENGTH], [BOUNDED_VERSION, BOUNDED_LENGTH]]);
 
-/** What tells an event from others, of 24 bits; never 0. */
+/** A mark of 24 bits that distinguishes events; never 0. */
 export function markOf({ id, txHash }: Pick<LoggedEvent, "id" | "txHash">): number {
   return crc32(`${id} ${txHash}`) >>> 8 || 1;
 }
@@ -53,7 +53,7 @@ export function encodeCursor({ storeId, sequence, floor, ceiling, mark, order }:
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** What a cursor says. Throws `invalid_request` for text that `encodeCursor` did not make. */
+/** Decodes a cursor. Throws `invalid_request` for text that `encodeCursor` did not make. */
 export function decodeCursor(cursor: string): CursorParts {
   if (!FORM.test(cursor)) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));

@@ -1,35 +1,40 @@
+/*
+ * Decides which gap to fill next and at which node: one job for rescans, gaps and newly watched contracts. `rescan.ts`
+ * goes first; `coverage.ts` closes the gap in the state.
+ */
+
 import type { HistoryGap, WatcherState } from "../store/store.ts";
 import { gapsToFill, withFilled, withoutReach } from "./coverage.ts";
 import type { Page, Place } from "./page.ts";
 import { readOfNetwork } from "./reading.ts";
 import { type Backfilled, createRescans, type RescanParts } from "./rescan.ts";
 
-/** Reads what the scan has not: events that appeared late, and gaps, among them what new contracts have had before. */
+/** Reads events that the scan has not: late ones, and those of gaps and of newly watched contracts. */
 export interface Backfill {
-  /** One page of it. `nothing`: nothing is due. A node that fails is asked again later. */
+  /** Reads one page. `nothing`: none is due. Retries a failing node later. */
   step(state: WatcherState, lastNode: number, signal: AbortSignal): Promise<Backfilled>;
-  /** These ledgers were scanned just now. */
+  /** Records when the newest ledgers were scanned. */
   scanned(state: WatcherState): void;
-  /** There are new gaps: they are tried at once. */
+  /** Starts with the gaps at once, as there are new ones. */
   again(): void;
 }
 
 const FILL_EVERY_MS = 600_000;
-/** Where a node did not answer, or was behind. */
+/** When a node did not answer, or lagged. */
 const UNANSWERED_MS = 60_000;
 
-/** One way through all gaps: each is tried at every node. */
+/** One pass over all gaps, each at every node. */
 interface Round {
   done: Set<string>;
-  /** The gap that is being read, and at which node. */
+  /** The current gap, and its node. */
   key?: string;
   node: number;
-  /** Where the next page begins; absent: where the gap does. */
+  /** Where the next page starts; at the start of the gap when absent. */
   place?: { from: number; place: Place };
-  /** The oldest ledger that any node holds, and how many have told. */
+  /** The oldest ledger that any node holds, and how many nodes reported it. */
   oldest: number;
   told: number;
-  /** Nodes that did not answer, or were behind: they are not asked again in this round. */
+  /** Nodes that did not answer or lagged, skipped for the rest of the round. */
   silent: Set<number>;
 }
 

@@ -15,7 +15,7 @@ import { type CursorParts, encodeCursor } from "./cursor.ts";
 import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";
 
 export interface HistoryQuery extends Start {
-  /** Only events of this ledger of the current epoch or earlier ones. A cursor that was made with it goes on with it. */
+  /** Only events up to this ledger of the current epoch. A cursor keeps it. */
   toLedger?: number;
   /** 1 to 1 000. */
   limit: number;
@@ -23,13 +23,15 @@ export interface HistoryQuery extends Start {
 }
 
 export interface HistoryPage {
-  /** In the order in which the gateway learnt of them. Fewer than `limit`: all that is held has been answered. */
+  /** In the order of the log. Fewer than `limit`: the log holds no more. */
   events: PublicEvent[];
-  /** Goes on after all that was looked through, whatever the filters; ascending it is good for asking again. */
+  /**
+   * Continues after all events that were read, whether they matched or not. An ascending one also polls for new events.
+   */
   cursor: string;
-  /** The newest ledger that is believed. */
+  /** The head. */
   latestLedger: number;
-  /** The first ledger of the current epoch from which on events are held, gaps apart; null before the first commit. */
+  /** The first ledger of the current epoch with stored events, gaps apart; null before the first commit. */
   oldestLedger: number | null;
 }
 
@@ -37,24 +39,24 @@ export interface HistoryStatus {
   /** Counts network resets. */
   epoch: number;
   latestLedger: number;
-  /** All events up to this ledger are held, gaps apart; null before the first commit. */
+  /** The log holds all events up to this ledger, gaps apart; null before the first commit. */
   scannedLedger: number | null;
   lagLedgers: number | null;
-  /** What is held, ascending, without the gaps. */
+  /** The held ranges, ascending, without gaps. */
   held: HeldRange[];
   gaps: Omit<HistoryGap, "reason">[];
-  /** How many events are kept raw because they could not be decoded; 100 stands for 100 or more. */
+  /** How many events are stored raw, not decoded; 100 means 100 or more. */
   undecodedEvents: number;
-  /** By how many seconds the network's time is ahead of this machine's clock; null when they agree within a minute. */
+  /** Seconds by which network time is ahead of this machine's clock; null when they agree within a minute. */
   clockDisagreesBySeconds: number | null;
 }
 
 export interface History {
-  /** One page of the events held. Throws `invalid_request` for a query out of bounds, and for a cursor that is not good. */
+  /** Returns one page of events. Throws `invalid_request` for a query out of bounds or a bad cursor. */
   page(query: HistoryQuery): Promise<HistoryPage>;
-  /** One event. Throws `not_found`. */
+  /** Returns one event. Throws `not_found`. */
   event(id: string): Promise<PublicEvent>;
-  /** What is held and what is missing. */
+  /** Returns the held ranges and the gaps. */
   status(): Promise<HistoryStatus>;
   /** As in a page. */
   oldestLedger(): Promise<number | null>;
@@ -63,14 +65,14 @@ export interface History {
 const MAX_PAGE_EVENTS = 1_000;
 const MAX_UNDECODED_COUNTED = 100;
 
-/** The event history as callers pull it: from the log alone, by sequence, so that what becomes known late comes next. */
+/** The event history that clients page through. It reads the log alone, by sequence, so late events come next. */
 export function createHistory({ store, head }: { store: Pick<Store, "id" | "events">; head: Head }): History {
   const { events: log } = store;
   const reader = createLogReader(store);
 
   const latestLedger = (state: WatcherState | undefined) => head.sequence || (state?.latestLedger ?? 0);
 
-  /** @param bounds of after the events were read: what was forgotten meanwhile is not said to be held */
+  /** @param bounds read after the events, so that deleted events do not count as held */
   async function held(state: WatcherState | undefined, bounds?: LogBounds): Promise<HeldRange[]> {
     if (state === undefined) return [];
     const ranges = heldRanges(state);
@@ -78,7 +80,7 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
     if (forgotten === 0) return ranges;
     const [oldest] = await log.read({ filter: {}, after: forgotten, order: "asc", limit: 1 });
     if (oldest === undefined) return [];
-    // Of its own ledger some may be forgotten already.
+    // Retention may have deleted a part of this ledger.
     const first = heightOfEvent(oldest) + 1;
     return ranges
       .filter(({ epoch, toLedger }) => heightOf(epoch, toLedger) >= first)
@@ -91,7 +93,7 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
   async function oldestLedger(state: WatcherState | undefined, bounds?: LogBounds): Promise<number | null> {
     const first = (await held(state, bounds)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger;
     if (first !== undefined || state === undefined) return first ?? null;
-    // All that happened was forgotten: what comes next is the first that is surely held.
+    // All events are deleted. The next ledger is the first that is surely held.
     return (bounds ?? await log.bounds()).forgotten > 0 ? state.scannedLedger + 1 : null;
   }
 
@@ -110,7 +112,7 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
       }
       const { events, place } = await reader.read(from, { subjects, limit }, bounds);
       const boundsAfter = await log.bounds();
-      // A cursor that was good may have become too old while the events after it were read.
+      // Retention may have deleted events behind the cursor while this page was read.
       if (query.cursor !== undefined) reader.requireHeld(from, boundsAfter);
       return {
         events: events.map(publicEvent),
@@ -151,8 +153,8 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
 }
 
 /**
- * Up to where a page reads. Another `toLedger` than that of its cursor is refused, and none, too, where it would ask for what
- * is beyond: the cursor has passed over it.
+ * The height up to which a page reads. `toLedger` must be that of the cursor. It may be absent only when descending:
+ * ascending, the cursor has skipped events above it.
  */
 function ceilingOf({ ceiling, order }: CursorParts, toLedger: number | undefined, epoch: number): number {
   const asked = toLedger === undefined ? 0 : heightOf(epoch, toLedger);
@@ -161,13 +163,15 @@ function ceilingOf({ ceiling, order }: CursorParts, toLedger: number | undefined
   const was = ledgerOfHeight(ceiling);
   if (heightOf(epoch, was) !== ceiling) {
     const message =
-      `cursor is of a page up to ledger ${was} of the network before its reset: begin again with fromLedger`;
+      `cursor is of a page up to ledger ${was} of the network before its reset; begin again with fromLedger`;
     throw new GatewayError("invalid_request", message, { param: "cursor" });
   }
   throw new GatewayError(
     "invalid_request",
-    `toLedger must be ${was}, as it was for this cursor, which has passed over what is beyond: begin again with ` +
-      `fromLedger for that; got ${toLedger ?? "none"}`,
+    `toLedger must be ${was}, as for this cursor, which has skipped later events; got ${
+      toLedger ?? "none"
+    }. Begin again with ` +
+      `fromLedger for another range`,
     { param: "toLedger" },
   );
 }

@@ -1,26 +1,34 @@
+/*
+ * Decides which gateway of a shared store writes the log, and what a follower takes from the leader. `log_writer.ts`
+ * has the lease; `watcher.ts` calls this first in each poll.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { Store, WatcherState } from "../store/store.ts";
 import type { LogWriter } from "./log_writer.ts";
 
-/** Who writes the log where several gateways share a store, and what they take from one another. */
+/** The leader writes the log; followers take its head. */
 export interface Leadership {
-  /** Takes or prolongs the lease; false: another gateway is the leader. `mayLeave`: whether this one leaves it to others for now. */
+  /**
+   * Takes or renews the lease. Returns false when another gateway leads. `mayLeave`: whether this one may leave the
+   * lease to others for now.
+   */
   take(mayLeave: boolean): Promise<boolean>;
-  /** What the leader has committed: calls `onNew` where events have come. */
+  /** Looks for commits of the leader. Calls `onNew` when there are new events. */
   follow(onNew: () => void): Promise<void>;
-  /** The head of what is stored, by whichever gateway. */
+  /** Takes the stored head, of any gateway. */
   takeHead(state: WatcherState | undefined): void;
-  /** This gateway has committed: its own head is no news. */
+  /** Records an own commit, whose head is not new. */
   committed(): void;
-  /** A leader that comes no further for a minute gives the lease to others, whose nodes may do better. */
+  /** Gives the lease up when this leader has made no progress for a minute: other gateways' nodes may be well. */
   polled(isWell: boolean): Promise<void>;
 }
 
 const STALLED_MS = 60_000;
-/** A node that stands still looks like a network that rests. */
+/** A stopped node looks like a network that rests. */
 const STILL_MS = 600_000;
-/** After this, or two polls, the lease is taken again if nobody else has it. */
+/** How long, or two polls, it leaves the lease to others. */
 const LEFT_MS = 5_000;
 
 export function createLeadership({ store, head, clock: { monotonicMs }, log, epoch: startEpoch, pollMs }: {
@@ -33,7 +41,7 @@ export function createLeadership({ store, head, clock: { monotonicMs }, log, epo
 }): Leadership {
   const stored = { epoch: startEpoch, ledger: 0 };
   let lastSequence = 0;
-  /** Since when polls fail, and which ledger was reached when. */
+  /** Since when polls fail, and when which ledger was reached. */
   const progress = { failingSinceMs: Infinity, ledger: 0, atMs: monotonicMs() };
   let leftUntilMs = -Infinity;
 
@@ -41,7 +49,7 @@ export function createLeadership({ store, head, clock: { monotonicMs }, log, epo
     if (state === undefined) return;
     const ledger = { sequence: state.latestLedger, closeTime: state.latestLedgerCloseTime };
     if (stored.epoch !== undefined && stored.epoch !== state.epoch) head.restart(ledger);
-    // A head that stands still says nothing of what there is beyond.
+    // An unchanged head tells nothing of newer ledgers.
     else if (state.latestLedger > stored.ledger) head.observe(ledger);
     stored.ledger = ledger.sequence;
     stored.epoch = state.epoch;

@@ -1,40 +1,44 @@
+/*
+ * Reads the log for pages and streams, from a cursor or a ledger. It refuses a cursor that could miss events.
+ * `history.ts` pulls, `stream.ts` pushes, and `cursor.ts` has the cursor's form.
+ */
+
 import { GatewayError } from "../errors.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
 import type { LogBounds, Store } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
 import { type CursorParts, decodeCursor, markOf, type Order } from "./cursor.ts";
 
-/** Where a reader begins. */
+/** Where a reader starts. */
 export interface Start {
-  /** Only events of this ledger of the current epoch or later ones. Either this or `cursor`, or neither: all that is held. */
+  /** Only events from this ledger of the current epoch on. Excludes `cursor`. With neither, all events. */
   fromLedger?: number;
-  /** From an earlier page, or a frame of the stream. */
+  /** From an earlier page or stream frame. */
   cursor?: string;
-  /** In which order of sequences; the cursor's, or ascending, when absent. */
+  /** Order of sequences. Absent: the cursor's, or ascending. */
   order?: Order;
 }
 
-/** What subjects a reader wants to hear of; heights come from its place. */
+/** The subjects of a filter. Its heights come from the cursor. */
 export type Subjects = Omit<EventFilter, "fromHeight" | "toHeight">;
 
 /**
- * What is asked for, as a filter. A condition that is none of a filter's does not compile: it would be passed over in
- * silence, and all events answered.
+ * The filter of a request. An unknown condition does not compile: it would have no effect, and all events would come.
  */
 export function subjectsOf<T extends Subjects>(asked: T & Record<Exclude<keyof T, keyof Subjects>, never>): Subjects {
   return asked;
 }
 
-/** What was read of the log, and how far. */
+/** Events of the log, and how far they reach. */
 export interface ReadOn {
   events: LoggedEvent[];
-  /** After all that was looked through, whatever the filters. */
+  /** After all events that were read, whether they matched or not. */
   place: CursorParts;
-  /** Whether all that is held has been looked through. */
+  /** Whether this was the end of the log. */
   isAtEnd: boolean;
 }
 
-/** The one query by which events are pulled, page by page, and pushed, as a stream. */
+/** The one query for pages and streams. */
 export interface LogReader {
   /**
    * @param epoch the current one
@@ -51,7 +55,7 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
   async function markAt(sequence: number): Promise<number> {
     if (sequence === 0) return 0;
     const [event] = await log.read({ filter: {}, after: sequence - 1, upTo: sequence, order: "asc", limit: 1 });
-    // What was forgotten tells nothing any more.
+    // An event that retention deleted proves nothing.
     return event === undefined ? 0 : markOf(event);
   }
 
@@ -59,7 +63,7 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
     if (mark === 0) return;
     const found = await markAt(sequence);
     if (found !== 0 && found !== mark) {
-      throw refused("cursor", "cursor is of a log that has gone on otherwise since, " + AFTER_A_RESTORE);
+      throw refused("cursor", "cursor is of a log that continued differently, " + AFTER_A_RESTORE);
     }
   }
 
@@ -109,24 +113,24 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
   };
 }
 
-const AFTER_A_RESTORE = "as after a restore from an older backup: begin again with fromLedger, events keep their ids";
+const AFTER_A_RESTORE = "as after a restore from an older backup. Begin again with fromLedger; events keep their ids";
 
-/** A cursor that could miss events is refused, saying why. */
+/** Refuses a cursor that could miss events, with the reason. */
 function requireHeld({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
   if (storeId !== ownId) throw refused("cursor", "cursor is of another store: begin again with fromLedger");
   if (sequence > last) {
     throw refused("cursor", "cursor is ahead of the log, " + AFTER_A_RESTORE);
   }
-  // Descending, what is forgotten is what would come last.
+  // In descending order the deleted events would come last.
   if (order === "asc" && sequence < forgotten) {
     throw refused(
       "cursor",
-      "cursor is older than what is held, events after it were forgotten: begin again with fromLedger",
+      "cursor is older than the oldest stored event; begin again with fromLedger",
     );
   }
 }
 
-/** @throws {GatewayError} `invalid_request` for what is no integer from 1 to `max` */
+/** @throws {GatewayError} `invalid_request` unless the value is an integer from 1 to `max` */
 export function requireInteger(field: string, value: number, max: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= max) return;
   throw refused(field, `${field} must be an integer from 1 to ${max}, got ${value}`);

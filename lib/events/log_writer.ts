@@ -1,3 +1,8 @@
+/*
+ * Writes the log under the watcher's lease, in steps that fit every store. `page.ts` decodes events,
+ * `movement_assets.ts` finds their assets, and `watcher.ts` decides what to commit.
+ */
+
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
@@ -10,20 +15,20 @@ import type { AssetLookup } from "./movement_assets.ts";
 import { type Notice, noticeOfUndecoded, noticesOfState } from "./notices.ts";
 import { type Decode, decodeAgain, toEvent } from "./page.ts";
 
-/** The watcher's hand in the store: its lease, and what it commits under it. */
+/** Holds the watcher's lease and commits under it. */
 export interface LogWriter {
-  /** What is committed, as this writer knows it; undefined before the first commit. */
+  /** The committed state that this writer knows; undefined before the first commit. */
   readonly state: WatcherState | undefined;
   /** How many events were appended since `open`. */
   readonly appended: number;
-  /** Reads what is committed, and takes or prolongs the lease; false when another gateway has it. */
+  /** Reads the committed state, and takes or renews the lease; false when another gateway has it. */
   open(): Promise<boolean>;
   /**
-   * Commits a page's events and the state they lead to, in steps that each fit the store; the place moves with the last
-   * one. Answers how many were new and decoded. Rejects with `fenced` when the lease was lost.
+   * Commits a page's events and the state after them, in steps that each fit the store. The state advances with the
+   * last step. Returns how many events were new and decoded. Rejects with `fenced` when the lease was lost.
    */
   commit(events: RawEvent[], next: WatcherState): Promise<{ added: number }>;
-  /** Tries the events that were kept raw again, a bounded number of them at a call, each once by a decoder. */
+  /** Decodes stored raw events again, a bounded number per call, each once per decoder. */
   decodeUndecoded(signal: AbortSignal): Promise<void>;
   /** Gives the lease back. Never rejects. */
   close(): Promise<void>;
@@ -34,39 +39,39 @@ export interface LogWriterParts {
   head: Pick<Head, "sequence" | "timed" | "networkSeconds" | "show">;
   clock: Clock;
   decode: Decode;
-  /** Names what `decode` does: events that are kept raw are tried once by each. Absent: once after each start. */
+  /** Names the version of `decode`, which tries each raw event once. Absent: once after each start. */
   decoder?: string;
-  /** Gives events their assets; when absent they have none. */
+  /** Adds assets to events. When absent, events have none. */
   assets?: AssetLookup;
-  /** Unique to this process: the holder of the lease. */
+  /** The holder of the lease, unique to this process. */
   holder: string;
   pollMs: number;
-  /** What people call the contract with this id; "a new one" when absent. */
+  /** The name of a contract; "a new one" when absent. */
   titleOf?: (contractId: string) => string;
   onNotice: (notice: Notice) => void;
-  /** Called after each commit that appended events, with these. Must not throw. */
+  /** Called with the appended events after each such commit. Must not throw. */
   onEvents?: (events: LoggedEvent[]) => void;
   /** Called after each commit, of this gateway's watcher or of another's. Must not throw. */
   onCommit?: () => void;
-  /** How many events are committed at a time, at most 100; 100 when absent. */
+  /** Events per commit, at most 100; 100 when absent. */
   stepEvents?: number;
 }
 
-/** A process that does not renew it for so long, or for three polls, is taken to be dead. */
+/** A lease that is not renewed for this long, or for three polls, expires. */
 const SHORTEST_LEASE_MS = 15_000;
-/** The most undecoded events at a time (`EventStore`). */
+/** The limit of undecoded events per read (`EventStore`). */
 const UNDECODED_EVENTS = 100;
 const UNDECODED_PAGES = 10;
-const MOST_TOLD = 2_000;
+const MOST_REPORTED = 2_000;
 
-/** Tells of events that were kept raw, each once: the newest ledgers are read twice. */
-function createUndecodedTeller(onNotice: (notice: Notice) => void): (events: (NewEvent | UndecodedEvent)[]) => void {
-  const told = new Set<string>();
+/** Reports stored raw events, each once, although the newest ledgers are read twice. */
+function createUndecodedReport(onNotice: (notice: Notice) => void): (events: (NewEvent | UndecodedEvent)[]) => void {
+  const reported = new Set<string>();
   return (events) => {
-    const notice = noticeOfUndecoded(events.filter(({ id }) => !told.has(id)));
+    const notice = noticeOfUndecoded(events.filter(({ id }) => !reported.has(id)));
     if (notice !== undefined) onNotice(notice);
-    if (told.size > MOST_TOLD) told.clear();
-    for (const { id, type } of events) if (type === null) told.add(id);
+    if (reported.size > MOST_REPORTED) reported.clear();
+    for (const { id, type } of events) if (type === null) reported.add(id);
   };
 }
 
@@ -78,27 +83,27 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
   let state: WatcherState | undefined;
   let appended = 0;
   const decoder = parts.decoder ?? `of ${parts.holder}`;
-  /** Nothing that is held raw is left to be tried by this decoder. */
+  /** No stored raw event is left for this decoder. */
   let isDecoded = false;
-  const tellUndecoded = createUndecodedTeller(onNotice);
+  const reportUndecoded = createUndecodedReport(onNotice);
 
   async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
     const [before, after] = [state, withHead(next)];
     if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
-    // Decodes step by step, so that no step holds the event loop for a whole page.
+    // Decodes step by step, so that a page does not block the event loop.
     const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || head.networkSeconds() };
     const events = await withAssets(raw.map((event) => toEvent(event, known, decode)));
-    // A lost one is no matter: the store fences what is written under it.
-    await prolonged(lease!);
+    // A lost lease does no harm: the store fences the write.
+    await renewed(lease!);
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
     state = after;
     if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
-    tellUndecoded(events);
-    tellCommit(logged);
+    reportUndecoded(events);
+    reportCommit(logged);
     await yieldToOthers();
   }
 
-  /** With the assets of those that are new: the newest ledgers are read twice. */
+  /** Adds assets to new events only, because the newest ledgers are read twice. */
   async function withAssets<E extends NewEvent | UndecodedEvent>(events: E[]): Promise<(E | NewEvent)[]> {
     const { assets } = parts;
     if (assets === undefined) return events;
@@ -108,23 +113,23 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     return events.map((event) => learnt.get(event.id) ?? event);
   }
 
-  /** The state with the head, above which nothing counts as scanned. A new epoch brings its own. */
+  /** The state with the head. Nothing above the head counts as scanned. A new epoch has its own head. */
   function withHead(next: WatcherState): WatcherState {
     const { sequence, timed } = head;
     if (sequence === 0 || (state !== undefined && state.epoch !== next.epoch)) return next;
     return { ...withoutAbove(next, sequence), latestLedger: timed.sequence, latestLedgerCloseTime: timed.closeTime };
   }
 
-  function tellCommit(logged: LoggedEvent[]): void {
+  function reportCommit(logged: LoggedEvent[]): void {
     appended += logged.length;
-    // Readers of these events may look at the chain next.
+    // Clients may read the chain after they read these events.
     head.show(Math.max(0, ...logged.map(({ ledger }) => ledger)));
     if (logged.length > 0) parts.onEvents?.(logged);
     parts.onCommit?.();
   }
 
-  /** Prolongs a lease when it is time to, counted from the attempt: the answer may come late. Undefined: it is lost. */
-  async function prolonged(held: Lease): Promise<Lease | undefined> {
+  /** Renews a lease when due, counted from the attempt because the answer may come late. Undefined when it is lost. */
+  async function renewed(held: Lease): Promise<Lease | undefined> {
     const nowMs = clock.monotonicMs();
     if (nowMs < renewAtMs) return held;
     const [own] = await store.leases.renew([held], leaseMs);
@@ -150,11 +155,11 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     },
     async open() {
       appended = 0;
-      lease = lease && await prolonged(lease);
+      lease = lease && await renewed(lease);
       if (lease === undefined) {
         renewAtMs = clock.monotonicMs() + leaseMs / 4;
         lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: leaseMs });
-        // Another program may have written meanwhile: the state says whose decoder tried last.
+        // Another program may have written meanwhile. The state names the last decoder.
         isDecoded = false;
       }
       state = await store.events.watcherState();
@@ -176,23 +181,23 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         const events = undecoded.flatMap((event) => decodeAgain(event, head.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
           const known = await withAssets(events) as NewEvent[];
-          tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));
-          onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
+          reportCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));
+          onNotice({ kind: "decoded", message: `${events.length} events that were stored raw are decoded now` });
         }
         const isLast = undecoded.length < UNDECODED_EVENTS;
-        // Where another's tried before, it has to try again: this one may keep raw what comes next.
+        // If another decoder tried before, it has to try again: this one may leave later events raw.
         if (undecoded.length > 0 || state.decoder !== undefined) {
           const upTo = isLast ? null : undecoded.at(-1)!.id;
           await commitStep([], { ...state, decoder: { name: decoder, triedUpTo: upTo } });
         }
-        // Not before it is written down: the store may fail.
+        // Only after the commit, which may fail.
         isDecoded = isLast;
       }
     },
     async close() {
       const held = lease;
       lease = undefined;
-      // A lease that is not given back is over by itself.
+      // An unreleased lease expires by itself.
       if (held !== undefined) await store.leases.release([held]).catch(() => {});
     },
   };

@@ -6,29 +6,29 @@ import type { AppliedTransaction } from "../stellar/rpc/schemas.ts";
 import { type NewEvent, parseEventId } from "../store/event.ts";
 import type { Notice } from "./notices.ts";
 
-/** What the watcher is told of assets, which events themselves do not name. */
+/** How the watcher finds assets, which events do not name. */
 export interface Movements {
-  /** Whether the asset of such an event is looked for. */
+  /** Whether this event needs an asset. */
   isOne(event: NewEvent): boolean;
-  /** The contract of its asset, undefined when the transaction does not tell. Must not throw. */
+  /** The contract of its asset, undefined when the transaction does not show it. Must not throw. */
   assetIn(event: NewEvent, transaction: AppliedTransaction): string | undefined;
 }
 
-/** Gives events their assets; those that can't be learnt stay without. */
+/** Adds assets to events. Events whose assets are unknown stay as they are. */
 export type AssetLookup = (events: NewEvent[]) => Promise<NewEvent[]>;
 
-/** The protocol's bound on one `getTransactions`. */
+/** The protocol's limit for one `getTransactions`. */
 const MOST_TRANSACTIONS = 200;
 const AT_ONCE = 4;
 /** A node behind a load balancer may be a ledger late. */
 const TRIES = 3;
 const PAUSE_MS = 500;
-/** A ledger whose transactions can't be read so often is gone on from: an event late is worse than one without its asset. */
+/** After this many failed polls the watcher goes on: a late event is worse than one without its asset. */
 const FAILED_POLLS = 3;
 
 /**
- * Reads the transactions that movements happened in: one upstream call for each ledger with any, further ones only where
- * more than 200 transactions lie between them, or more than the node answers at once.
+ * Reads the transactions of movements, in one upstream call per ledger. It makes more calls when over 200 transactions
+ * lie between them, or when the node returns fewer.
  */
 export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }: {
   rpc: Pick<NodesRpcClient, "getTransactions">;
@@ -37,14 +37,14 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
   onNotice(notice: Notice): void;
   stopping: AbortSignal;
 }): AssetLookup {
-  /** How many polls have failed at a ledger, until one has come through all that it was asked for. */
+  /** Failed polls of each ledger, until a poll succeeds. */
   const failed = new Map<number, number>();
-  /** A ledger was gone on from, and none was told since: no other one is waited for. */
+  /** A ledger was skipped, and none has succeeded since: the next failure skips at once. */
   let isSilent = false;
-  /** How many ledgers were told. */
-  let told = 0;
+  /** How many ledgers succeeded. */
+  let succeeded = 0;
 
-  /** The transactions of one ledger that these events are of, by hash. */
+  /** Returns the transactions of these events of one ledger, by hash. */
   async function transactionsOf(events: NewEvent[]): Promise<Map<string, AppliedTransaction>> {
     const { ledger } = events[0]!;
     const found = new Map<string, AppliedTransaction>();
@@ -70,7 +70,7 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
   }
 
   async function readPage(ledger: number, first: number, limit: number, wanted: Set<string>) {
-    // After the one before the one before the first: whether a node counts from 0 or from 1, it is among them.
+    // Two before the first: this includes it whether a node counts from 0 or from 1.
     const cursor = String((BigInt(ledger) << 32n) | (BigInt(Math.max(0, first - 2)) << 12n) | 1n);
     for (let tried = 1;; tried += 1) {
       const { transactions, latestLedger } = await rpc.getTransactions({ cursor, limit }, { signal: stopping });
@@ -84,13 +84,13 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     }
   }
 
-  /** @throws what the node failed with, until it has failed too often */
+  /** @throws the node's error, until it has failed too often */
   async function assetsOf(events: NewEvent[]): Promise<NewEvent[]> {
     const { ledger } = events[0]!;
     try {
       const transactions = await transactionsOf(events);
       isSilent = false;
-      told += 1;
+      succeeded += 1;
       return events.map((event) => {
         const transaction = transactions.get(event.txHash);
         const asset = transaction && movements.assetIn(event, transaction);
@@ -98,7 +98,7 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
       });
     } catch (error) {
       const polls = (failed.get(ledger) ?? 0) + 1;
-      // A node that refuses would refuse again; one in trouble may be well by then.
+      // A node that refuses would refuse again; one in trouble may recover.
       const isRefused = error instanceof RpcError && error.kind !== "trouble" && error.kind !== "other";
       failed.set(ledger, polls);
       if (isRefused) return events;
@@ -113,17 +113,16 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     const ledgers = [...Map.groupBy(wanted, ({ ledger }) => ledger).values()];
     const learnt = new Map<string, NewEvent>();
     for (let at = 0; at < ledgers.length; at += AT_ONCE) {
-      const toldBefore = told;
+      const before = succeeded;
       const some = await Promise.all(ledgers.slice(at, at + AT_ONCE).map(assetsOf));
       for (const event of some.flat()) learnt.set(event.id, event);
-      // Each may take a time-out.
-      if (isSilent && told === toldBefore) break;
+      // Each of them may run into a time-out.
+      if (isSilent && succeeded === before) break;
     }
     for (const [one] of ledgers) failed.delete(one!.ledger);
     const unknown = wanted.filter(({ id }) => learnt.get(id)?.asset === undefined);
     if (unknown.length > 0) {
-      const message =
-        `the asset of ${unknown.length} events could not be learnt from their transactions, the first is ` +
+      const message = `the transactions of ${unknown.length} events do not show their assets; the first is ` +
         unknown[0]!.id;
       onNotice({ kind: "asset_unknown", message, events: unknown.length });
     }
@@ -131,7 +130,7 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
   };
 }
 
-/** Which transaction of its ledger an event is of (SEP-35). */
+/** The index of an event's transaction in its ledger (SEP-35). */
 function placeOf({ id }: NewEvent): number {
   return (parseEventId(id)?.order ?? 0) >>> 12;
 }

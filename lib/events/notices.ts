@@ -4,7 +4,7 @@ import type { NewEvent, UndecodedEvent } from "../store/event.ts";
 import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { gapsToFill, isBeginning, watchedContracts } from "./coverage.ts";
 
-/** Something an operator should know once: told after the commit that made it so. */
+/** A notice for the operator, sent once, after the commit that caused it. */
 export interface Notice {
   kind:
     | "gap"
@@ -16,18 +16,18 @@ export interface Notice {
     | "clock_disagrees"
     | "asset_unknown";
   message: string;
-  /** How many events it is about, with `repaired` and `asset_unknown`. */
+  /** The number of events, for `repaired` and `asset_unknown`. */
   events?: number;
 }
 
-/** A state of the watcher: told when it changes, not at each poll. */
+/** A state of the watcher, reported when it changes. */
 export interface Trouble {
   kind: "node_failed" | "node_lagging" | "store_failed" | "internal" | "recovered";
   message: string;
   cause?: unknown;
 }
 
-/** What an operator should know of a change of state. `titleOf`: what people call the contract with this id. */
+/** The notices of a change of state. `titleOf`: the name of a contract. */
 export function noticesOfState(
   state: WatcherState,
   before: WatcherState,
@@ -35,8 +35,8 @@ export function noticesOfState(
 ): Notice[] {
   const notices: Notice[] = [];
   if (before.epoch !== state.epoch) {
-    const message = `the network was reset: ledgers that were read up to ${before.scannedLedger} are gone or others ` +
-      `now; epoch ${state.epoch} begins`;
+    const message = `the network was reset: ledgers up to ${before.scannedLedger} are gone or have changed; ` +
+      `epoch ${state.epoch} begins`;
     notices.push({ kind: "reset", message });
   }
   if (watchedContracts(before).join() !== watchedContracts(state).join()) {
@@ -46,9 +46,7 @@ export function noticesOfState(
   for (const gap of state.gaps) {
     if (before.gaps.some((known) => isPartOf(gap, known))) continue;
     const { fromLedger, toLedger, reason } = gap;
-    const why = reason === "reset"
-      ? "the network was reset before they were scanned twice"
-      : "no RPC node holds them any more";
+    const why = reason === "reset" ? "the network was reset before the rescan" : "no RPC node holds them any more";
     const message = `events of ledgers ${fromLedger} to ${toLedger} ${
       reason === "reset" ? "may be" : "are"
     } missing: ${why}`;
@@ -57,32 +55,32 @@ export function noticesOfState(
   return notices;
 }
 
-/** Whether one gap lies within another: what is being filled grows smaller, and is nothing new. */
+/** Whether one gap lies within another. A gap that shrinks while it is filled is not new. */
 export function isPartOf(gap: HistoryGap, whole: HistoryGap): boolean {
   return whole.epoch === gap.epoch && whole.fromLedger <= gap.fromLedger && gap.toLedger <= whole.toLedger;
 }
 
-/** What an operator should know of gaps that were read: undefined when nothing was found, and none of them is filled. */
+/** The notice of a backfill; undefined when it found no events and filled no gap. */
 export function noticeOfFilled(events: number, state: WatcherState, before: WatcherState): Notice | undefined {
   const gaps = gapsToFill(state);
-  // Of the beginning of a new contract nobody was told that it is missing.
+  // The beginning of a new contract was never reported as missing.
   const isFilled = gapsToFill(before).some((gap) =>
     !isBeginning(gap, before) &&
     !gaps.some((left) => left.contractIds.join() === gap.contractIds.join() && isPartOf(left, gap))
   );
   if (events === 0 && !isFilled) return undefined;
-  const found = events === 0 ? "what was missing was read, and holds no events" : `${events} events of gaps were found`;
-  return { kind: "repaired", events, message: `${found}; gaps that are left: ${gaps.length}` };
+  const found = events === 0 ? "gaps were filled, and held no events" : `${events} events of gaps were found`;
+  return { kind: "repaired", events, message: `${found}; gaps left: ${gaps.length}` };
 }
 
-/** What an operator should know of events that were committed: undefined when all could be decoded. */
+/** The notice of committed raw events; undefined when all were decoded. */
 export function noticeOfUndecoded(events: readonly (NewEvent | UndecodedEvent)[]): Notice | undefined {
   const undecoded = events.filter(({ type }) => type === null);
   if (undecoded.length === 0) return undefined;
   const { id, contractId } = undecoded[0]!;
   return {
     kind: "undecoded",
-    message: `${undecoded.length} events could not be decoded and are kept raw, the first is ${id} of ${contractId}`,
+    message: `${undecoded.length} events could not be decoded and are stored raw; the first is ${id} of ${contractId}`,
   };
 }
 
@@ -91,26 +89,28 @@ function changeOfContracts(now: WatcherState, before: WatcherState, titleOf: (co
   const added = held.filter((id) => !had.includes(id));
   const removed = had.filter((id) => !held.includes(id));
   return [
-    "other contracts are watched now",
+    "the watched contracts have changed",
     ...added.map((id) => `${titleOf(id)} is ${id}`),
     ...(removed.length === 0
       ? []
-      : [`${removed.join(" and ")} ${removed.length === 1 ? "is" : "are"} watched no more`]),
-    ...(added.length === 0 ? [] : ["earlier events of a new one are read as far back as an RPC node holds them"]),
+      : [`${removed.join(" and ")} ${removed.length === 1 ? "is" : "are"} no longer watched`]),
+    ...(added.length === 0
+      ? []
+      : ["the watcher reads earlier events of a new one as far back as an RPC node holds them"]),
   ].join("; ");
 }
 
-/** What a poll that failed with this is told as. */
+/** The report of a failed poll. */
 export function troubleOf(cause: unknown): Trouble {
   const message = cause instanceof Error ? cause.message : String(cause);
   const fromNode = cause instanceof RpcError || (cause instanceof GatewayError && cause.code === "upstream_error");
-  // What a store says of itself is all there is to know.
+  // A store's message is complete.
   if (cause instanceof StoreError) return { kind: "store_failed", message };
   if (!fromNode) return { kind: "internal", message, cause };
-  // The node's own words, which may speak of a database that is not ours.
+  // The node's text may mention a database, which is not ours.
   if (cause instanceof RpcError) {
     return { kind: "node_failed", message: `the RPC node answers ${cause.method} with an error: ${message}` };
   }
-  // Foreseen: the message says what it is, only what lies under it is new.
+  // An expected error: the message explains it, and only its cause is new.
   return { kind: "node_failed", message, cause: cause.cause };
 }

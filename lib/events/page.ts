@@ -3,32 +3,31 @@ import { GatewayError } from "../errors.ts";
 import type { EventsAnswer, RawEvent } from "../stellar/rpc/schemas.ts";
 import { formatEventId, type NewEvent, parseEventId, type UndecodedEvent } from "../store/event.ts";
 
-/** What an event says, as `escrow/events` decodes it; undefined: it could not be decoded. */
+/** Decodes an event; see `escrow/events`. Returns undefined for an event that it does not know. */
 export type Decode = (event: Pick<RawEvent, "contractId" | "topic" | "value">) =>
   | Omit<NewEvent, "id" | "contractId" | "ledger" | "ledgerClosedAt" | "txHash" | "knownAt">
   | undefined;
 
-/** From where a page is asked for. */
+/** Where a page starts. */
 export type Place = { startLedger: number } | { cursor: string };
 
-/** A page of a node's events that has been checked. */
+/** A checked page of a node's events. */
 export interface Page {
-  /** Those of the contracts that were asked for, ascending by id, each once. */
+  /** Events of the requested contracts, ascending by id, each once. */
   events: RawEvent[];
-  /** All ledgers up to this one have been read when the page has been. */
+  /** With this page all ledgers up to this one have been read. */
   scannedLedger: number;
   cursor: string;
 }
 
-/** The ledger that a page from here begins in. */
+/** The ledger in which this page starts. */
 export function ledgerOfPlace(place: Place): number {
   return "cursor" in place ? ledgerOf(place.cursor) ?? 0 : place.startLedger;
 }
 
 /**
- * Checks what the node answered against what was asked. Events of other contracts, of other types and of calls that
- * failed are left out here, whatever the node's own filter did.
- * @throws {GatewayError} `upstream_error` when the answer contradicts itself
+ * Checks a node's answer against the request. Drops events of other contracts, of other types and of failed calls,
+ * whatever the node's filter did.
  */
 export function checkPage(answer: EventsAnswer, place: Place, contractIds: readonly string[]): Page {
   const cursorLedger = ledgerOf(answer.cursor);
@@ -52,16 +51,16 @@ export function checkPage(answer: EventsAnswer, place: Place, contractIds: reado
 
   return {
     events: [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-    // A full page's cursor is its last event, and that event's ledger may go on; any other lies at a ledger's end.
+    // The cursor of a full page is its last event, whose ledger may go on. Any other cursor is at a ledger's end.
     scannedLedger: answer.cursor === lastId ? cursorLedger - 1 : cursorLedger,
     cursor: answer.cursor,
   };
 }
 
 /**
- * An event as it is kept.
- * @param known the epoch it is of, and the network's time, Unix seconds
- * @throws {GatewayError} `upstream_error` when its time is none
+ * Converts an event for the log.
+ * @param known its epoch, and network time in Unix seconds
+ * @throws {GatewayError} `upstream_error` when its time is invalid
  */
 export function toEvent(
   event: RawEvent,
@@ -81,13 +80,13 @@ export function toEvent(
     : { ...common, ...decoded, knownAt: known.seconds };
 }
 
-/** An event that was kept raw, decoded; undefined when it still cannot be. */
+/** Decodes a stored raw event; undefined when that fails again. */
 export function decodeAgain({ raw, ...event }: UndecodedEvent, knownAt: number, decode: Decode): NewEvent | undefined {
   const decoded = decode({ contractId: event.contractId, topic: raw.topics, value: raw.value });
   return decoded && { ...event, ...decoded, knownAt };
 }
 
-/** The ledger that an RPC's event id or cursor lies in, undefined when the text is neither. */
+/** The ledger of an RPC's event id or cursor, undefined when the text is neither. */
 function ledgerOf(rpcId: string): number | undefined {
   const parts = parseEventId(rpcId);
   return parts?.epoch === 0 ? parts.ledger : undefined;

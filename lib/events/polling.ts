@@ -1,3 +1,7 @@
+/*
+ * Decides when the watcher polls: in a loop, or in a turn where processes take turns. `watcher.ts` has the poll itself.
+ */
+
 import type { Clock } from "../clock.ts";
 import { createLoop } from "../loop.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
@@ -5,14 +9,14 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { WatcherState } from "../store/store.ts";
 
-/** How a poll ended. */
+/** The result of a poll. */
 export interface PollResult {
   /**
-   * `idle`: all that the node has is in the log. `more`: the node has more. `lagging`: the node shows less than was seen, or
-   * what it shows has to be compared first. `failed`: node or store failed.
+   * `idle`: the log has all of the node's events. `more`: the node has more. `lagging`: the node lags, or the reset
+   * check has to answer first. `failed`: node or store failed.
    */
   outcome: "idle" | "more" | "lagging" | "failed";
-  /** How many events were appended. */
+  /** How many events the poll appended. */
   events: number;
   /** Another gateway is the leader. */
   isFollower?: true;
@@ -20,7 +24,7 @@ export interface PollResult {
   reason?: string;
 }
 
-/** What a step of a poll leads to. `ends`: the poll ends with it. */
+/** The result of one step of a poll. `ends`: the poll ends here. */
 export interface Step {
   state: WatcherState | undefined;
   events: RawEvent[];
@@ -30,7 +34,7 @@ export interface Step {
 export interface PollingParts {
   /** Never rejects. */
   poll(): Promise<PollResult>;
-  /** The last turn is over: another process may have the next one. */
+  /** Called when the last turn is over and another process may have the next one. */
   onTurnsOver(): Promise<void>;
   rpc: Pick<NodesRpcClient, "nodes" | "getHealth" | "getLatestLedger">;
   isShared: boolean;
@@ -39,15 +43,15 @@ export interface PollingParts {
   signal: AbortSignal;
 }
 
-/** When the watcher polls: in a loop, or for a while where processes take turns. */
+/** Runs polls in a loop or in turns. */
 export interface Polling {
   readonly isLooping: boolean;
   start(): void;
-  /** Polls at once instead of after the rest of `pollMs`. A failing node or store keeps its pause. */
+  /** Polls at once instead of after the rest of `pollMs`. The pause after a failure stays. */
   wake(): void;
-  /** Ends the loop once the poll under way is over. */
+  /** Ends the loop after the poll under way. */
   stop(): Promise<void>;
-  /** Polls until idle, or for about so long. The first poll begins after the call. Never rejects. */
+  /** Polls until idle, or for about this long. The first poll starts after the call. Never rejects. */
   pollFor(timeMs: number): Promise<PollResult>;
 }
 
@@ -60,7 +64,7 @@ export function createPolling({ poll, onTurnsOver, rpc, isShared, clock, pollMs,
   let polling: Promise<PollResult> | undefined;
   let queued: Promise<PollResult> | undefined;
 
-  /** A poll that begins from now on. */
+  /** A poll that starts after this call. */
   function nextPoll(): Promise<PollResult> {
     if (polling === undefined) return polling = poll().finally(() => polling = undefined);
     return queued ??= polling.then(() => {
@@ -74,19 +78,19 @@ export function createPolling({ poll, onTurnsOver, rpc, isShared, clock, pollMs,
     onProblem: () => {},
     async step() {
       const { outcome } = await nextPoll();
-      if (outcome === "failed") throw new Error("told already");
+      if (outcome === "failed") throw new Error("reported already");
       if (outcome === "more") return 0;
       return outcome === "lagging" ? Math.min(pollMs, LAGGING_MS) : pollMs;
     },
   });
 
-  /** Where gateways take turns, a node that stands still shows beside the others alone. */
+  /** Asks all nodes: in a turn only their difference shows a stopped node. */
   async function askAll(): Promise<void> {
     const asked = rpc.nodes().map((_, node) => askNewest(rpc, { node, signal, timeoutMs: ASK_ALL_MS }));
     await Promise.allSettled(asked);
   }
 
-  /** In a turn the next process knows nothing of this one, which waits for what may come yet. */
+  /** The next process knows nothing of this turn, so a turn also waits after a failure. */
   async function pollUntil(endsAtMs: number, isTurn: boolean): Promise<PollResult> {
     let events = 0;
     while (true) {

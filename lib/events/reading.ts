@@ -6,15 +6,15 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import { checkPage, ledgerOfPlace, type Page, type Place } from "./page.ts";
 
-/** What one node answered when it was asked for a page. */
+/** The answer of one node to a request for a page. */
 export type Reading =
   | { kind: "page"; page: Page; answer: EventsAnswer; node: number; verdict: Verdict | undefined }
-  /** No longer: the oldest ledger it holds lies above the place. */
+  /** The place is below the oldest ledger that the node holds. */
   | { kind: "pruned"; oldestLedger: number }
-  /** Not yet: its newest ledger lies below the place. */
+  /** The place is above the node's newest ledger. */
   | { kind: "behind"; latestLedger: number };
 
-/** A page that a node holds, or what all say that do not. `isSilent`: not all nodes say it. */
+/** A page of one node, or the oldest ledger of all. `isSilent`: a node did not answer. */
 export type ReadAnywhere = Exclude<Reading, { kind: "pruned" }> | {
   kind: "pruned";
   oldestLedger: number;
@@ -24,19 +24,18 @@ export type ReadAnywhere = Exclude<Reading, { kind: "pruned" }> | {
 export interface ReadPage {
   place: Place;
   contractIds: readonly string[];
-  /** This node, by its place in the list; whichever is well when absent. */
+  /** The node of this index; one that is well when absent. */
   node?: number;
   signal?: AbortSignal;
 }
 
 const PAGE_EVENTS = 1_000;
-/** After so many pages that fitted, a larger one is tried. */
+/** After this many pages the reader tries a larger one. */
 const PAGES_BEFORE_GROWTH = 20;
 
 /**
- * Reads pages of events. One that is larger than what is read of an answer, or than what the node's operator allows, is
- * halved until it fits; later pages grow again. Rejects with what the node rejected with, and with `upstream_error` for
- * what contradicts itself.
+ * Reads pages of events. Halves a page that is larger than the gateway reads or the node's operator allows, and later
+ * grows again. Rejects with the node's error, or with `upstream_error` for an answer that contradicts itself.
  */
 export function createReader(
   rpc: Pick<NodesRpcClient, "getEvents">,
@@ -79,7 +78,7 @@ export function createReader(
   };
 }
 
-/** What one node no longer holds another may: asks them all. */
+/** Asks all nodes for a page that one has pruned. */
 export async function readAnywhere(
   read: (request: ReadPage) => Promise<Reading>,
   rpc: Pick<NodesRpcClient, "nodes">,
@@ -96,41 +95,46 @@ export async function readAnywhere(
   return { kind: "pruned", oldestLedger, isSilent };
 }
 
-/** The oldest ledger that any node of the network holds, undefined while none says one. `isWhole`: all nodes have. */
+/**
+ * The oldest ledger that any node of the network holds, undefined while no node reports one. `isWhole`: all nodes have.
+ */
 export async function oldestHeld(
   rpc: Pick<NodesRpcClient, "nodes" | "getHealth">,
   signal: AbortSignal,
 ): Promise<{ oldest: number | undefined; isWhole: boolean }> {
   const asked = rpc.nodes().map(async (_, node) => {
-    // One odd answer may be a mistake; a second one is of another network.
+    // One odd answer may be a mistake; a second one shows another network.
     for (let asked = 0; asked < 2; asked++) {
       let verdict: Verdict | undefined;
-      const { oldestLedger } = await rpc.getHealth({ node, signal, answered: (_by, said) => void (verdict = said) });
+      const { oldestLedger } = await rpc.getHealth({ node, signal, answered: (_by, given) => void (verdict = given) });
       if (verdict !== "odd") return oldestLedger;
     }
     throw new Error("the node shows another network");
   });
   const answers = await Promise.allSettled(asked);
-  const said = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+  const reported = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
   const failed = answers.find((answer) => answer.status === "rejected");
-  if (said.length === 0 && failed?.reason instanceof GatewayError) throw failed.reason;
-  const oldest = said.length === 0 ? undefined : Math.max(1, Math.min(...said));
-  return { oldest, isWhole: said.length === answers.length };
+  if (reported.length === 0 && failed?.reason instanceof GatewayError) throw failed.reason;
+  const oldest = reported.length === 0 ? undefined : Math.max(1, Math.min(...reported));
+  return { oldest, isWhole: reported.length === answers.length };
 }
 
-/** A node that is so far behind may show the network of before a reset. */
+/** A node this far behind may show the network from before a reset. */
 const MOST_BEHIND_SECONDS = 120;
 
 type PageRead = Extract<Reading, { kind: "page" }>;
 
-/** Whether a page is of the network as it is: not odd, and not of a node that shows the one before a reset. */
+/** Whether a page is of the current network: neither odd, nor of a node that shows it before a reset. */
 export function isOfNetwork({ verdict, answer }: PageRead, head: Pick<Head, "sequence" | "closeTime">): boolean {
   if (verdict === "odd") return false;
   const { latestLedger, latestLedgerCloseTime: closeTime = head.closeTime } = answer;
   return head.sequence - latestLedger <= LIMITS.ledgers && head.closeTime - closeTime <= MOST_BEHIND_SECONDS;
 }
 
-/** A page, or what the node has pruned; undefined when it fails, shows another network, or nothing of this ledger yet. */
+/**
+ * A page, or the oldest ledger of a node that pruned it. Undefined when the node fails, shows another network, or lacks
+ * `toLedger`.
+ */
 export async function readOfNetwork(
   { read, head }: { read: (request: ReadPage) => Promise<Reading>; head: Pick<Head, "sequence" | "closeTime"> },
   request: ReadPage,

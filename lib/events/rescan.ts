@@ -1,3 +1,8 @@
+/*
+ * Decides which scanned ledgers to scan again, after two minutes, for events that appeared late. After that they are
+ * settled. `gaps.ts` calls this before it fills gaps.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
@@ -7,18 +12,18 @@ import { gapsToFill, watchedContracts } from "./coverage.ts";
 import type { Place } from "./page.ts";
 import { type Reading, readOfNetwork, type ReadPage } from "./reading.ts";
 
-/** A page that was read again, or for the first time. */
+/** A page of a rescan or of a gap. */
 export interface Backfilled {
   state: WatcherState;
   events: RawEvent[];
   kind: "rescan" | "gap" | "nothing";
 }
 
-/** Scans ledgers a second time, for events that appeared late; only then they are settled. */
+/** Scans ledgers again and settles them. */
 export interface Rescans {
-  /** One page of it; undefined when nothing is due, or a node fails. */
+  /** Reads one page. Undefined when nothing is due, or when a node fails. */
   page(state: WatcherState, lastNode: number, signal: AbortSignal): Promise<Backfilled | undefined>;
-  /** These ledgers were scanned just now. */
+  /** Records when the newest ledgers were scanned. */
   scanned(state: WatcherState): void;
 }
 
@@ -27,22 +32,24 @@ export interface RescanParts {
   head: Pick<Head, "sequence" | "closeTime">;
   clock: Pick<Clock, "monotonicMs">;
   read: (request: ReadPage) => Promise<Reading>;
-  /** For how many days events are kept: older ones may have been forgotten, and are not found again. 0: for ever. */
+  /**
+   * How many days the store keeps events. The rescan adds no older ones, which retention may have deleted. 0: forever.
+   */
   keptDays: number;
 }
 
-/** What a node shows late it shows within this time. */
+/** A node shows a late event within this time. */
 const RESCAN_MS = 120_000;
-/** After a node that failed, or lagged. */
+/** After a node failed or lagged. */
 const RETRY_MS = 10_000;
 const DAY_SECONDS = 86_400;
 
 export function createRescans(parts: RescanParts): Rescans {
   const { rpc, head, clock: { monotonicMs }, keptDays } = parts;
-  /** When ledgers were scanned by this process: order after a restart comes from close times alone. */
+  /** When this process scanned ledgers (monotonic ms). After a restart only close times tell. */
   const scannedAtMs = new Map<number, number>();
-  /** Of more than one page: where the next one begins. */
-  let goesOn: { settledLedger: number; place: Place } | undefined;
+  /** Where the next page of an unfinished rescan starts. */
+  let unfinished: { settledLedger: number; place: Place } | undefined;
   let retryAtMs = -Infinity;
   let epoch = 0;
 
@@ -52,7 +59,10 @@ export function createRescans(parts: RescanParts): Rescans {
     return head.closeTime - closeTime >= RESCAN_MS / 1_000;
   }
 
-  /** What one node has left out, or pruned, another may have. Undefined: one that may have it did not answer. */
+  /**
+   * Reads at the nodes after the one of the scan: another may hold events that it left out or pruned. Undefined when a
+   * node does not answer.
+   */
   async function readBeside(lastNode: number, request: ReadPage, toLedger: number) {
     const nodes = rpc.nodes().length;
     let pruned: Awaited<ReturnType<typeof readOfNetwork>>;
@@ -72,8 +82,8 @@ export function createRescans(parts: RescanParts): Rescans {
     const { settledLedger, rescans } = state;
     const toLedger = Math.min(rescans.findLast(isDue)?.ledger ?? 0, state.scannedLedger);
     if (toLedger <= settledLedger || monotonicMs() < retryAtMs) return undefined;
-    const isGoingOn = goesOn?.settledLedger === settledLedger;
-    const place = isGoingOn ? goesOn!.place : { startLedger: settledLedger + 1 };
+    const isUnfinished = unfinished?.settledLedger === settledLedger;
+    const place = isUnfinished ? unfinished!.place : { startLedger: settledLedger + 1 };
     const reading = await readBeside(lastNode, { place, contractIds: watchedContracts(state), signal }, toLedger);
     if (reading === undefined) {
       retryAtMs = monotonicMs() + RETRY_MS;
@@ -82,7 +92,7 @@ export function createRescans(parts: RescanParts): Rescans {
     const read = reading.kind === "page" ? reading.page : undefined;
     const upTo = read?.scannedLedger ?? (reading as { oldestLedger: number }).oldestLedger - 1;
     const settled = Math.max(settledLedger, Math.min(toLedger, upTo));
-    goesOn = read && settled < toLedger ? { settledLedger: settled, place: { cursor: read.cursor } } : undefined;
+    unfinished = read && settled < toLedger ? { settledLedger: settled, place: { cursor: read.cursor } } : undefined;
     const left = rescans.filter(({ ledger }) => ledger > settled);
     for (const { ledger } of rescans) if (ledger <= settled) scannedAtMs.delete(ledger);
     const gaps = gapsToFill(state);

@@ -1,3 +1,8 @@
+/*
+ * Decides when to compare the network with the stored checkpoints, and whether the log may go on. `stellar/reset.ts`
+ * compares; `watcher.ts` begins the new epoch.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { Checkpoint } from "../ledger_numbers.ts";
 import type { Head } from "../stellar/head.ts";
@@ -7,25 +12,25 @@ import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { Store, WatcherState } from "../store/store.ts";
 import { createReader } from "./reading.ts";
 
-/** When the watcher compares the network with its checkpoints, and what follows for the log. */
+/** Compares the network with the stored checkpoints. */
 export interface ResetWatch {
-  /** Compares when it is due. `standsBecause`: the log stands until the next poll. `begins`: a new epoch does. */
+  /** Compares if due. `standsBecause`: the log stops until the next poll. `begins`: a new epoch starts. */
   check(
     state: WatcherState | undefined,
     signal: AbortSignal,
   ): Promise<{ standsBecause?: string; begins?: NewEpoch }>;
-  /** A checkpoint: of the first scanned ledger, or where that has one, or is pruned, of the newest. */
+  /** Reads a checkpoint of the first scanned ledger. If that has one, or is pruned, of the newest. */
   checkpoint(state: WatcherState, signal: AbortSignal): Promise<Checkpoint | undefined>;
-  /** The newest checkpoint that was the same in the last comparison; undefined: nothing was. */
+  /** The newest checkpoint that was equal in the last comparison; undefined for none. */
   readonly sameUpTo: number | undefined;
-  /** A comparison is due: a poll failed. */
+  /** Makes a comparison due. */
   again(): void;
-  /** Whether a comparison that began since then (monotonic ms) ruled a reset out. */
+  /** Whether a comparison that began after this time (monotonic ms) ruled out a reset. */
   isRuledOutSince(atMs: number): boolean;
 }
 
 const EVERY_MS = 600_000;
-/** After so long without a poll nobody has seen what happened. */
+/** After this long without a poll the network may have been reset. */
 const PAUSE_MS = 30_000;
 const ODD_EVERY_MS = 2_000;
 
@@ -41,9 +46,9 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
   const resets = createResetCheck({ rpc, clock });
   const read = createReader(rpc, 100);
   let isDue = true;
-  /** The node to compare with: the one that was odd, the next one after one that lags, else whichever is well. */
+  /** The node to compare with: the odd one, or the one after a lagging one. Absent: one that is well. */
   let askedNode: number | undefined;
-  /** `ruledOutMs`: when the last comparison began that ruled a reset out. */
+  /** `ruledOutMs`: when the last comparison that ruled out a reset began. */
   const at = { polledMs: monotonicMs(), checkedMs: -Infinity, ruledOutMs: -Infinity };
   let checking: ReturnType<ResetWatch["check"]> | undefined;
   let sameUpTo: number | undefined;
@@ -72,7 +77,7 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
         const place = { startLedger: event.ledger };
         const reading = await read({ place, contractIds: [event.contractId], node, signal });
         if (reading.kind !== "page") return undefined;
-        // Of another transaction it is another event, which happens to be at its place.
+        // An event of another transaction at the same place is another event.
         return reading.page.events.some(({ id, txHash }) => id === rpcId && txHash.toLowerCase() === event.txHash);
       },
     };
@@ -92,10 +97,10 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
     askedNode = finding.node;
     if (finding.kind !== "other") {
       askedNode = ((finding.node ?? 0) + 1) % rpc.nodes().length;
-      return { standsBecause: "the RPC node shows the network as it was before it was reset" };
+      return { standsBecause: "the RPC node shows the network from before its reset, or lags" };
     }
     const begins = finding.begins;
-    return begins === undefined ? { standsBecause: "the network looks as if it had been reset" } : { begins };
+    return begins === undefined ? { standsBecause: "the network seems to have been reset" } : { begins };
   }
 
   return {

@@ -4,12 +4,12 @@ import type { RpcClient } from "../stellar/rpc/client.ts";
 import type { WatcherState } from "../store/store.ts";
 import { afterRevert } from "./coverage.ts";
 
-/** Applies what the sandbox takes back; answers undefined where it has taken nothing back. */
+/** Applies a revert of the sandbox; undefined when there is none. */
 export type Reverts = (state: WatcherState, signal: AbortSignal) => Promise<WatcherState | undefined>;
 
 /**
- * A sandbox that goes back to a snapshot says to which ledger. What closes after it is told in a new epoch, for it may be
- * something else at the same place.
+ * A sandbox that reverts to a snapshot reports the ledger. Later ledgers belong to a new epoch, because other events
+ * may have the same place.
  */
 export function createReverts({ clock, head, rpc }: {
   clock: Pick<Clock, "networkReverts">;
@@ -17,7 +17,7 @@ export function createReverts({ clock, head, rpc }: {
   rpc: Pick<RpcClient, "getLatestLedger">;
 }): Reverts {
   let known = count();
-  /** What is about to be committed, from this epoch on. */
+  /** The revert of the next commit, which begins the epoch after this one. */
   let begun: { count: number; epoch: number } | undefined;
 
   function count(): number {

@@ -1,3 +1,8 @@
+/*
+ * Decides from which ledger and which node the next page comes, and what its answer means for the scanned ledgers.
+ * `reading.ts` reads the page, `coverage.ts` changes the state, and `rescan.ts` reads each ledger again.
+ */
+
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
@@ -17,22 +22,22 @@ export interface ScanParts {
   read(request: ReadPage): Promise<Reading>;
   contractIds: readonly string[];
   resets: Pick<ResetWatch, "again" | "isRuledOutSince">;
-  /** Ledgers were found to be pruned. */
+  /** Called when no node holds the next ledgers any more. */
   onPruned(): void;
-  /** For people: when something is noticed now. */
+  /** The time of a notice, as text. */
   detectedAt(): string;
 }
 
 export interface Scan {
-  /** Reads one page, from where the last commit ended towards the node's newest ledger. */
+  /** Reads one page, from the last commit towards the node's newest ledger. */
   step(state: WatcherState, signal: AbortSignal): Promise<Step>;
-  /** The node that answered last, by its place in the list. */
+  /** The index of the node that answered last. */
   readonly lastNode: number;
 }
 
 export function createScan(parts: ScanParts): Scan {
   const { rpc, head, clock, read, contractIds, resets } = parts;
-  /** Which node is asked next, where that is not the one in use. */
+  /** `next`: the node of the next read, unless it is the one in use. */
   const node: { last: number; next?: number } = { last: 0 };
   let pruned: { ledger: number; atMs: number } | undefined;
 
@@ -42,23 +47,23 @@ export function createScan(parts: ScanParts): Scan {
     return { state, events: [], ends: { outcome: "lagging", reason } };
   };
 
-  /** Ledgers that no node holds any more are a gap, once a reset was ruled out since that was heard first. */
+  /** Makes a gap of ledgers that no node holds, once a comparison since the first such answer ruled out a reset. */
   async function afterPruned(
     state: WatcherState,
-    said: { oldestLedger: number; isSilent: boolean },
+    held: { oldestLedger: number; isSilent: boolean },
     signal: AbortSignal,
   ): Promise<Step> {
     const ledger = state.scannedLedger;
     if (pruned?.ledger !== ledger) pruned = { ledger, atMs: clock.monotonicMs() };
     await askNewest(rpc, { signal });
-    if (said.oldestLedger > head.sequence || !resets.isRuledOutSince(pruned.atMs)) {
+    if (held.oldestLedger > head.sequence || !resets.isRuledOutSince(pruned.atMs)) {
       resets.again();
       const reason = "the RPC node no longer holds the ledgers that come next";
       return { state, events: [], ends: { outcome: "lagging", reason } };
     }
     pruned = undefined;
     parts.onPruned();
-    const next = afterPruning(state, said.oldestLedger, parts.detectedAt(), said);
+    const next = afterPruning(state, held.oldestLedger, parts.detectedAt(), held);
     return { state: next, events: [], ends: { outcome: "more" } };
   }
 
@@ -77,7 +82,7 @@ export function createScan(parts: ScanParts): Scan {
       if (reading.kind === "pruned") return await afterPruned(state, reading, signal);
       pruned = undefined;
       if (reading.kind === "behind") {
-        // The error tells no time: only with one can the head say what it means.
+        // The error carries no time, and the head needs one for its verdict.
         await askNewest(rpc, { node: asked, signal });
         const isAtHead = reading.latestLedger >= head.sequence && head.sequence <= scannedLedger;
         return isAtHead ? { state, events: [] } : lags(state, asked, reading.latestLedger);
@@ -88,7 +93,7 @@ export function createScan(parts: ScanParts): Scan {
         await askNewest(rpc, { node: reading.node, signal });
       }
       if (page.cursor === rpcCursor && page.scannedLedger < answer.latestLedger) {
-        throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not move on`);
+        throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not advance`);
       }
       if (!isOfNetwork(reading, head)) return lags(state, reading.node, answer.latestLedger);
       const next = withScanned(state, page.scannedLedger, { closeTime: head.closeTime, rpcCursor: page.cursor });

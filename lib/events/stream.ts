@@ -1,3 +1,8 @@
+/*
+ * One live stream: it pages through the log, then receives new events. A slow one falls behind and reads the log again.
+ * `stream_feed.ts` passes new events, `stream_watch.ts` ends streams, and `streams.ts` opens them.
+ */
+
 import {
   type EventFilter,
   heightOf,
@@ -10,48 +15,48 @@ import type { HistoryGap, LogBounds } from "../store/store.ts";
 import { type CursorParts, encodeCursor, markOf } from "./cursor.ts";
 import type { LogReader, Subjects } from "./log_reader.ts";
 
-/** What a reader may have missed. */
+/** Events that a client may have missed. */
 export type StreamGap =
-  /** Events of before the oldest ledger that is held were asked for, or were forgotten before they were sent. */
+  /** The client asked for events before the oldest stored one, or retention deleted some before they were sent. */
   | { reason: "not_held"; oldestLedger: number | null }
-  /** No node could be asked for the events of these ledgers; they come late, or never. */
+  /** No node holds the events of these ledgers. They come late, or never. */
   | ({ reason: "not_read" } & Omit<HistoryGap, "reason">);
 
-/** One thing that a live stream says. `cursor`: a page or a stream that begins there goes on right after it. */
+/** One frame of a live stream. A page or stream from `cursor` continues right after it. */
 export type StreamFrame =
   | { kind: "event"; cursor: string; event: PublicEvent }
-  /** All that is held has been sent: what follows is new. IdempotentOperation in a stream. */
+  /** The stream has sent all stored events; new ones follow. Sent once in a stream. */
   | { kind: "caught_up"; cursor: string; latestLedger: number }
-  /** Every few seconds: the stream lives, and the network is so far. */
+  /** Sent every few seconds as a sign of life, with the latest ledger. */
   | { kind: "ledger"; cursor: string; latestLedger: number }
   | { kind: "gap"; gap: StreamGap }
-  /** The key no longer stands, and why: the last frame. */
+  /** The last frame: the key is no longer valid, and why. */
   | { kind: "revoked"; reason: string };
 
-/** A stream as its reader sees it. */
+/** A stream for its client. */
 export interface EventStream {
-  /** What comes next, a page of frames at most; undefined: it is over. To be called again when that has been taken on. */
+  /** The next frames, at most a page; undefined at the end. Call it again after sending them. */
   next(): Promise<StreamFrame[] | undefined>;
-  /** The reader has gone. */
+  /** The client has left. */
   close(): void;
 }
 
-/** A stream as the one who feeds it sees it. */
+/** A stream for the feed. */
 export interface FedStream extends EventStream {
-  /** All up to this sequence has been looked through for it. */
+  /** The stream has read all up to this sequence. */
   readonly sequence: number;
-  /** Whether the reader waits for what comes next. */
+  /** Whether the client waits for frames. */
   readonly isAsked: boolean;
-  /** How many pages of frames it has taken. */
+  /** How many pages of frames the client has taken. */
   readonly taken: number;
-  /** Hands on what is new of the log up to a sequence; false: it has too much to send already, and reads by itself. */
+  /** Passes new events up to a sequence. False when the queue is full; the stream then reads the log itself. */
   hand(events: readonly LoggedEvent[], upTo: number): boolean;
-  /** It has to read on by itself. */
+  /** Makes the stream read the log itself. */
   fallBehind(): void;
   tellGap(gap: HistoryGap): void;
-  /** Unless there is something to send already. */
+  /** Sends a `ledger` frame, unless other frames wait. */
   tellLedger(latestLedger: number): void;
-  /** Ends it: with what it has to send, or without, or with this last word alone. */
+  /** Ends it after its waiting frames, without them, or with a `revoked` frame alone. */
   end(how: "drained" | "cut" | { revoked: string }): void;
 }
 
@@ -61,32 +66,32 @@ export interface StreamParts {
   oldestLedger(): Promise<number | null>;
   place: CursorParts;
   subjects: Subjects;
-  /** What it says before anything else. */
+  /** The first frames. */
   first: StreamFrame[];
-  /** To be handed what is new from here on; false: there is more to read before. */
+  /** Joins the feed of new events. Returns false while there is more to read. */
   join(stream: FedStream): boolean;
-  /** Ends it when its key no longer stands, where that was not looked at just now. */
-  vet(stream: FedStream): Promise<void>;
+  /** Ends it when its key is no longer valid, unless that was checked just now. */
+  checkKey(stream: FedStream): Promise<void>;
   latestLedger(): number;
-  /** Of now. */
+  /** The current gaps. */
   gaps(): readonly HistoryGap[];
   onClose(): void;
 }
 
 /**
- * `catching_up`: reads what is held for the first time. `live`: is handed what is new. `behind`: reads by itself again, as it
- * was slow. `over`: nothing more comes.
+ * `catching_up`: reads the stored events for the first time. `live`: receives new events. `behind`: was slow and reads
+ * the log itself again. `over`: has ended.
  */
 type Phase = "catching_up" | "live" | "behind" | "over";
 
-/** What is read at once of history. */
+/** Stored events per read. */
 const PAGE_EVENTS = 100;
-/** Events that wait for a reader at most; one with more to come reads them from the log when it asks again. */
+/** The most events that wait for a client. A slower client reads the log again. */
 export const MOST_WAITING = 256;
 
 /**
- * One reader of the log that stays: it reads what is held page by page, as it asks, and from then on is handed what is new.
- * A reader that is slow falls behind and reads by itself again, so nothing is kept for it but what fits.
+ * Creates a stream. It reads stored events page by page as the client takes them, and then receives new ones. Its
+ * memory is bounded: a slow stream reads the log itself again.
  */
 export function createStream(parts: StreamParts): FedStream {
   const { reader, subjects, join, onClose } = parts;
@@ -110,8 +115,11 @@ export function createStream(parts: StreamParts): FedStream {
     wake();
   }
 
-  /** Reads what is held after its place, anew when that was forgotten meanwhile; at the end of it the stream is live. */
-  async function readOn(): Promise<StreamFrame[]> {
+  /**
+   * Reads stored events after its place, again when retention deleted some meanwhile. At the end of the log the stream
+   * is live.
+   */
+  async function readLog(): Promise<StreamFrame[]> {
     const frames: StreamFrame[] = [];
     const bounds = await parts.bounds();
     if (place.sequence < bounds.forgotten) {
@@ -120,7 +128,7 @@ export function createStream(parts: StreamParts): FedStream {
     }
     const read = await reader.read(place, { subjects, limit: PAGE_EVENTS }, bounds);
     const mayMiss = place.sequence < bounds.last;
-    if (mayMiss && place.sequence < (await parts.bounds()).forgotten) return [...frames, ...await readOn()];
+    if (mayMiss && place.sequence < (await parts.bounds()).forgotten) return [...frames, ...await readLog()];
     place = read.place;
     frames.push(...read.events.map(frameOf));
     if (!read.isAtEnd || !join(stream)) return frames;
@@ -128,11 +136,15 @@ export function createStream(parts: StreamParts): FedStream {
     phase = "live";
     if (!isFirst) return frames;
     const latestLedger = parts.latestLedger();
-    return [...frames, ...parts.gaps().flatMap(told), { kind: "caught_up", cursor: encodeCursor(place), latestLedger }];
+    return [...frames, ...parts.gaps().flatMap(gapFrames), {
+      kind: "caught_up",
+      cursor: encodeCursor(place),
+      latestLedger,
+    }];
   }
 
-  /** Only what lies in its range concerns it. */
-  function told(gap: HistoryGap): StreamFrame[] {
+  /** Only a gap in the stream's range. */
+  function gapFrames(gap: HistoryGap): StreamFrame[] {
     const isConcerned = heightOf(gap.epoch, gap.toLedger) >= place.floor;
     return isConcerned ? [{ kind: "gap", gap: { ...gap, reason: "not_read" } }] : [];
   }
@@ -147,9 +159,9 @@ export function createStream(parts: StreamParts): FedStream {
       if (phase === "over") return undefined;
       if (phase === "live") await new Promise<void>((resolve) => wake = resolve);
       else {
-        const frames = await readOn();
-        await parts.vet(stream);
-        // What was being read at the end is not sent, nor what would come after it: the last word alone.
+        const frames = await readLog();
+        await parts.checkKey(stream);
+        // An ended stream drops the frames just read: only `revoked` remains.
         if (isOver()) waiting = waiting.filter(({ kind }) => kind === "revoked");
         else if (frames.length > 0) return [...frames, ...waiting.splice(0)];
       }
@@ -195,8 +207,8 @@ export function createStream(parts: StreamParts): FedStream {
       wake();
     },
     tellGap(gap) {
-      // Before it has caught up it is told then.
-      if (phase !== "catching_up") { for (const frame of told(gap)) say(frame); }
+      // While it catches up, gaps come with `caught_up`.
+      if (phase !== "catching_up") { for (const frame of gapFrames(gap)) say(frame); }
     },
     tellLedger(latestLedger) {
       if (phase === "live" && waiting.length === 0) say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });

@@ -1,48 +1,52 @@
+/*
+ * Reads new events of the log once for all live streams and passes them on. `stream.ts` decides when a stream joins,
+ * and what it does when it falls behind.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
 import { isPartOf } from "./notices.ts";
 import { type FedStream, MOST_WAITING } from "./stream.ts";
 
-/** Hands live streams what is new of the log, which is read once for all of them. */
+/** Passes new events to live streams, with one read of the log for all. */
 export interface StreamFeed {
-  /** Of now. */
+  /** The current gaps. */
   readonly gaps: readonly HistoryGap[];
-  /** The head of what is stored; 0 before any. */
+  /** The stored head; 0 before the first commit. */
   readonly storedLedger: number;
-  /** The log may have grown. */
-  hasNotification(): void;
-  /** Takes in what is known of the history, and tells streams of gaps that have come. */
+  /** Call it when the log may have grown. */
+  notify(): void;
+  /** Takes the stored state, and sends new gaps to the streams. */
   learn(state: WatcherState | undefined): void;
   /**
-   * Whoever has read all that is held hears what is new; not one that has to read what the others were handed meanwhile:
-   * false.
+   * Adds a stream that has read the whole log. False when the feed has passed on events that the stream has not read.
    */
   join(stream: FedStream): boolean;
   leave(stream: FedStream): void;
-  /** Reads what is new, where there may be some. Never rejects. */
+  /** Reads new events if there may be some. Never rejects. */
   read(): Promise<void>;
 }
 
 export interface StreamFeedParts {
   store: Pick<Store, "events" | "isShared">;
   clock: Pick<Clock, "monotonicMs">;
-  /** All that are open. */
+  /** All open streams. */
   streams: ReadonlyMap<FedStream, unknown>;
-  /** There is something to be read at once. */
-  onNotification(): void;
+  /** Called when there is something to read at once. */
+  wake(): void;
   onProblem(message: string, cause?: unknown): void;
 }
 
-/** Where several gateways share a store and none of this one's loops looks, as in isolates, nothing else would tell of news. */
+/** With a shared store and no loop of this gateway, as in isolates, no other signal arrives. */
 const SHARED_LOOK_MS = 5_000;
 
-export function createStreamFeed({ store, clock, streams, onNotification, onProblem }: StreamFeedParts): StreamFeed {
+export function createStreamFeed({ store, clock, streams, wake, onProblem }: StreamFeedParts): StreamFeed {
   const { events: log } = store;
-  /** Those that are handed what is new after `tail`. */
+  /** The streams that receive events after `tail`. */
   const live = new Set<FedStream>();
   let tail = 0;
   const known: { gaps: readonly HistoryGap[]; storedLedger: number } = { gaps: [], storedLedger: 0 };
-  let hasNotification = false;
+  let mayHaveNew = false;
   let isFailing = false;
   let readAtMs = -Infinity;
 
@@ -61,17 +65,18 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     live.clear();
   }
 
-  async function readNotification(): Promise<void> {
+  async function readNew(): Promise<void> {
     const [state, { last }] = await Promise.all([log.watcherState(), log.bounds()]);
     learn(state);
     while (live.size > 0 && tail < last) {
       const from = tail;
       const events = await log.read({ filter: {}, after: from, upTo: last, order: "asc", limit: MOST_WAITING });
-      // Sequences have no holes: what is missing was forgotten already, and each stream says so where it reads on.
+      // Sequences have no holes: retention deleted a missing event. Each stream reports that as a gap when it reads the
+      // log.
       if (events.length !== Math.min(last - from, MOST_WAITING)) return leaveAll();
       const upTo = events.length === MOST_WAITING ? events.at(-1)!.sequence : last;
       for (const stream of live) {
-        // One that joined while this was read may have been further back than where it began.
+        // A stream that joined meanwhile may be behind the start of this read.
         const isFed = stream.sequence >= from && stream.hand(events, upTo);
         if (isFed) continue;
         live.delete(stream);
@@ -88,15 +93,15 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     get storedLedger() {
       return known.storedLedger;
     },
-    hasNotification: () => void (hasNotification = true),
+    notify: () => void (mayHaveNew = true),
     learn,
     join(stream) {
       if (!streams.has(stream)) return false;
       if (live.size === 0) {
         tail = stream.sequence;
-        // While nobody was live nobody read what is beyond it.
-        hasNotification = true;
-        onNotification();
+        // Without live streams the feed read nothing of what comes after.
+        mayHaveNew = true;
+        wake();
       }
       if (stream.sequence < tail) return false;
       live.add(stream);
@@ -105,15 +110,15 @@ export function createStreamFeed({ store, clock, streams, onNotification, onProb
     leave: (stream) => void live.delete(stream),
     async read() {
       const nowMs = clock.monotonicMs();
-      if (!hasNotification && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
-      hasNotification = false;
+      if (!mayHaveNew && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
+      mayHaveNew = false;
       readAtMs = nowMs;
       try {
-        await readNotification();
+        await readNew();
         isFailing = false;
       } catch (cause) {
-        if (!isFailing) onProblem("what is new of the log cannot be read for live streams; trying on", cause);
-        isFailing = hasNotification = true;
+        if (!isFailing) onProblem("new events for live streams cannot be read; retrying", cause);
+        isFailing = mayHaveNew = true;
       }
     },
   };

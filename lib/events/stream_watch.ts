@@ -1,37 +1,38 @@
+/*
+ * Ends live streams whose keys are no longer valid, and those that no client reads. `streams.ts` calls it in its loop.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { FedStream } from "./stream.ts";
 
-/** What is known of a stream beside itself. */
+/** The state of a stream's key and client. */
 export interface WatchedStream {
   keyId: string;
-  /** Why its key no longer stands; undefined: it does. */
+  /** Why its key is no longer valid; undefined while it is. */
   refusal(): string | undefined | Promise<string | undefined>;
-  /** The question whether its key stands, under way. */
+  /** The check of its key, under way. */
   asking: Promise<void> | undefined;
-  /** When its key was asked for last, monotonic. */
+  /** When its key was checked last (monotonic ms). */
   askedAtMs: number;
-  /** How much its reader had taken when it was looked at last, and since when it has taken no more, monotonic. */
+  /** How many pages its client had taken at the last look, and since when it has taken none (monotonic ms). */
   taken: number;
   takenAtMs: number;
 }
 
-/** Ends streams whose keys no longer stand, and those that nobody reads. */
+/** Ends streams whose keys are no longer valid, and unread ones. */
 export interface StreamWatch {
-  /**
-   * While this gateway stood still any key may have been disabled: nothing is told of what happened since before that is
-   * known.
-   */
+  /** Checks all keys after a suspension of this process: a key may have been disabled, so nothing is sent before. */
   afterStandstill(): Promise<void>;
-  /** Who reads on by itself may do so before the others are looked at, or have been opened while the store was slow. */
+  /** Checks the key of a stream that reads the log itself, possibly between two looks. */
   beforeReading(stream: FedStream): Promise<void>;
-  /** Looks at all of them, and tells them every five seconds how far the network is. */
+  /** Checks all streams, and sends each the latest ledger every five seconds. */
   look(): void;
 }
 
-/** Streams that were not looked at for so long stood still with this process. */
+/** After this long without a look this process was suspended. */
 const STANDSTILL_MS = 1_000;
 const LEDGER_MS = 5_000;
-/** A reader that has not taken what it was sent for so long is ended; it comes back with `Last-Event-ID`. */
+/** A client that takes nothing for this long is cut off. It reconnects with `Last-Event-ID`. */
 const UNREAD_MS = 30_000;
 
 export function createStreamWatch({ streams, latestLedger, clock: { monotonicMs } }: {
@@ -43,8 +44,8 @@ export function createStreamWatch({ streams, latestLedger, clock: { monotonicMs 
   let lookedAtMs = -Infinity;
 
   /**
-   * Ends a stream whose key no longer stands. While that cannot be told, as when the store fails, it goes on. What was asked
-   * for long ago is asked for again: a late answer is an old one.
+   * Ends a stream whose key is no longer valid. While that is unknown, as when the store fails, the stream goes on.
+   * Repeats a check that takes too long, because its answer may be old.
    */
   function check(stream: FedStream, entry: WatchedStream): void {
     const nowMs = monotonicMs();

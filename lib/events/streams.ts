@@ -1,3 +1,8 @@
+/*
+ * Opens live streams, limits their number, and runs one loop for all. `stream.ts` is one stream; `stream_feed.ts` and
+ * `stream_watch.ts` do the work of the loop.
+ */
+
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
@@ -12,28 +17,28 @@ import { createStreamWatch, type WatchedStream } from "./stream_watch.ts";
 
 export interface StreamRequest extends Omit<Start, "order"> {
   subjects: Subjects;
-  /** The cursor of the last frame that a former stream has sent: beats the rest. */
+  /** The cursor of the last frame of an earlier stream. Overrides the other fields. */
   lastEventId?: string;
-  /** Whose key opens it: each has so many at most. */
+  /** The key that opens it. Each may have a limited number. */
   keyId: string;
-  /** Why the key no longer stands; undefined: it does. Asked several times a second. */
+  /** Why the key is no longer valid; undefined while it is. Called several times a second. */
   refusal(): string | undefined | Promise<string | undefined>;
 }
 
-/** The history, pushed: what is held, and then what comes. */
+/** The event history as live streams: stored events, then new ones. */
 export interface EventStreams {
   /**
-   * Opens a stream. Throws `invalid_request` as a page of history does, `rate_limited` when the key has as many as it may,
-   * `unavailable` when the gateway has, or is about to stop. A `lastEventId` from before what is held is no mistake: the
-   * stream begins with a gap that says so.
+   * Opens a stream. A `lastEventId` older than the stored events is no error: the stream begins with a gap.
+   * @throws {GatewayError} `invalid_request` as a page of history does; `rate_limited` when the key has too many open
+   * @throws {GatewayError} `unavailable` when the gateway has too many open, or stops
    */
   open(request: StreamRequest): Promise<EventStream>;
-  /** The log may have grown. */
+  /** Call it when the log may have grown. */
   wake(): void;
-  /** Ends all that is open and opens no more. */
+  /** Ends all streams and opens no more. */
   drain(): void;
   stop(): Promise<void>;
-  /** How many are open. */
+  /** How many streams are open. */
   readonly size: number;
 }
 
@@ -46,22 +51,19 @@ export interface StreamsParts {
 }
 
 export const STREAM_LIMITS = { perKey: 20, inAll: 1_000 } as const;
-/** How often streams are looked at: what became of their keys, and whether they are read. */
+/** How often the loop checks keys and clients. */
 const LOOK_MS = 300;
 const OPEN_AGAIN_SECONDS = 5;
 
-/**
- * Feeds all live streams: what is new of the log is read once, and handed to those that have read what was before. Who is
- * behind reads by itself. Without streams it rests.
- */
+/** Creates the streams. Without any, the loop rests. */
 export function createEventStreams({ store, history, head, clock, onProblem }: StreamsParts): EventStreams {
   const { events: log } = store;
   const reader = createLogReader(store);
   const streams = new Map<FedStream, WatchedStream>();
-  /** Keys of streams that are about to be open. */
+  /** Keys of streams that are opening. */
   const opening: string[] = [];
   let isDraining = false;
-  const feed = createStreamFeed({ store, clock, streams, onProblem, onNotification: () => loop.wake() });
+  const feed = createStreamFeed({ store, clock, streams, onProblem, wake: () => loop.wake() });
   const latestLedger = () => head.sequence || feed.storedLedger;
   const watch = createStreamWatch({ streams, latestLedger, clock });
 
@@ -70,17 +72,16 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
     feed.learn(state);
     const first: StreamFrame[] = [];
-    // What was forgotten since is told by the stream itself.
+    // The stream itself reports events that were deleted since.
     const place = lastEventId === undefined
       ? await reader.begin({ fromLedger, cursor }, state?.epoch ?? 0, bounds)
       : await reader.begin({ cursor: lastEventId }, 0, { ...bounds, forgotten: 0 });
     if (place.order === "desc") {
-      const message = "cursor is of a descending page, and a stream ascends";
+      const message = "cursor must be of an ascending page or a stream; got one of a descending page";
       throw new GatewayError("invalid_request", message, { param: "cursor" });
     }
     if (place.ceiling !== 0) {
-      const message =
-        "cursor is of a page with toLedger, and has passed over what is beyond: begin again with fromLedger";
+      const message = "cursor is of a page with toLedger, which has skipped later events; begin again with fromLedger";
       throw new GatewayError("invalid_request", message, { param: "cursor" });
     }
     if (lastEventId === undefined && fromLedger !== undefined) {
@@ -96,18 +97,18 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     if (isDraining) throw new GatewayError("unavailable", "the gateway is shutting down", { headers });
     const keys = [...Array.from(streams.values(), (entry) => entry.keyId), ...opening];
     if (keys.length >= STREAM_LIMITS.inAll) {
-      const message = `as many streams are open as the gateway has: ${STREAM_LIMITS.inAll}`;
+      const message = `the gateway has ${STREAM_LIMITS.inAll} streams open, its limit; retry later`;
       throw new GatewayError("unavailable", message, { headers });
     }
     if (keys.filter((id) => id === keyId).length >= STREAM_LIMITS.perKey) {
-      const message = `this key has as many streams open as it may: ${STREAM_LIMITS.perKey}`;
+      const message = `this key has ${STREAM_LIMITS.perKey} streams open, its limit; close one first`;
       throw new GatewayError("rate_limited", message, { headers });
     }
   }
 
   const loop = createLoop({
     wait: clock.wait,
-    onProblem: (cause) => onProblem("live streams cannot be fed; trying on", cause),
+    onProblem: (cause) => onProblem("the loop of live streams fails; retrying", cause),
     async step() {
       if (streams.size === 0) return Infinity;
       await watch.afterStandstill();
@@ -138,7 +139,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
           subjects,
           first,
           join: feed.join,
-          vet: watch.beforeReading,
+          checkKey: watch.beforeReading,
           latestLedger,
           gaps: () => feed.gaps,
           onClose() {
@@ -157,7 +158,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     },
     wake() {
       if (streams.size === 0) return;
-      feed.hasNotification();
+      feed.notify();
       loop.wake();
     },
     drain,

@@ -1,3 +1,9 @@
+/*
+ * Runs a poll as five steps: lead, reset, contracts, scan, backfill. One place commits their results. `polling.ts`
+ * decides when to poll. The steps are in `leadership.ts`, `reset_watch.ts`, `coverage.ts`, `scan.ts` and `gaps.ts`;
+ * `log_writer.ts` writes.
+ */
+
 import { isoSeconds } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
@@ -8,53 +14,46 @@ import { createLeadership } from "./leadership.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
-import { createPolling, type PollResult, type Step } from "./polling.ts";
+import { createPolling, type Polling, type PollResult, type Step } from "./polling.ts";
 import { createReader, oldestHeld } from "./reading.ts";
 import { createResetWatch } from "./reset_watch.ts";
 import { createReverts } from "./reverts.ts";
 import { createScan } from "./scan.ts";
 import { createWatcherReports } from "./watcher_reports.ts";
 
-export interface Watcher {
-  /** Begins to poll, until `stop`. */
-  start(): void;
-  /** Ends polling and gives the lease back. */
+export interface Watcher extends Pick<Polling, "start" | "wake" | "pollFor"> {
+  /** Stops polling and releases the lease. */
   stop(): Promise<void>;
-  /** Polls at once instead of after the rest of `pollMs`. A failing node or store keeps its pause. */
-  wake(): void;
-  /** Polls until idle, or for about so long. The first poll begins after the call. Never rejects. */
-  pollFor(timeMs: number): Promise<PollResult>;
-  /** Takes the head from the store, for places without a loop. Never rejects. */
+  /** Takes the head from the store, for gateways without a loop. Never rejects. */
   refresh(): Promise<void>;
 }
 
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets" | "head"> {
   rpc: NodesRpcClient;
   head: Head;
-  /** Of which epoch the head was at the start; absent: nothing was stored. */
+  /** The epoch of the head at the start; absent when nothing was stored. */
   epoch?: number;
   contractIds: readonly string[];
   onProblem: (problem: Notice | Trouble) => void;
-  /** How the assets of movements are learnt from their transactions; they are not looked for when absent. */
+  /** Finds the assets of movements in their transactions. When absent, movements have none. */
   movements?: Movements;
-  /** How many events the node is asked for at a time; 1 000 when absent. */
+  /** How many events a page has; 1 000 when absent. */
   pageEvents?: number;
-  /** How many days events are kept; for ever when 0 or absent. */
+  /** How many days the store keeps events; forever when 0 or absent. */
   keptDays?: number;
 }
 
 const CHECKPOINT_EVERY_MS = 600_000;
-/** Where no node tells a hash. */
+/** When no node returned a hash. */
 const CHECKPOINT_RETRY_MS = 60_000;
-/** Of the first and of the newest scanned ledger. */
+/** Of the first scanned ledger, and of the newest. */
 const FIRST_CHECKPOINTS = 2;
-/** How long nodes are waited for that do not tell how far back they hold ledgers. */
+/** How long the watcher waits for nodes that do not report their oldest ledger. */
 const PATIENCE_MS = 60_000;
 const PATIENCE_IN_TURN_MS = 10_000;
 
 /**
- * Follows the contracts' events. A poll is five steps: lead, reset, contracts, scan, backfill. What is known of the network
- * is what is committed, so the next poll makes a failed one good.
+ * Follows the contracts' events. The watcher knows only what it has committed, so the next poll repeats a failed one.
  */
 export function createWatcher(parts: WatcherParts): Watcher {
   const { rpc, store, head, clock, pollMs, onProblem } = parts;
@@ -77,10 +76,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const backfills = createBackfill({ rpc, head, clock, read, keptDays: parts.keptDays ?? 0 });
   let waitingSinceMs: number | undefined;
   let nextCheckpointMs = -Infinity;
-  /** What gaps were filled with since the backfill began. */
+  /** The state before the backfill filled gaps, and the events that it found. */
   let filled: { before: WatcherState; events: number } | undefined;
 
-  /** By the newest ledger: our own clock may be days off after a start. */
+  /** From the newest ledger, because our own clock may be days off after a start. */
   const detectedAt = () => isoSeconds((head.closeTime || head.networkSeconds()) * 1_000);
   const scanning = createScan({
     rpc,
@@ -98,7 +97,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { state, events: [], ends: { outcome: "lagging", reason } };
   };
 
-  /** Takes the lease, and what the leader before has stored. */
+  /** Takes the lease, and the state that the former leader stored. */
   async function lead(): Promise<Step> {
     if (await leadership.take(polling.isLooping)) {
       await log.decodeUndecoded(signal);
@@ -109,17 +108,17 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { state: log.state, events: [], ends: { outcome: "idle", isFollower: true } };
   }
 
-  /** Until the network is known to be the same, or nothing can be compared, the log stands. */
+  /** The log stops until the comparison answers `same` or `nothing`. */
   async function reset(state: WatcherState | undefined): Promise<Step> {
     if (state === undefined) return unchanged(state);
     const reverted = await reverts(state, signal);
     if (reverted !== undefined) return unchanged(reverted);
     const { standsBecause, begins } = await resets.check(state, signal);
     if (begins !== undefined) {
-      // What was seen of the former network, and not read.
+      // Counts ledgers of the former epoch that nodes showed and the scan has not read.
       const isLower = begins.head.sequence < head.sequence;
       const latestLedger = Math.max(state.latestLedger, isLower ? head.sequence : 0);
-      // Nodes that go on to show the former network are odd from now on.
+      // From now on answers of nodes that show the former epoch are odd.
       head.restart(begins.head);
       resets.again();
       const { oldest } = await oldestHeld(rpc, signal);
@@ -128,14 +127,14 @@ export function createWatcher(parts: WatcherParts): Watcher {
     }
     if (standsBecause !== undefined) return lagging(state, standsBecause);
     if (head.sequence === 0 || head.sequence >= state.scannedLedger) return unchanged(state);
-    // Ledgers that came after the newest one that is known to be the same may be others now.
+    // After a fallen head the ledgers above the newest equal checkpoint may be others.
     return unchanged(withoutAbove(state, Math.min(head.sequence, resets.sameUpTo ?? Infinity)));
   }
 
-  /** Begins the log, or changes which contracts are watched. */
+  /** Starts the log, or changes the watched contracts. */
   async function contracts(state: WatcherState | undefined): Promise<Step> {
     if (state !== undefined && watchedContracts(state).join() === contractIds.join()) {
-      // Before anything is scanned: a process may not live for long.
+      // A process may not live for long, so the checkpoint comes before the scan.
       return unchanged(state.checkpoints.length === 0 ? await addCheckpoint(state) : state);
     }
     await head.first();
@@ -143,7 +142,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     waitingSinceMs ??= clock.monotonicMs();
     const isWaiting = clock.monotonicMs() - waitingSinceMs < (polling.isLooping ? PATIENCE_MS : PATIENCE_IN_TURN_MS);
     if (oldest === undefined || (!isWhole && isWaiting)) {
-      return lagging(state, "an RPC node does not say how far back it reaches");
+      return lagging(state, "an RPC node does not report its oldest ledger");
     }
     waitingSinceMs = undefined;
     backfills.again();
@@ -151,7 +150,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return unchanged(withContracts(state, contractIds, oldest, detectedAt()));
   }
 
-  /** A checkpoint of the first ledger, of the newest one when the first ones are scanned, and every ten minutes. */
+  /** Adds a checkpoint of the first ledger, of the newest one after the first scans, and every ten minutes. */
   async function addCheckpoint(state: WatcherState): Promise<WatcherState> {
     if (clock.monotonicMs() < nextCheckpointMs) return state;
     const checkpoint = await resets.checkpoint(state, signal);
@@ -162,7 +161,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return checkpoint === undefined ? state : withCheckpoint(state, checkpoint);
   }
 
-  /** Scans a second time, fills gaps, and stores a checkpoint every ten minutes. */
+  /** Adds due checkpoints, rescans, and fills gaps. */
   async function backfill(found: WatcherState | undefined): Promise<Step> {
     const state = found!;
     const checked = await addCheckpoint(state);
@@ -173,7 +172,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const { added } = await commit({ state: next, events });
     if (kind === "gap") filled!.events += added;
     else if (added > 0) {
-      const message = `${added} events had been missing in what an RPC node answered; a second scan found them`;
+      const message = `a rescan found ${added} events that an RPC node had left out`;
       onProblem({ kind: "repaired", events: added, message });
     }
     return { ...unchanged(log.state), ends: { outcome: "more" } };
@@ -182,7 +181,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const scan = (state: WatcherState | undefined) => scanning.step(state!, signal);
   const steps = [lead, reset, contracts, scan, backfill];
 
-  /** The one place that writes. */
+  /** The only place that commits. */
   async function commit({ state, events }: Step): Promise<{ added: number }> {
     if (state === undefined || (state === log.state && events.length === 0)) return { added: 0 };
     const added = await log.commit(events, state);
@@ -213,7 +212,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await leadership.polled(result.outcome === "idle" || result.outcome === "more");
       return result;
     } catch (cause) {
-      // Another gateway has taken over: no trouble, the next poll sees.
+      // Another gateway has the lease now; the next poll follows it.
       if (isFenced(cause)) return { outcome: "idle", events: log.appended, isFollower: true };
       if (signal.aborted) return { outcome: "failed", events: log.appended };
       const trouble = troubleOf(cause);
@@ -249,7 +248,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await polling.stop();
       await log.close();
     },
-    // What the store fails at is told elsewhere.
+    // Other places report a failing store.
     refresh: () => store.events.watcherState().then(leadership.takeHead, () => {}),
   };
 }

@@ -12,7 +12,7 @@ import { createReplayIntents, createWebhookIntents } from "../http/intents/webho
 import { createTransactionIntents } from "../http/intents/transactions.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
-import type { NetworkAnswer } from "../http/status_answer.ts";
+import type { NetworkResponse } from "../http/status_response.ts";
 import type { Dependencies } from "../http/request_context.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
@@ -31,10 +31,10 @@ import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
-function createNetworkAnswer(
+function createNetworkResponse(
   { publicRpcUrl, rpcUrls, networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow, assets: names }: Config,
   rpc: Pick<NodesRpcClient, "nodes">,
-): () => NetworkAnswer {
+): () => NetworkResponse {
   const contracts = { deviceRegistry, agentRegistry, paymentEscrow };
   const { ids } = createAssetList(names, networkPassphrase);
   const assets = ids === undefined ? null : [...ids];
@@ -59,7 +59,7 @@ export interface HttpParts {
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
+  { config, store, log, exampleValues, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
@@ -132,8 +132,8 @@ export function createHttp(
   };
 
   return createApp({
-    services: {
-      network: createNetworkAnswer(config, rpc),
+    dependencies: {
+      network: createNetworkResponse(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
       assets: escrow.assets,
@@ -150,6 +150,7 @@ export function createHttp(
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
     version: VERSION,
+    exampleValues,
     requestId: createRequestIds(),
     assetId: (name) => assetId(name, config.networkPassphrase),
     verifier,

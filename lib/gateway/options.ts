@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { NetworkExample } from "../escrow/example_values.ts";
 import type { KeySource } from "../keys/key_source.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../clock.ts";
@@ -21,6 +22,8 @@ export interface GatewayOptions {
   fetch?: Fetch;
   /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */
   targets?: TargetOptions;
+  /** Sandbox: the accounts, contracts and receiver in the examples of /openapi.json, so that a client can send them. */
+  exampleValues?: NetworkExample;
   /** Tests: other bounds for the deliveries under way at once. */
   workerLimits?: Partial<WorkerLimits>;
   /** Tests: how long the body of a request may take to come. */

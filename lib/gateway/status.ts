@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { History } from "../events/history.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
-import type { GatewayStatus } from "../http/status_answer.ts";
+import type { GatewayStatus } from "../http/status_response.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
 import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";

@@ -24,7 +24,7 @@ export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
     const fields = { because, asset, event: id, type, ledger, deviceHash, merchant };
     log.warn("a movement in a foreign asset: what the escrow holds of others may be at stake", {
       ...fields,
-      todo: "docs/guards.md; more of the same asset are counted in /v1/status and the metrics only",
+      todo: "docs/security.md; more of the same asset are counted in /v1/status and the metrics only",
     });
   }
 

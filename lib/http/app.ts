@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { H, RouterRoute } from "hono/types";
 import { GatewayError } from "../errors.ts";
+import type { NetworkExample } from "../escrow/example_values.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { failureResponse, plainResponse } from "./response.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -18,6 +19,8 @@ export interface AppOptions extends Omit<AppParts, "cors" | "responseCache" | "m
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
   corsOrigins: readonly string[];
   version: string;
+  /** Of a sandbox: the values in the examples of /openapi.json. */
+  exampleValues?: NetworkExample;
   /** What `/metrics` serves; undefined: there is no such page. */
   metrics: MetricsSource | undefined;
   /** What counts the answers of one route; `path` is its pattern. */
@@ -37,7 +40,7 @@ export function createApp(options: AppOptions): GatewayApp {
   const router: PathRouter<[H, RouterRoute]> = new PathRouter();
   const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
   for (const noun of NOUNS) app.route("/", noun);
-  if (options.pages) app.route("/", pages(options.version));
+  if (options.pages) app.route("/", pages(options.version, options.exampleValues));
   if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
   const paths = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));
@@ -56,10 +59,10 @@ export function createApp(options: AppOptions): GatewayApp {
 }
 
 /** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
-function routedPath(request: Request, { env: exchange }: { env: RequestContext }): string {
-  const known = exchange.parts.responseCache.get(request.url);
+function routedPath(request: Request, { env: context }: { env: RequestContext }): string {
+  const known = context.parts.responseCache.get(request.url);
   if (known === undefined || !hasGoodHost(request)) return requestPath(request);
-  exchange.known = known;
+  context.known = known;
   return known.path;
 }
 
@@ -85,15 +88,15 @@ function createMeters(app: Hono<AppEnv>, { meter }: AppOptions): AppParts["meter
 /** Answers the methods that a path does not have; among them, where pages may call, the preflight. */
 function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
   const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
-  return async function answerOtherMethod({ env: exchange }) {
-    const { request, parts } = exchange;
+  return async function answerOtherMethod({ env: context }) {
+    const { request, parts } = context;
     if (parts.cors !== undefined && isPreflight(request)) {
       return plainResponse(
-        exchange,
+        context,
         new Response(null, { status: 204, headers: parts.cors.preflightHeaders(allowed) }),
       );
     }
-    await recognize(exchange);
+    await recognize(context);
     throw new GatewayError(
       "invalid_request",
       `${request.method} is not allowed at ${shownPath(request)}; ${allowed.join(" or ")} is meant`,
@@ -102,11 +105,11 @@ function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
   };
 }
 
-async function nothingThere({ env: exchange }: AppContext): Promise<never> {
-  const { request } = exchange;
+async function nothingThere({ env: context }: AppContext): Promise<never> {
+  const { request } = context;
   if (!hasGoodHost(request)) {
     throw new GatewayError("invalid_request", "the Host header must be a host, with or without a port");
   }
-  await recognize(exchange);
+  await recognize(context);
   throw new GatewayError("not_found", `there is no ${request.method} ${shownPath(request)}`);
 }

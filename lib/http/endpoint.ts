@@ -24,21 +24,21 @@ export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
  */
 export function endpoint<P = Record<never, never>, Q = Record<never, never>, B = undefined, A extends object = object>(
   spec: EndpointSpec<P, Q, B, A>,
-  handle: (input: Input<P, Q, B>, services: Dependencies, note: Note) => A | Promise<A>,
+  handle: (input: Input<P, Q, B>, dependencies: Dependencies, note: Note) => A | Promise<A>,
 ): Endpoint {
   function succeeded(c: AppContext, params: P, answer: A): Response {
-    const { env: exchange } = c;
-    if (exchange.parts.checkAnswers) spec.answer.parse(answer);
-    if (spec.cached && exchange.known === undefined) {
-      exchange.parts.responseCache.remember(exchange.request.url, { path: c.req.path, params });
+    const { env: context } = c;
+    if (context.parts.checkAnswers) spec.response.parse(answer);
+    if (spec.cached && context.known === undefined) {
+      context.parts.responseCache.remember(context.request.url, { path: c.req.path, params });
     }
     const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
-    return goodResponse(exchange, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
+    return goodResponse(context, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
   }
 
   return guarded<P, Q, B>(spec, (c, input) => {
-    const { env: exchange } = c;
-    const answer = handle(input, exchange.parts.services, (fields) => exchange.note(fields));
+    const { env: context } = c;
+    const answer = handle(input, context.parts.dependencies, (fields) => context.note(fields));
     return answer instanceof Promise
       ? answer.then((a) => succeeded(c, input.params, a))
       : succeeded(c, input.params, answer);
@@ -58,57 +58,57 @@ export function guarded<P, Q, B>(
   // not end by itself.
   const isLeftToOthers = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
 
-  function started(exchange: RequestContext, c: AppContext): Response | Promise<Response> {
-    const { parts } = exchange;
+  function started(context: RequestContext, c: AppContext): Response | Promise<Response> {
+    const { parts } = context;
     if (parts.isStopping() || (isLeftToOthers && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
-    if (parts.isStoreGone() && (spec.scopes.length === 0 || isWrite(exchange.request))) {
+    if (parts.isStoreGone() && (spec.scopes.length === 0 || isWrite(context.request))) {
       throw new GatewayError("unavailable", "the gateway has lost its store: it could not keep what it would do");
     }
-    if (spec.scopes.length === 0) return handled(exchange, c, undefined);
-    const key = authenticate(exchange);
-    if (!(key instanceof Promise)) return admitted(exchange, c, key);
-    return key.then((k) => standing(exchange, k, (known) => admitted(exchange, c, known)));
+    if (spec.scopes.length === 0) return handled(context, c, undefined);
+    const key = authenticate(context);
+    if (!(key instanceof Promise)) return admitted(context, c, key);
+    return key.then((k) => standing(context, k, (known) => admitted(context, c, known)));
   }
 
   const isSlow = ({ begunAt }: RequestContext) => performance.now() - begunAt > SLOW_MS;
 
   /** Goes on with the key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
   function standing<T>(
-    exchange: RequestContext,
+    context: RequestContext,
     key: KeyRecord,
     goOn: (key: KeyRecord) => T | Promise<T>,
   ): T | Promise<T> {
-    if (!isSlow(exchange)) return goOn(key);
-    const now = authenticate(exchange);
+    if (!isSlow(context)) return goOn(key);
+    const now = authenticate(context);
     return now instanceof Promise ? now.then(goOn) : goOn(now);
   }
 
   const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
 
-  function admitted(exchange: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
-    const taken = takeFromKey(exchange, key, spec.cost ?? 1);
-    if (!(taken instanceof Promise)) return scoped(exchange, c, key);
-    return taken.then(() => standing(exchange, key, (known) => scoped(exchange, c, known)));
+  function admitted(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
+    const taken = takeFromKey(context, key, spec.cost ?? 1);
+    if (!(taken instanceof Promise)) return scoped(context, c, key);
+    return taken.then(() => standing(context, key, (known) => scoped(context, c, known)));
   }
 
-  function scoped(exchange: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
+  function scoped(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     requireScope(key, spec.scopes);
-    return handled(exchange, c, key);
+    return handled(context, c, key);
   }
 
-  function handled(exchange: RequestContext, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
+  function handled(context: RequestContext, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
     const params = checkedParams(spec, c) as P;
-    const query = checkedQuery(spec, exchange) as Q;
-    const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(exchange.request) : undefined;
-    const signal = () => exchange.request.signal;
+    const query = checkedQuery(spec, context) as Q;
+    const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(context.request) : undefined;
+    const signal = () => context.request.signal;
     const input = { params, query, body: undefined, idempotencyKey, key, signal } as Input<P, Q, B>;
-    const body = checkedBody(spec, exchange);
+    const body = checkedBody(spec, context);
     if (body === undefined) return respond(c, input);
     return body.then((b) => {
       const whole = { ...input, body: b as B };
-      return isSlow(exchange) && key !== undefined ? confirmed(c, whole) : respond(c, whole);
+      return isSlow(context) && key !== undefined ? confirmed(c, whole) : respond(c, whole);
     });
   }
 
@@ -120,10 +120,10 @@ export function guarded<P, Q, B>(
   }
 
   const answerRequest = (c: AppContext): Response | Promise<Response> => {
-    const exchange = c.env;
-    exchange.meter = exchange.parts.meterOf(spec);
-    const response = started(exchange, c);
-    if (response instanceof Promise) exchange.begunAt = exchange.meter.begin();
+    const context = c.env;
+    context.meter = context.parts.meterOf(spec);
+    const response = started(context, c);
+    if (response instanceof Promise) context.begunAt = context.meter.begin();
     return response;
   };
   return Object.assign(answerRequest, { spec });

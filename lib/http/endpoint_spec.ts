@@ -36,7 +36,7 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
   body?: z.ZodType<B>;
   /** Whether it takes an `Idempotency-Key`. */
   idempotent?: boolean;
-  answer: z.ZodType<A>;
+  response: z.ZodType<A>;
   /** Of the answer, `application/json` when absent: of an event stream the data of each event is what `answer` says. */
   mediaType?: "text/event-stream";
   /** Status of a good answer, 200 when absent. */

@@ -1,42 +1,60 @@
 import { z } from "zod";
 import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
 import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
-import { ERRORS, RETRIES } from "../errors.ts";
+import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
 
 const contractErrorName = z.enum(NAMED_CONTRACT_ERRORS).meta({
   id: "ContractErrorName",
-  description: "The errors of the three contracts and of the asset contract",
+  description: "Name of an error of the three contracts or of the asset contract.",
+  example: "AmountExceedsLimit",
 });
 
-const retry = z.enum(RETRIES).describe(
-  "same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. " +
-    "never: the same is refused again, until something else has changed",
-);
+const retry = z.enum(RETRIES).meta({
+  description:
+    "`same`: send the same request again after a pause. `prepare_again`: prepare, sign and submit a new envelope. " +
+    "`never`: the gateway refuses the same request until something else changes.",
+  example: "never",
+});
 
-/** What a program goes by that learns why a transaction came to nothing: in an error, and in what became of it. */
+/** Why a transaction failed, for programs: in an error, and in the status of a transaction. */
 const failureFields = {
-  contractError: z.union([contractErrorName, z.string()]).optional().describe(
-    "Name of the contract's error, where a contract refused; of a contract that is none of ours, or an error that this " +
-      "version does not know, its number (#10) or the host's words for it",
-  ),
-  transactionError: z.string().optional().describe(
-    "The network's name for why it did not apply the transaction: txBadSeq, txTooLate, …",
-  ),
-  reason: z.enum(REFUSAL_REASONS).optional().describe(
-    "That of /v1/payments/check, where the contract's name stands for several causes",
-  ),
+  contractError: z.union([contractErrorName, z.string()]).optional().meta({
+    description:
+      "Name of the contract's error, when a contract refused. An unknown error, or an error of another contract, " +
+      "has its number (#10) or the host's text instead.",
+    example: "AmountExceedsLimit",
+  }),
+  transactionError: z.string().optional().meta({
+    description:
+      "The network's name for the reason why it did not apply the transaction: txBadSeq, txTooLate and others.",
+    example: "txBadSeq",
+  }),
+  reason: z.enum(REFUSAL_REASONS).optional().meta({
+    description: "The reason of /v1/payments/check, when the contract's error has several causes.",
+    example: "amount_exceeds_limit",
+  }),
 };
 
-/** What an answer says of a transaction that failed or was rejected: as the error of its submit did. */
+/** The failure of a transaction, with the same fields as the error of its submit. */
 export const outcomeFields = { ...failureFields, retry: retry.optional() };
 
-/** What every error looks like. */
-export const errorAnswer = z.object({
+/** The body of every error. */
+export const errorSchema = z.object({
   error: z.object({
-    code: z.enum(Object.keys(ERRORS)).meta({ id: "ErrorCode" }),
-    message: z.string().describe("For people; a program goes by the other fields"),
+    code: z.enum(Object.keys(ERRORS) as [ErrorCode]).meta({
+      id: "ErrorCode",
+      description: "Code of the error, for programs.",
+      example: "invalid_request",
+    }),
+    message: z.string().meta({
+      description: "The problem, for people; a program reads the other fields.",
+      example: "amount must be a decimal string; got a number",
+    }),
     ...failureFields,
     retry,
-    param: z.string().optional().describe("The field or parameter at fault"),
-  }).meta({ id: "ErrorDetail" }),
-}).meta({ id: "Error" });
+    param: z.string().optional().meta({
+      description: "Name of the field, parameter or header that is wrong; nested fields have a path with dots.",
+      example: "operation.amount",
+    }),
+  }).meta({ id: "ErrorDetail", description: "The problem, and whether a retry helps." }),
+}).meta({ id: "Error", description: "Body of every error response." });

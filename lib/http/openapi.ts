@@ -3,18 +3,26 @@ import type { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import type { AnySpec } from "./endpoint_spec.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
-import { errorAnswer } from "./error_fields.ts";
+import { errorSchema } from "./error_fields.ts";
 import type { AppEnv } from "./request_context.ts";
 import { type DescribedErrors, errorResponse, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
 import { webhookDelivery } from "./routes/webhooks.ts";
 
-const RATE_HEADERS = {
-  "X-RateLimit-Limit": { description: "Requests per minute", schema: { type: "integer" } },
-  "X-RateLimit-Remaining": { description: "Requests left in the bucket", schema: { type: "integer" } },
-  "RateLimit-Policy": { description: "IETF rate limit policy", schema: { type: "string" } },
-  "RateLimit": { description: "IETF rate limit state", schema: { type: "string" } },
-  "X-Request-Id": { description: "Names the request in the gateway's log", schema: { type: "string" } },
+const HEADERS = {
+  "X-RateLimit-Limit": header("Rate of the key or the address: requests per minute.", "integer", 600),
+  "X-RateLimit-Remaining": header("Requests that the client may send at once now.", "integer", 599),
+  "RateLimit-Policy": header(
+    "Rate limit policy (IETF draft): q is the quota, w the window in seconds.",
+    "string",
+    '"default";q=600;w=60',
+  ),
+  "RateLimit": header(
+    "Rate limit state (IETF draft): r is the rest, t the seconds until the quota is full.",
+    "string",
+    '"default";r=599;t=1',
+  ),
+  "X-Request-Id": header("Id of the request, which the gateway's log shows too.", "string", "req_4jhH2f9sKq"),
 };
 
 const IDEMPOTENCY_PARAMETER = {
@@ -22,38 +30,39 @@ const IDEMPOTENCY_PARAMETER = {
   in: "header",
   required: false,
   description:
-    "Names what is meant to happen once, for seven days and this API key. Send the same again, with the same " +
-    "body, after any failure: it is done once, however often it is asked for. Another body with the same key is refused.",
-  schema: { type: "string", pattern: IDEMPOTENCY_KEY_PATTERN },
+    "Name of an operation that must happen once: 1 to 255 visible ASCII characters. It belongs to the API key, and " +
+    "the gateway stores it for seven days after its last use. After any failure send the same body with the same key again: " +
+    "the operation happens once. The gateway refuses another body with the same key.",
+  schema: { type: "string", pattern: IDEMPOTENCY_KEY_PATTERN, examples: ["order-2041"] },
 };
 
 const TAGS: Record<string, [title: string, description: string]> = {
   health: ["Health", "Whether the gateway is alive."],
-  network: ["Network", "Which network and contracts the gateway stands in front of."],
-  devices: ["Cards", "Who owns a card (a device), what its agent may spend, what its escrow holds."],
+  network: ["Network", "The network and the contracts behind the gateway."],
+  devices: ["Cards", "Owner, policy and escrow balance of a card (a device)."],
   wallets: ["Wallets", "The cards of a wallet."],
-  merchants: ["Merchants", "What a merchant can claim."],
-  assets: ["Assets", "How an asset is called, and how its amounts are written."],
+  merchants: ["Merchants", "Payments that a merchant can claim."],
+  assets: ["Assets", "Names of an asset, and the decimals of its amounts."],
   payments: ["Payments", "Whether a payment would pass."],
-  events: ["Events", "What has happened, pulled."],
-  transactions: ["Transactions", "Writes: prepare here, sign where the key lives, submit here."],
-  webhooks: ["Webhooks", "What has happened, pushed."],
-  status: ["Status", "How the gateway stands."],
+  events: ["Events", "The event history, for clients that pull."],
+  transactions: ["Transactions", "Writes: prepare here, sign with your own key, submit here."],
+  webhooks: ["Webhooks", "Events that the gateway pushes to a URL."],
+  status: ["Status", "Condition of the gateway."],
 };
 
-/** What a run against the sandbox answered (`openapi_examples.json`, made by tests/http/openapi_examples_test.ts). */
+/** Recorded responses of a sandbox (`openapi_examples.json`; tests/http/openapi_examples_test.ts records them). */
 export interface Examples {
-  /** By operation id: the body sent, and what was answered by status and a name. */
+  /** By operation id: parameters, request bodies by name, and response bodies by status and name. */
   operations: Record<string, {
     parameters?: Record<string, string>;
     requests?: Record<string, unknown>;
     responses: Record<string, Record<string, unknown>>;
   }>;
-  /** By code: an error of an endpoint that may answer it. */
+  /** An error body by code. */
   errors: Record<string, unknown>;
-  /** By status: an \`invalid_request\` with another one than 400. */
+  /** An `invalid_request` body by status, for statuses other than 400. */
   invalidRequests: Record<string, unknown>;
-  /** A delivery: its headers and its body. */
+  /** A delivery to a webhook. */
   delivery: { headers: Record<string, string>; body: unknown };
 }
 
@@ -64,7 +73,7 @@ const NO_EXAMPLES: Examples = {
   delivery: { headers: {}, body: undefined },
 };
 
-/** One endpoint with what it says of itself. */
+/** One endpoint with its specification. */
 export interface Operation {
   method: string;
   /** Hono path, `/v1/devices/:hash`. */
@@ -72,7 +81,7 @@ export interface Operation {
   spec: AnySpec;
 }
 
-/** What the endpoints of these nouns say of themselves. */
+/** The endpoints of these nouns, with their specifications. */
 export function operationsOf(nouns: readonly Hono<AppEnv>[]): Operation[] {
   return nouns.flatMap(({ routes }) =>
     routes.map(({ method, path, handler }) => ({
@@ -83,7 +92,7 @@ export function operationsOf(nouns: readonly Hono<AppEnv>[]): Operation[] {
   );
 }
 
-/** The OpenAPI 3.1 description of these nouns, made from the schemas that validate them. Nothing of a deployment is in it. */
+/** The OpenAPI 3.1 description of these nouns, from the schemas that validate them. It contains nothing of a deployment. */
 export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string, examples = NO_EXAMPLES): Json {
   const operations = operationsOf(nouns);
   const book = createSchemaBook();
@@ -93,7 +102,7 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
     paths[path] = { ...paths[path], [one.method]: operation(one, book, examples) };
   }
   const errors = operations.flatMap(({ spec }) => errorsOf(spec));
-  book.of(errorAnswer, "output");
+  book.of(errorSchema, "output");
   const webhooks = { event: { post: deliveryOperation(book, examples) } };
   return {
     openapi: "3.1.1",
@@ -101,24 +110,24 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
       title: "Payment escrow gateway",
       version,
       description: "HTTP gateway in front of a device registry, an agent registry and a payment escrow on Stellar. " +
-        "Amounts are decimal strings of the asset's smallest unit (of XLM a stroop, a ten-millionth).",
+        "Amounts are decimal strings of the asset's smallest unit (of XLM a stroop, a ten-millionth of a lumen).",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/", description: "The gateway that serves this description" }],
+    servers: [{ url: "/", description: "This gateway" }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: Object.values(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     webhooks,
     components: {
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "API key: service_sk_…" },
-        apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "API key: service_sk_…" },
+        bearer: { type: "http", scheme: "bearer", description: "API key (service_sk_…)" },
+        apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "API key (service_sk_…)" },
       },
       schemas: book.components(),
       responses: Object.fromEntries(
         errors.map((one) => [one.name, errorResponse(one, headerRefs(), errorExamples(one, examples))]),
       ),
-      headers: RATE_HEADERS,
+      headers: HEADERS,
       parameters: { [IDEMPOTENCY_KEY]: IDEMPOTENCY_PARAMETER },
     },
   };
@@ -149,7 +158,7 @@ function goodResponses(spec: AnySpec, book: SchemaBook, examples: Record<string,
   const response = (status: number) => ({
     description: "Success",
     headers: headerRefs(),
-    content: json(book.of(spec.answer, "output"), examples[status], spec.mediaType),
+    content: json(book.of(spec.response, "output"), examples[status], spec.mediaType),
   });
   const status = spec.status ?? 200;
   return spec.isPlain === undefined
@@ -157,13 +166,13 @@ function goodResponses(spec: AnySpec, book: SchemaBook, examples: Record<string,
     : { 200: response(200), [status]: response(status) };
 }
 
-/** What a run was answered with this status, by code. */
+/** Recorded errors with this status, by code. */
 function errorExamples({ status, codes }: DescribedErrors, { errors, invalidRequests }: Examples): Json {
-  const answered = (code: string) => status in invalidRequests ? invalidRequests[status] : errors[code];
-  return Object.fromEntries(codes.map((code) => [code, answered(code)]).filter(([, value]) => value !== undefined));
+  const recorded = (code: string) => status in invalidRequests ? invalidRequests[status] : errors[code];
+  return Object.fromEntries(codes.map((code) => [code, recorded(code)]).filter(([, value]) => value !== undefined));
 }
 
-/** A response of its own where this endpoint was seen to answer such an error, else the one that all share. */
+/** The recorded errors of this endpoint; for a status without any, the component that all endpoints share. */
 function errorResponses(spec: AnySpec, examples: Record<string, Record<string, unknown>>): Json {
   return Object.fromEntries(
     errorsOf(spec).map((one) => {
@@ -178,34 +187,38 @@ function parameters(
   book: SchemaBook,
   schema: z.ZodType | undefined,
   place: "path" | "query",
-  examples: Record<string, string>,
+  values: Record<string, string>,
 ): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = book.of(schema, "input") as {
-    properties?: Record<string, Json>;
+    properties?: Record<string, Json & { examples?: unknown[] }>;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
-    name,
-    in: place,
-    required: place === "path" || required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    // A list stands in a query as one text with commas.
-    ...(rest.type === "array" ? { style: "form", explode: false } : {}),
-    schema: rest,
-    ...(examples[name] === undefined
-      ? {}
-      : { example: rest.type === "integer" ? Number(examples[name]) : examples[name] }),
-  }));
+  return Object.entries(properties).map(([name, { description, examples: [example] = [] as unknown[], ...rest }]) => {
+    const recorded = values[name];
+    // The reference page sends each parameter with an example of its own. Those of a schema are only shown: fromLedger and
+    // cursor, for instance, exclude each other.
+    const isSent = recorded !== undefined || place === "path";
+    return {
+      name,
+      in: place,
+      required: place === "path" || required.includes(name),
+      description,
+      // A list stands in a query as one text with commas.
+      ...(rest.type === "array" ? { style: "form", explode: false } : {}),
+      schema: isSent ? rest : { ...rest, examples: [example] },
+      ...(isSent ? { example: rest.type === "integer" ? Number(recorded) : recorded ?? example } : {}),
+    };
+  });
 }
 
-/** What a webhook's receiver is sent, and what it should answer. */
+/** A delivery: the request to the receiver, and the responses that it may send. */
 function deliveryOperation(book: SchemaBook, { delivery: { headers, body } }: Examples): Json {
   return {
     operationId: "receiveEvent",
-    summary: "An event is delivered to a webhook",
+    summary: "The gateway delivers an event to a webhook",
     description:
-      "At least once: deduplicate on the event's id. Check the signature on the raw body before anything else.",
+      "The gateway delivers an event at least once: deduplicate on the event's id. Check the signature on the raw body first.",
     tags: [TAGS.webhooks![0]],
     security: [],
     parameters: Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
@@ -221,23 +234,31 @@ function deliveryOperation(book: SchemaBook, { delivery: { headers, body } }: Ex
       content: json(book.of(webhookDelivery, "output"), body === undefined ? undefined : { delivery: body }),
     },
     responses: {
-      "2XX": { description: "Received. Answer within ten seconds, and work afterwards." },
-      "429": { description: "Tried again later, as with a 5xx; Retry-After can make it longer." },
-      "4XX": { description: "Rejected: kept and counted, not tried again; a replay sends it once more." },
-      "5XX": { description: "Tried again later." },
+      "2XX": { description: "Received. Respond within ten seconds, and process the event afterwards." },
+      "429": { description: "The gateway retries later, as after a 5xx. Retry-After can prolong the wait." },
+      "4XX": {
+        description:
+          "Rejected. The gateway stores and counts the delivery, and does not retry. A replay sends it again.",
+      },
+      "5XX": { description: "The gateway retries later." },
     },
   };
 }
 
 const DELIVERY_HEADERS = {
-  "X-Service-Signature": "t=<Unix seconds>,v1=<hex>: HMAC-SHA256 of `<t>.<raw body>`, keyed with the whole secret",
-  "webhook-id": "The event's id (Standard Webhooks)",
-  "webhook-timestamp": "Unix seconds (Standard Webhooks)",
-  "webhook-signature": "v1,<base64> (Standard Webhooks), keyed with what stands behind whsec_",
+  "X-Service-Signature": "t=<Unix seconds>,v1=<hex>: HMAC-SHA256 of `<t>.<raw body>`. The key is the whole secret.",
+  "webhook-id": "Id of the event (Standard Webhooks).",
+  "webhook-timestamp": "Time of the attempt in Unix seconds (Standard Webhooks).",
+  "webhook-signature": "v1,<base64> (Standard Webhooks). The key is the part of the secret after whsec_.",
 };
 
+/** A header of a response, with an example. */
+export function header(description: string, type: "integer" | "string", example: number | string): Json {
+  return { description, schema: { type }, example };
+}
+
 function headerRefs(): Json {
-  return Object.fromEntries(Object.keys(RATE_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(Object.keys(HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function json(schema: Json, examples?: Record<string, unknown>, mediaType = "application/json"): Json {

@@ -4,7 +4,7 @@ import type { Json } from "./openapi_schemas.ts";
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
 import { IDEMPOTENCY_KEY } from "./validation/idempotency_key.ts";
 
-/** Errors that any endpoint with a key may answer, beside its own. */
+/** Errors of every endpoint with a scope, besides its own. */
 const KEY_ERRORS: ErrorCode[] = [
   "invalid_request",
   "unauthorized",
@@ -15,20 +15,20 @@ const KEY_ERRORS: ErrorCode[] = [
 ];
 const OPEN_ERRORS: ErrorCode[] = ["internal_error", "unavailable"];
 
-/** `invalid_request` with another status than 400, as far as an endpoint of its own makes it so. */
+/** `invalid_request` with a status other than 400, and the endpoints that return it. */
 const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(spec: AnySpec): boolean }[] = [
   {
     status: 408,
     name: "BodyTooLate",
-    meaning: `The body did not come within ${BODY_TIMEOUT_MS / 1_000} seconds; the same may be sent again.`,
+    meaning: `The body did not arrive within ${BODY_TIMEOUT_MS / 1_000} seconds; send the same request again.`,
     isOf: ({ body }) => body !== undefined,
   },
   {
     status: 409,
     name: "IntentUnderWay",
     meaning:
-      `Another request with this ${IDEMPOTENCY_KEY} is under way, or an envelope of it has to pass its time bound first; ` +
-      "send the same again after Retry-After seconds.",
+      `Another request with this ${IDEMPOTENCY_KEY} is in progress, or the time bound of an earlier envelope has not passed. ` +
+      "Send the same request again after Retry-After seconds.",
     isOf: ({ idempotent = false }) => idempotent,
   },
   {
@@ -39,11 +39,11 @@ const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(sp
   },
 ];
 
-/** The errors of an endpoint that share a status: OpenAPI has one response a status. */
+/** The errors of an endpoint that share a status: OpenAPI allows one response for each status. */
 export interface DescribedErrors {
   status: number;
   codes: ErrorCode[];
-  /** The component that describes them: `NotFound`, `DeviceNotFoundOrNotFound`. */
+  /** Name of the component: `NotFound`, `DeviceNotFoundOrNotFound`. */
   name: string;
   description: string;
 }
@@ -70,12 +70,12 @@ function pascalCase(code: ErrorCode): string {
   return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Statuses that say how long to wait. */
-const WAITING = [409, 429, 503];
+/** Statuses with a Retry-After header. */
+const RETRY_AFTER = [409, 429, 503];
 
 /**
- * What is answered for these errors.
- * @param examples by a name each: errors as a run has answered them
+ * The response for these errors.
+ * @param examples recorded error bodies by name
  */
 export function errorResponse(
   { status, description }: DescribedErrors,
@@ -83,10 +83,14 @@ export function errorResponse(
   examples: Record<string, unknown>,
 ): Json {
   const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
-  const retryAfter = { description: "Seconds to wait", schema: { type: "integer" } };
+  const retryAfter = {
+    description: "Seconds to wait before the next request.",
+    schema: { type: "integer" },
+    example: 1,
+  };
   return {
     description,
-    headers: { ...headers, ...(WAITING.includes(status) ? { "Retry-After": retryAfter } : {}) },
+    headers: { ...headers, ...(RETRY_AFTER.includes(status) ? { "Retry-After": retryAfter } : {}) },
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },

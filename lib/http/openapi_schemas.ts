@@ -2,14 +2,14 @@ import { z } from "zod";
 
 export type Json = Record<string, unknown>;
 
-/** Says of a schema whose text is taken apart (a number in a query) what it is to a generated client. */
+/** Meta key of a schema that parses a text (a number in a query): the JSON schema that generated clients use instead. */
 export const AS = "x-as";
 
-/** JSON Schemas made from zod's, those with a name (`meta({ id })`) as components that the others refer to. */
+/** JSON schemas from zod schemas. A schema with a name (`meta({ id })`) becomes a component, and others refer to it. */
 export interface SchemaBook {
-  /** `input`: what may be sent; `output`: what is answered. */
+  /** `input` is for requests, `output` for responses. */
   of(schema: z.ZodType, io: "input" | "output"): Json;
-  /** By name, in the alphabet's order; complete once every schema has been asked for. */
+  /** Components by name, in alphabetical order; complete after the last call of `of`. */
   components(): Record<string, Json>;
 }
 
@@ -18,18 +18,18 @@ const REF = "#/components/schemas/";
 export function createSchemaBook(): SchemaBook {
   const components = new Map<string, Json>();
 
-  /** @throws {Error} when two schemas of one name differ: a component is the same wherever it is referred to */
-  function keep(name: string, schema: Json): void {
+  /** @throws {Error} when two schemas with the same name differ */
+  function add(name: string, schema: Json): void {
     const known = components.get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
-      throw new Error(`two schemas are called ${name}`);
+      throw new Error(`two different schemas have the name ${name}`);
     }
     components.set(name, schema);
   }
 
   return {
     of(schema, io) {
-      // Within another, the schema itself becomes a reference when it has a name.
+      // Within another schema, a schema with a name becomes a reference.
       const whole = z.toJSONSchema(z.object({ it: schema }), {
         io,
         unrepresentable: "any",
@@ -38,7 +38,7 @@ export function createSchemaBook(): SchemaBook {
         properties: { it: Json };
         $defs?: Record<string, Json>;
       };
-      for (const [name, def] of Object.entries(whole.$defs ?? {})) keep(name, tidy(def) as Json);
+      for (const [name, def] of Object.entries(whole.$defs ?? {})) add(name, tidy(def) as Json);
       return tidy(whole.properties.it) as Json;
     },
     components() {
@@ -50,18 +50,22 @@ export function createSchemaBook(): SchemaBook {
   };
 }
 
-/** Answers may get further fields within a version: only what is checked strictly is closed. */
+/** Responses may get further fields within a version, so only strict objects are closed. */
 function open({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Json }): void {
   const { type, catchall } = zodSchema._zod.def as { type: string; catchall?: unknown };
   if (type === "object" && catchall === undefined) delete jsonSchema.additionalProperties;
 }
 
-/** What zod writes, as generators like it. */
+/** The JSON schema of zod without parts that disturb code generators. */
 function tidy(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(tidy);
   if (typeof node !== "object" || node === null) return node;
-  const { [AS]: as, ...rest } = node as Json;
-  if (as !== undefined) return { ...(rest.description === undefined ? {} : { description: rest.description }), ...as };
+  const { [AS]: as, example, ...rest } = node as Json;
+  // Zod drops `examples` of a schema that transforms its input, so the schemas have an `example`.
+  const shown = example === undefined ? {} : { examples: [example] };
+  if (as !== undefined) {
+    return { ...(rest.description === undefined ? {} : { description: rest.description }), ...as, ...shown };
+  }
   const tidied: Json = {};
   for (const [key, value] of Object.entries(rest)) {
     if (isNoise(key, value, rest)) continue;
@@ -69,7 +73,16 @@ function tidy(node: unknown): unknown {
     else if (key === "properties") tidied[key] = mapped(value as Json, tidy);
     else tidied[key] = tidy(value);
   }
-  return tidied;
+  return withTextOfOption({ ...tidied, ...shown });
+}
+
+/** Of a field that may be null: zod leaves description and examples at the other option, and readers look at the field. */
+function withTextOfOption(schema: Json): Json {
+  const [first, second, ...more] = (schema.anyOf ?? []) as Json[];
+  if (first === undefined || second?.type !== "null" || more.length > 0) return schema;
+  const { description, examples, ...option } = first;
+  const text = { ...(description !== undefined && { description }), ...(examples !== undefined && { examples }) };
+  return { ...text, ...schema, anyOf: [option, second] };
 }
 
 function mapped(fields: Json, change: (value: unknown) => unknown): Json {
@@ -77,14 +90,14 @@ function mapped(fields: Json, change: (value: unknown) => unknown): Json {
 }
 
 function isNoise(key: string, value: unknown, { type, format }: Json): boolean {
-  // Every integer of zod says that it is a safe one, and every date how one is spelt.
+  // Zod adds the range of safe integers to every integer, and a pattern to every date.
   if (key === "minimum" || key === "maximum") return type === "integer" && Math.abs(Number(value)) === MAX_SAFE;
   return key === "pattern" && format === "date-time";
 }
 
 const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 
-/** Says of a union of named objects which field tells them apart: the one that is another constant in each. */
+/** Adds the discriminator to a union of named objects: the field that has another constant in each of them. */
 function discriminate(schema: Json, components: Record<string, Json>): void {
   const refs = (schema.oneOf as { $ref?: string }[] | undefined)?.map(({ $ref }) => $ref);
   if (refs === undefined || refs.some((ref) => ref === undefined)) return;

@@ -19,11 +19,11 @@ import type { CreateWebhook, ReplayWebhook } from "./intents/webhooks.ts";
 import type { TransactionIntents } from "./intents/transactions.ts";
 import type { CachedRequest, ResponseCache } from "./response_cache.ts";
 import type { Cors } from "./middleware/cors.ts";
-import type { GatewayStatus, NetworkAnswer } from "./status_answer.ts";
+import type { GatewayStatus, NetworkResponse } from "./status_response.ts";
 
 /** What the handlers call: one part a noun. */
 export interface Dependencies {
-  network(): NetworkAnswer;
+  network(): NetworkResponse;
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
@@ -39,7 +39,7 @@ export interface Dependencies {
 
 /** What every answer needs, whatever its path. */
 export interface AppParts {
-  services: Dependencies;
+  dependencies: Dependencies;
   verifier: Pick<KeyVerifier, "verify">;
   limiter: Pick<Limiter, "take" | "peek">;
   /** For callers whose key fails, and only for them. */

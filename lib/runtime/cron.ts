@@ -1,8 +1,8 @@
 import process from "node:process";
 
 /**
- * Has `turn` run at the times of a schedule (five fields, UTC); on Deno only. To be called while a module is evaluated:
- * Deno Deploy collects its crons there. A time that comes while the turn before is still running is passed over.
+ * Runs `turn` on a schedule (five fields, UTC), on Deno only. Call it while a module is evaluated, because Deno Deploy
+ * collects its crons then. Deno skips a time while the turn before still runs.
  */
 export function cron(name: string, schedule: string, turn: () => Promise<void>): void {
   if (typeof Deno === "undefined" || typeof Deno.cron !== "function") {
@@ -12,13 +12,13 @@ export function cron(name: string, schedule: string, turn: () => Promise<void>):
 }
 
 /**
- * Ends the process at the first SIGTERM or SIGINT. Deno takes one for itself where there are crons, and goes on. Does
- * nothing where the platform has no signals.
+ * Ends the process at the first SIGTERM or SIGINT. With crons Deno catches the first one and goes on. Does nothing on a
+ * platform without signals.
  */
 export function endAtFirstSignal(): void {
   try {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(0));
   } catch {
-    // Whoever has no signals is ended otherwise.
+    // A platform without signals ends processes in another way.
   }
 }

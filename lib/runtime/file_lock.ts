@@ -1,17 +1,16 @@
 import { closeSync, openSync } from "node:fs";
 import { openSqlite, SQLITE, SqliteError } from "./sqlite.ts";
 
-/** A lock that is held until `release`, or until the process ends in any way. */
+/** A lock until `release`, or until the process ends in any way. */
 export interface FileLock {
   release(): void;
 }
 
 /**
- * Takes the operating system's lock on this file, creating the file (mode 0600) when it is missing; it stays behind,
- * empty, when the lock is given back. Answers undefined at once when anybody, this process included, holds it.
- * Neither runtime offers file locks of its own on both: this is an empty SQLite database, locked exclusively.
- *
- * @param path a file for nothing but this; POSIX drops a process's locks when it closes any descriptor of the file
+ * Takes the operating system's lock on this file and creates the file (mode 0600) if it is missing. After the release
+ * it stays, empty. Returns undefined at once when any process, this one included, has the lock. The runtimes share no
+ * file lock, so this is an empty SQLite database with an exclusive lock.
+ * @param path a file for this lock alone: POSIX drops a process's locks when it closes any descriptor of the file
  * @throws SqliteError when the file cannot be opened, or holds something else
  * @throws Error with the file system's `code` when it cannot be created
  */
@@ -30,7 +29,7 @@ export async function lockFile(path: string): Promise<FileLock | undefined> {
   return { release: () => database.close() };
 }
 
-/** SQLite would create it readable by everybody. `wx` opens no descriptor of a file that is there. */
+/** SQLite would make it readable for all users. `wx` opens no descriptor of an existing file. */
 function createIfMissing(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));

@@ -4,10 +4,9 @@ import { runtimeName } from "./runtime.ts";
 const templates = new WeakMap<Readonly<Record<string, string>>, Headers>();
 
 /**
- * A JSON response, made as cheaply as the runtime can: on the hot path headers cost more than the body.
- *
+ * A JSON response, as cheap as the runtime allows: on the hot path headers cost more than the body.
  * @param body JSON
- * @param lasting headers that many responses share: an object that is the same from call to call and never changes
+ * @param lasting headers of many responses: the same object in each call, never changed
  * @param passing headers of this response alone
  */
 export const jsonResponse: (
@@ -17,7 +16,7 @@ export const jsonResponse: (
   passing: Record<string, string>,
 ) => Response = runtimeName === "bun" ? fromTemplate : fromObject;
 
-/** With a key in `X-API-Key` a cache in between could keep what does not forbid it (RFC 9111 §3), for whoever asks next. */
+/** Without `no-store`, a cache may store an answer to a request with `X-API-Key` for other clients (RFC 9111 §3). */
 const OF_EVERY_ONE = { "content-type": "application/json", "cache-control": "no-store" };
 
 function fromTemplate(

@@ -4,12 +4,12 @@ export type KvEntry<T> = Deno.KvEntry<T>;
 export type KvEntryMaybe<T> = Deno.KvEntryMaybe<T>;
 export type KvAtomic = Deno.AtomicOperation;
 export type KvListSelector = Deno.KvListSelector;
-/** A counter as Deno KV keeps it (`sum`). */
+/** A counter of Deno KV (`sum`). */
 export type KvU64 = Deno.KvU64;
 
 /**
  * Opens Deno KV; on Deno only.
- * @param path a local file; absent: the platform's own database (on Deno Deploy the managed one)
+ * @param path a local file; the platform's database when absent, which is the managed one on Deno Deploy
  */
 export async function openKv(path?: string): Promise<Kv> {
   if (typeof Deno.openKv !== "function") {

@@ -2,7 +2,7 @@ import { lookup as lookUp } from "node:dns/promises";
 import { createServer, isIP } from "node:net";
 import { sleep } from "../clock.ts";
 
-/** What keeps a server from listening where it was told to. */
+/** Why a server cannot listen. */
 export type ListenProblem = "unknown_host" | "foreign_address" | "port_in_use" | "not_permitted" | "other";
 
 /** A server cannot listen; the message names host, port and reason. */
@@ -14,15 +14,15 @@ export class ListenError extends Error {
   }
 }
 
-/** The addresses that the machine knows for a name; rejects when there are none. */
+/** Resolves a name with the machine's resolver; rejects when it is unknown. */
 export type Lookup = (name: string) => Promise<{ address: string; family: number }[]>;
 
 const LOOKUP_MS = 5_000;
 
 /**
- * Binds with `bind`, which is handed an IP address: that of `hostname`, or the one its name stands for, of which an IPv4
- * one goes first. What a runtime says when it cannot bind differs between the two and between machines, so the reason
- * is found by looking the host up before and by binding another port of the same address after.
+ * Binds with `bind` to an IP address: that of `hostname`, or one of its name, IPv4 first. The runtimes and machines
+ * differ in their errors. So this finds the reason by a look-up before, and by binding another port of the address
+ * after.
  * @throws {ListenError}
  */
 export async function listening<T>(
@@ -34,13 +34,13 @@ export async function listening<T>(
     new ListenError(kind, `cannot listen on ${hostname}:${port}: ${why}`, { cause });
   const address = isIP(hostname) === 0 ? await addressOf(hostname, lookup) : hostname;
   if (address === undefined) {
-    throw failure("unknown_host", "the host is neither an IP address nor a name that is known here");
+    throw failure("unknown_host", "the host is neither an IP address nor a name that this machine knows");
   }
   try {
     return bind(address);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // Every port of every address would fail the same.
+    // Any other port would fail in the same way.
     if (code === "EMFILE" || code === "ENFILE") throw failure("other", "too many files are open", cause);
     if (!await hasFreePort(address)) {
       throw failure("foreign_address", "the address is not one of this machine's", cause);
@@ -51,9 +51,9 @@ export async function listening<T>(
   }
 }
 
-/** Undefined for what is no name, and for a name that is not known within a bounded time. */
+/** Undefined for an invalid name, and for a name that is unknown within a time limit. */
 async function addressOf(name: string, lookup: Lookup): Promise<string | undefined> {
-  // What ends in a number can only be an IPv4 address (WHATWG URL, "ends in a number"), and this one is none.
+  // A host that ends in a number can only be an IPv4 address (WHATWG URL, "ends in a number"), and this one is not.
   if (!/^[\w.-]+$/.test(name) || /(^|\.)(\d+|0x[\da-f]*)\.?$/i.test(name)) return undefined;
   const done = new AbortController();
   const found = await Promise.race([lookup(name).catch(() => []), sleep(LOOKUP_MS, done.signal).then(() => [])]);
@@ -61,7 +61,7 @@ async function addressOf(name: string, lookup: Lookup): Promise<string | undefin
   return (found.find(({ family }) => family === 4) ?? found[0])?.address;
 }
 
-/** Whether a port of this address can be bound: the address is this machine's. */
+/** Whether a port of this address can be bound, so that it is this machine's. */
 function hasFreePort(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

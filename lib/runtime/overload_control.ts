@@ -2,48 +2,51 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { sleep } from "../clock.ts";
 
-/** A server on a port, which another can take over. */
+/** A server on a port that another can take over. */
 export interface PortServer {
   readonly port: number;
-  /** Stops accepting, closes idle connections, and resolves when the requests under way are answered and all are closed. */
+  /**
+   * Stops accepting and closes idle connections. Resolves when the requests under way are answered and all connections
+   * closed.
+   */
   drain(): Promise<void>;
-  /** Closes every connection, whatever is under way on it, where the runtime can. */
+  /** Closes all connections, where the runtime can. */
   cut(): void;
 }
 
 export interface OverloadControlOptions {
-  /** @param onFailed to be told when the server has given up accepting */
+  /** @param onFailed called when the server stops accepting */
   listen(onFailed: (cause: unknown) => void): PortServer;
-  /** Told when connections are shed, at most once a minute. */
+  /** Called when connections are closed, at most once a minute. */
   onProblem?: (message: string, cause: unknown) => void;
 }
 
-/** What connections do not get: the node, the receivers of webhooks and the store need descriptors, too. */
+/** Descriptors reserved for the node, the store and the receivers of webhooks. */
 const RESERVED_DESCRIPTORS = 16;
 const LOOK_MS = 1_000;
-/** How long requests under way have when descriptors stay short. */
+/** How long requests under way may go on when descriptors stay short. */
 const GRACE_MS = 5_000;
-/** How long until it is tried again to listen. */
+/** The pause before the next try to listen. */
 const LISTEN_AGAIN_MS = 50;
-const TELL_MS = 60_000;
+const REPORT_MS = 60_000;
 const DRAIN_LOOK_MS = 5;
 
 /**
- * Keeps a server going when strangers hold its file descriptors: once only a few are free, another server takes over the
- * port, and the one before it answers what is under way and closes all that is silent or half-sent. Neither runtime says
- * which connections are idle, or closes those on which nothing has come yet, but so.
+ * Keeps a server working when clients hold its file descriptors. Once only a few are free, a new server takes over the
+ * port. The former one answers the requests under way and closes silent and half-sent ones. The runtimes offer no other
+ * way to find idle connections or close them.
  */
 export function serveWithOverloadControl({ listen, onProblem }: OverloadControlOptions): PortServer {
   let current: PortServer | undefined;
-  /** Those taken over from, and since when (`performance.now()`). */
+  /** Former servers, and since when they leave (`performance.now()`). */
   const leaving = new Map<PortServer, number>();
   let again: ReturnType<typeof setTimeout> | undefined;
   let isStopping = false;
-  let toldAtMs = -Infinity;
+  let reportedAtMs = -Infinity;
 
   function open(): PortServer {
     const server = listen((cause) => {
-      // Not at once: it would fail again as long as nothing is closed.
+      // Not at once: it fails again until a connection is closed.
       if (server === current) shed(cause, LISTEN_AGAIN_MS);
     });
     return current = server;
@@ -51,9 +54,9 @@ export function serveWithOverloadControl({ listen, onProblem }: OverloadControlO
 
   function shed(cause: unknown, pauseMs = 0): void {
     if (isStopping) return;
-    if (performance.now() - toldAtMs >= TELL_MS) {
-      toldAtMs = performance.now();
-      onProblem?.("connections are closed, for file descriptors run out", cause);
+    if (performance.now() - reportedAtMs >= REPORT_MS) {
+      reportedAtMs = performance.now();
+      onProblem?.("connections are closed because file descriptors run out", cause);
     }
     if (current === undefined) return;
     leave(current);
@@ -97,14 +100,14 @@ export function serveWithOverloadControl({ listen, onProblem }: OverloadControlO
   };
 }
 
-/** What keeps the reserved descriptors from being opened; undefined when nothing does. */
+/** Why the reserved descriptors cannot be opened; undefined when they can. */
 function shortage(): unknown {
   const opened: number[] = [];
   try {
     while (opened.length < RESERVED_DESCRIPTORS) opened.push(openSync(devNull, "r"));
     return undefined;
   } catch (error) {
-    // Whatever else is in the way, such as a permission that the runtime was not given, says nothing of descriptors.
+    // Other errors, such as a missing permission, tell nothing about descriptors.
     const { code, message } = error as NodeJS.ErrnoException;
     return code === "EMFILE" || code === "ENFILE" ? message : undefined;
   } finally {

@@ -1,4 +1,4 @@
-/** Which runtime this is. */
+/** The name of this runtime. */
 export const runtimeName: "bun" | "deno" = typeof Bun !== "undefined" ? "bun" : "deno";
 
 /** Its version, such as 1.4.5. */

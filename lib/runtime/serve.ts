@@ -2,9 +2,9 @@ import { sleep } from "../clock.ts";
 import { listening } from "./listening.ts";
 import { type PortServer, serveWithOverloadControl } from "./overload_control.ts";
 
-/** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
+/** The sender of a request, looked up only on access because that costs time. */
 export interface Peer {
-  /** IP address as the socket shows it; empty when the connection is already gone. */
+  /** The IP address of the socket; empty when the connection is closed. */
   readonly remoteAddress: string;
 }
 
@@ -14,31 +14,30 @@ export interface ServeOptions {
   port: number;
   fetch: (request: Request, peer: Peer) => Response | Promise<Response>;
   /**
-   * How long a connection may stay silent: before a request, in the middle of one, and while its response is awaited or
-   * streamed. Bun counts whole seconds up to 255. Deno has no such time: there silent connections stay until file
-   * descriptors run out. Before strangers it belongs behind a proxy that has one.
+   * How long a connection may be silent: before or within a request, and while its response is pending or streamed. Bun
+   * counts whole seconds up to 255. Deno has no such time: silent connections stay until file descriptors run out. For
+   * public traffic put it behind a proxy that has one.
    */
   idleTimeoutMs: number;
-  /** Told when connections were closed because file descriptors ran out. */
+  /** Called when connections are closed because file descriptors run out. */
   onProblem?: (message: string, cause: unknown) => void;
 }
 
 export interface HttpServer {
-  /** The port really bound. */
+  /** The bound port. */
   readonly port: number;
   /** `http://host:port`, without a trailing slash. */
   readonly url: string;
   /**
-   * Stops accepting, closes idle connections and waits for requests in flight, at most `drainMs`. What is still
-   * running then is cut off on Bun; Deno leaves it to the end of the process. Answers whether all could be finished.
-   * Safe to call again.
+   * Stops accepting, closes idle connections and waits for requests under way, at most `drainMs`. Then Bun cuts the
+   * rest off; on Deno they end with the process. Returns whether all requests finished. May be called again.
    */
   stop(options: { drainMs: number }): Promise<boolean>;
 }
 
 /**
  * Serves `fetch` over HTTP/1.1.
- * @throws {ListenError} naming host, port and reason when the address cannot be bound
+ * @throws {ListenError} with host, port and reason when it cannot bind
  */
 export function serveHttp(options: ServeOptions): Promise<HttpServer> {
   const serve = typeof Bun !== "undefined" ? serveOnBun : serveOnDeno;
@@ -54,7 +53,7 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs, onProblem }: ServeOp
       hostname: address,
       port: bound,
       development: false,
-      // Outside of development Bun would share the port with whoever listens on it already.
+      // Otherwise Bun shares the port with a process that listens on it already.
       reusePort: false,
       idleTimeout: Math.min(BUN_MAX_IDLE_SECONDS, Math.ceil(idleTimeoutMs / 1000)),
       fetch: (request, server) => fetch(request, new BunPeer(request, server)),
@@ -65,10 +64,10 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs, onProblem }: ServeOp
   return httpServer(hostname, serveWithOverloadControl({ listen, onProblem }));
 }
 
-/** How long no request must have been under way before connections are closed on which none came. */
+/** How long no request may be under way before connections without one are closed. */
 const QUIET_MS = 20;
 
-/** By itself Bun would wait for connections on which nothing, or half a request, has come. */
+/** Bun alone would wait for connections without a request, or with half of one. */
 async function drainOnBun(server: { stop(isAtOnce?: boolean): Promise<void>; pendingRequests: number }): Promise<void> {
   const drained = server.stop();
   do await sleep(QUIET_MS); while (server.pendingRequests > 0);
@@ -77,8 +76,8 @@ async function drainOnBun(server: { stop(isAtOnce?: boolean): Promise<void>; pen
 }
 
 /**
- * Deno's server gives up for good at the first connection that it cannot accept: another one takes its place. The one that
- * gave up still finishes its requests and closes its idle connections, which brings descriptors back.
+ * Deno's server ends at the first connection that it cannot accept, and another one replaces it. The former one still
+ * finishes its requests and closes idle connections, which frees descriptors.
  */
 function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address: string): HttpServer {
   let bound = port;
@@ -101,15 +100,15 @@ function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address
       isLeaving = true;
       return drainOnDeno(server, () => pendingRequests);
     };
-    // Deno has no way to cut connections once a graceful shutdown has begun.
+    // Deno cannot cut connections after a graceful shutdown has begun.
     return { port: bound, drain, cut: () => {} };
   };
   return httpServer(hostname, serveWithOverloadControl({ listen, onProblem }));
 }
 
 /**
- * A connection on which the rest of a body is awaited ends by a graceful shutdown only while that is being read, and not at
- * all once a whole answer was given after it had begun: then the answer breaks off instead, and the connection with it.
+ * A graceful shutdown ends a connection with an unread body only while that is read. After a complete answer it never
+ * does. So while leaving, this breaks off the answer, and with it the connection.
  */
 async function withBodyOnDeno(
   body: ReadableStream<Uint8Array>,
@@ -125,16 +124,16 @@ async function withBodyOnDeno(
 
 const BROKEN_OFF = new Error("the body broke off");
 
-/** As Deno does by itself, but silent of answers that were broken off on purpose: strangers write nothing into the log. */
+/** Like Deno's default, but silent for answers that were broken off on purpose: clients must not write to the log. */
 function failedOnDeno(error: unknown): Response {
   if (error !== BROKEN_OFF) console.error(error);
   return new Response("Internal Server Error", { status: 500 });
 }
 
-/** What is read of a body after its answer: whoever goes on sending is not read for ever. */
+/** How much of a body is read after its answer, so that a client cannot send forever. */
 const READ_ON_BYTES = 1_048_576;
 
-/** Whether the end came. */
+/** Whether the body ended. */
 async function readToEnd(body: ReadableStream<Uint8Array>): Promise<boolean> {
   let size = 0;
   try {
@@ -148,10 +147,10 @@ async function readToEnd(body: ReadableStream<Uint8Array>): Promise<boolean> {
   }
 }
 
-/** How long the last answers have to go out: Deno calls one completed when it has begun to send it. */
+/** How long the last answers may take to be sent: Deno completes a request when it starts to send. */
 const SENDING_MS = 2_000;
 
-/** By itself Deno would wait for the rest of a body whose request was answered without it. */
+/** Deno alone would wait for the rest of a body that the answer did not need. */
 async function drainOnDeno(server: { shutdown(): Promise<void> }, pendingRequests: () => number): Promise<void> {
   let isOver = false;
   const over = server.shutdown().finally(() => isOver = true);
@@ -189,12 +188,12 @@ class BunPeer implements Peer {
   }
 }
 
-/** What Deno hands a server beside the request. */
+/** Deno's information about a request. */
 export interface DenoServeInfo {
   remoteAddr: { hostname: string };
 }
 
-/** Who sent a request that came by `deno serve`. */
+/** The sender of a request to `deno serve`. */
 export function peerOf(info: DenoServeInfo): Peer {
   return new DenoPeer(info);
 }

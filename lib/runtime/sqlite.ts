@@ -3,26 +3,28 @@ import type { RawSqlite, Row, SqliteStatement, SqliteValue } from "./sqlite_raw.
 
 export type { SqliteStatement, SqliteValue } from "./sqlite_raw.ts";
 
-/** A SQLite database that behaves alike on both runtimes. Everything is synchronous; faults are `SqliteError`s. */
+/** A SQLite database with the same behaviour on both runtimes. Synchronous; its errors are `SqliteError`s. */
 export interface SqliteDatabase {
   /** Runs one or several statements without parameters. */
   exec(sql: string): void;
   prepare<R = Row>(sql: string): SqliteStatement<R>;
   /**
-   * Runs `fn` in a write transaction (BEGIN IMMEDIATE): commits when it returns, rolls back and rethrows when it throws.
-   * Refuses to nest, and a function that answers a promise, which would commit before its work is done.
+   * Runs `fn` in a write transaction (BEGIN IMMEDIATE). Commits when it returns, rolls back and rethrows when it
+   * throws. Refuses to nest, and refuses a function that returns a promise, which would commit before its work is done.
    */
   transaction<T>(fn: () => T): T;
-  /** Finalizes the statements and closes at once, so that file locks are gone when it returns. A second call does nothing. */
+  /**
+   * Finalizes the statements and closes, so that file locks are released when it returns. A second call does nothing.
+   */
   close(): void;
 }
 
 export interface SqliteOptions {
-  /** Default false. The file has to exist then. */
+  /** Default false. If true, the file must exist. */
   readOnly?: boolean;
 }
 
-/** A fault that SQLite reported. */
+/** An error that SQLite reported. */
 export class SqliteError extends Error {
   /** @param code SQLite's primary result code (https://sqlite.org/rescode.html); undefined when the runtime hid it. */
   constructor(message: string, readonly code: number | undefined, cause: unknown) {
@@ -31,7 +33,7 @@ export class SqliteError extends Error {
   }
 }
 
-/** Primary result codes that callers tell apart. */
+/** Primary result codes that callers use. */
 export const SQLITE = {
   busy: 5,
   readOnly: 8,
@@ -43,7 +45,7 @@ export const SQLITE = {
   notADatabase: 26,
 } as const;
 
-/** node:sqlite names no code for faults of opening and of `exec`; SQLite's texts for them are fixed. */
+/** node:sqlite has no code for errors of opening and of `exec`, but SQLite's texts are fixed. */
 const CODE_OF_MESSAGE: [RegExp, number][] = [
   [/database (table |schema )?is locked/, SQLITE.busy],
   [/readonly database/, SQLITE.readOnly],
@@ -84,7 +86,7 @@ function databaseOf(raw: RawSqlite): SqliteDatabase {
     exec: (sql) => attempt(() => raw.exec(sql)),
     prepare,
     transaction(fn) {
-      if (inTransaction) throw new Error("a transaction is open already: transactions do not nest");
+      if (inTransaction) throw new Error("a transaction is open already; transactions do not nest");
       begin.run();
       inTransaction = true;
       try {
@@ -107,7 +109,7 @@ function databaseOf(raw: RawSqlite): SqliteDatabase {
   };
 }
 
-/** SQLite has rolled back on its own after some faults (disk full, I/O): then there is no transaction to roll back. */
+/** After some errors (disk full, I/O) SQLite has rolled back itself, and there is no transaction. */
 function rollBackAfter(error: unknown, rollback: () => void): void {
   try {
     rollback();
@@ -125,7 +127,7 @@ function checked(params: SqliteValue[]): SqliteValue[] {
   return params;
 }
 
-/** Runs one call of the runtime's module and turns what SQLite reports into a `SqliteError`. */
+/** Runs one call of the runtime's module and converts SQLite's errors to `SqliteError`. */
 function attempt<T>(call: () => T): T {
   try {
     return call();

@@ -4,7 +4,7 @@ import type { RawSqlite, Row, SqliteValue } from "./sqlite_raw.ts";
 /** Loaded on Bun only, by `sqlite.ts`. */
 export function openRaw(path: string, readOnly: boolean): RawSqlite {
   const database = new Database(path, readOnly ? { readonly: true } : { readwrite: true, create: true });
-  // Bun keeps a closed database, and so its file locks, until the last statement is finalized.
+  // Bun keeps a closed database and its file locks until the last statement is finalized.
   const statements: Statement<Row, SqliteValue[]>[] = [];
 
   return {

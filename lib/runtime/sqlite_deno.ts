@@ -11,7 +11,7 @@ export function openRaw(path: string, readOnly: boolean): RawSqlite {
       const statement = database.prepare(sql);
       return {
         run: (...params) => ({ changes: Number(statement.run(...params).changes) }),
-        // Rows come without a prototype here; Bun's are plain objects.
+        // node:sqlite's rows have no prototype; Bun's are plain objects.
         get: (...params) => {
           const row = statement.get(...params);
           return row === undefined ? undefined : { ...row } as Row;

@@ -1,13 +1,13 @@
 export type WasmName = "engine" | "device_registry" | "agent_registry" | "payment_escrow";
 
-/** The bytes of a wasm file of the sandbox, from the source tree or from inside the executable. */
+/** The bytes of a wasm file of the sandbox, from the source tree or from the executable. */
 export async function readWasm(name: WasmName): Promise<Uint8Array<ArrayBuffer>> {
   if (typeof Bun === "undefined") return await Deno.readFile(new URL(`../sandbox/wasm/${name}.wasm`, import.meta.url));
   const { default: path } = await EMBEDDED[name]();
   return await Bun.file(path as unknown as string).bytes();
 }
 
-/** Bun embeds what is imported as a file into the executable, and answers the path to read it from. */
+/** Bun embeds a file import into the executable, and returns the path to read it from. */
 const EMBEDDED = {
   engine: () => import("../sandbox/wasm/engine.wasm", { with: { type: "file" } }),
   device_registry: () => import("../sandbox/wasm/device_registry.wasm", { with: { type: "file" } }),

@@ -25,11 +25,11 @@ export type ContractName = keyof ContractCode;
 export type AccountName = "owner" | "agent" | "merchant";
 
 export interface Sandbox {
-  /** Contract ids, `C…`: the same for every sandbox of a passphrase. */
+  /** Contract ids, `C…`. Every sandbox of a passphrase has the same. */
   contracts: Record<ContractName, string>;
-  /** Contract id of the asset the accounts hold: the native one, whose smallest unit is the stroop, or one that is issued here. */
+  /** Contract id of the asset that the accounts hold: the native one, or one that the sandbox issues. */
   asset: string;
-  /** Code of an asset that is issued here. */
+  /** Code of an asset that the sandbox issues. */
   assetCode?: string;
   accounts: Record<AccountName, { address: string; secret: string }>;
 }
@@ -41,37 +41,37 @@ const CONTRACT_NAMES: ContractName[] = ["deviceRegistry", "agentRegistry", "paym
 
 export interface BootstrapOptions {
   contracts: ContractCode;
-  /** Contracts that are there already, on a fork: they are used instead, and none is deployed. */
+  /** Contracts of the forked network, to use instead of new ones. */
   existing?: Sandbox["contracts"];
-  /** Code of an asset to be issued, which the named accounts trust and hold; the native one when absent. */
+  /** Code of an asset to issue, which the named accounts trust and hold. Absent: the native asset. */
   assetCode?: string;
   /** For the secrets of the named accounts. Default: the runtime's random generator. */
   randomBytes?: (length: number) => Uint8Array;
 }
 
 const STARTING_BALANCE = "10000";
-/** What each named account is paid of an asset that is issued here: nobody else can be asked for more. */
+/** Each named account gets so much of an issued asset. There is no faucet for more. */
 const ISSUED_BALANCE = "1000000";
 
-/** Name under which the result is kept with the network. */
+/** Name of the result in the state file. */
 const KEPT_AS = "sandbox";
 
-/** What a network was set up with before; undefined when it was not, or not to its end. */
+/** The result of an earlier setup, undefined when there is none or it was interrupted. */
 export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined {
   const remembered = network.recall(KEPT_AS);
   return remembered === undefined ? undefined : JSON.parse(remembered);
 }
 
 /**
- * Deploys the assets' contracts and the three contracts, creates and funds the named accounts: by transactions, like
- * anybody. A network that was set up before answers what it had; a half-finished setup is finished.
+ * Deploys the assets' contracts and the three contracts, and creates and funds the named accounts, all by transactions. On a
+ * network with a complete setup it returns that one; it completes an interrupted setup.
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
   const { assetCode, randomBytes = secureRandom } = options;
   const remembered = rememberedSandbox(network);
   if (remembered !== undefined) return remembered;
 
-  // On a fork nothing that is there already may be in the way.
+  // On a fork the fixed addresses may be taken.
   const seedOf = (role: string) =>
     network.fork ? randomBytes(32) : sha256(new TextEncoder().encode(`${role} of ${network.passphrase}`));
   const deployer = Keypair.fromRawEd25519Seed(seedOf("deployer"));
@@ -92,7 +92,7 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   return sandbox;
 }
 
-/** LedgerKeys of what a setup asks for and a forked network may have. */
+/** LedgerKeys of entries that a setup reads and a forked network may have. */
 export function bootstrapReads({ passphrase }: SandboxNetwork, { contracts }: BootstrapOptions): Uint8Array[] {
   const codes = Object.values(contracts).map((wasm) =>
     xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: sha256(wasm) })).toXdr()
@@ -111,7 +111,7 @@ function deployAll(network: SandboxNetwork, deployer: Keypair, code: ContractCod
   return contracts;
 }
 
-/** Makes sure that the asset has its contract; answers the contract id. */
+/** Deploys the asset's contract unless it exists. Returns the contract id. */
 function assetContract(network: SandboxNetwork, deployer: Keypair, asset: Asset): string {
   const contract = asset.contractId(network.passphrase);
   if (!contractExists(network, contract)) {
@@ -120,7 +120,7 @@ function assetContract(network: SandboxNetwork, deployer: Keypair, asset: Asset)
   return contract;
 }
 
-/** The holders trust the asset and are paid of it, in one transaction. */
+/** Gives the holders a trustline and a balance of the asset, in one transaction. */
 function issue(network: SandboxNetwork, issuer: Keypair, asset: Asset, holders: Keypair[]): void {
   const builder = transactionOf(network, issuer);
   for (const holder of holders) {
@@ -156,7 +156,7 @@ function contractExists(network: SandboxNetwork, contract: string): boolean {
   return network.entry(instanceKey(contract)) !== undefined;
 }
 
-/** Uploads the code and creates the contract at its fixed address; answers the contract id. */
+/** Uploads the code and creates the contract at its fixed address. Returns the contract id. */
 function deploy(network: SandboxNetwork, deployer: Keypair, name: ContractName, wasm: Uint8Array): string {
   const address = new Address(deployer.publicKey());
   const salt = sha256(new TextEncoder().encode(name));
@@ -179,16 +179,16 @@ function contractIdOf(passphrase: string, deployer: Address, salt: Uint8Array): 
   return Address.contract(sha256(preimage.toXdr())).toString();
 }
 
-/** What all three contracts say to a second `initialize`. */
+/** Error number of all three contracts at a second `initialize`. */
 const ALREADY_INITIALIZED = 1;
 
-/** The network refuses what the setup asks for. */
+/** The network refused a transaction of the setup. */
 class SetupError extends Error {
   override name = "SetupError";
 
-  /** @param contractError the contract error's number, where it was a contract that refused */
+  /** @param contractError the number of the contract error, if a contract refused */
   constructor(why: string, readonly contractError?: number) {
-    super(`the sandbox could not be set up: ${why}`);
+    super(`the setup of the sandbox failed: ${why}`);
   }
 }
 
@@ -201,7 +201,7 @@ function initialize(network: SandboxNetwork, deployer: Keypair, contract: string
   }
 }
 
-/** Creates the accounts out of the root account's lumens, in one transaction. */
+/** Creates the accounts with lumens of the root account, in one transaction. */
 function fund(network: SandboxNetwork, addresses: string[]): void {
   const root = rootKeypair(network.passphrase);
   const builder = transactionOf(network, root);
@@ -217,7 +217,10 @@ function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBui
   return new TransactionBuilder(account, { fee: BASE_FEE, networkPassphrase: network.passphrase });
 }
 
-/** Simulates, signs, submits and closes a ledger. Throws a SetupError when the network refuses. */
+/**
+ * Simulates, signs, submits and closes a ledger.
+ * @throws {SetupError} when the network refuses
+ */
 function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): void {
   const draft = transactionOf(network, source).addOperation(operation).setTimeout(0).build();
   const called = assembled(network, draft);

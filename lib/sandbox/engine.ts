@@ -1,7 +1,6 @@
 /**
- * The Soroban host, compiled to WebAssembly from `engine/`: loads it and speaks its binary interface. The ledger is the
- * caller's: the host reads it through `readEntry`, and every call answers what would change and changes nothing itself.
- * Structured values are XDR bytes. Only Web APIs are used.
+ * The binary interface of the Soroban host, which `engine/` compiles to WebAssembly. The caller owns the ledger: the host
+ * reads it through `readEntry` and returns the changes of a call. Structured values are XDR bytes.
  */
 import { type FrameReader, u32Frame, viewOf } from "./engine_frames.ts";
 import { createEngineInstance } from "./engine_instance.ts";
@@ -41,21 +40,17 @@ const CHANGE_KINDS: EntryChange["kind"][] = ["removed", "written", "ttl"];
 export type Engine = Awaited<ReturnType<typeof loadEngine>>;
 
 /**
- * Instantiates the engine. The network settings are read from the ledger once, at the first call that needs them.
- *
- * @example
- * const engine = await loadEngine(wasm, (key) => entries.get(toHex(key)));
- * for (const { key, entry } of engine.defaultSettings()) entries.set(toHex(key), { entry, liveUntilLedger: 0 });
+ * Instantiates the engine. It reads the network settings from the ledger once, at the first call that needs them.
  */
 export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEntry: ReadEntry) {
   const compiled = module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module as BufferSource);
   const { call, memoryBytes } = createEngineInstance(compiled, readEntry);
 
   return {
-    /** Bytes of linear memory the engine holds. */
+    /** Bytes of the engine's linear memory. */
     memoryBytes,
 
-    /** The network settings a new ledger starts with, those of the public network. */
+    /** The network settings of a new ledger, equal to those of the public network. */
     defaultSettings(): { key: Uint8Array; entry: Uint8Array }[] {
       const answer = call("defaultSettings");
       const settings = [];
@@ -104,7 +99,7 @@ export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEn
       return { error: answer.takeText(), transactionData: answer.take(), restoreTransactionData: new Uint8Array() };
     },
 
-    /** What stellar-core's validation says of a Soroban transaction; `operation` is its OperationBody. Fee bids are the caller's to check. */
+    /** Validates a Soroban transaction as stellar-core does. `operation` is its OperationBody. The caller checks the fee bids. */
     checkResources(header: LedgerHeader, request: DeclaredResources & { operation: Uint8Array }): ResourceCheck {
       const { operation, transactionData, transactionSizeBytes } = request;
       const size = u32Frame(transactionSizeBytes);

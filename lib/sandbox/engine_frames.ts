@@ -1,4 +1,4 @@
-/** The frames of the engine's binary interface: each is a little-endian length and its bytes; a list is a frame of frames. */
+/** The frames of the engine's binary interface. Each is a little-endian length and its bytes. A list is a frame of frames. */
 
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -10,7 +10,7 @@ export function u32Frame(value: number): Uint8Array {
   return frame;
 }
 
-/** Each frame behind its length. */
+/** Joins frames, each behind its length. */
 export function joinFrames(frames: Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(frames.reduce((length, frame) => length + 4 + frame.length, 0));
   const view = viewOf(joined);
@@ -25,7 +25,7 @@ export function joinFrames(frames: Uint8Array[]): Uint8Array {
 
 const utf8 = new TextDecoder();
 
-/** Takes the frames of an answer one after the other. */
+/** Reads the frames of an answer in order. */
 export class FrameReader {
   #at = 0;
   readonly #bytes: Uint8Array;
@@ -40,7 +40,7 @@ export class FrameReader {
     return this.#at >= this.#bytes.length;
   }
 
-  /** A copy, so that an entry that is kept does not hold the whole answer in memory. */
+  /** A copy, so that a stored entry does not keep the whole answer in memory. */
   take(): Uint8Array {
     return this.#next().slice();
   }
@@ -50,7 +50,7 @@ export class FrameReader {
     return bytes.length === 0 ? "" : utf8.decode(bytes);
   }
 
-  /** Parts of the answer, not copies: they are written into something larger, not kept. */
+  /** Parts of the answer without copies, because callers only write them into something larger. */
   takeList(): Uint8Array[] {
     const list = new FrameReader(this.#next());
     const items = [];

@@ -1,13 +1,13 @@
-/** The engine's module in memory: requests go in, answers come out, and a trap costs no more than a new instance. */
+/** An instance of the engine's module: memory, requests and answers. A trap costs a new instance. */
 import { FrameReader, joinFrames } from "./engine_frames.ts";
 import type { ReadEntry } from "./engine_types.ts";
 
-/** The host trapped (its stack or memory ran out, or `readEntry` threw). The engine was instantiated anew and goes on working. */
+/** The host ran out of stack or memory, or `readEntry` threw. The engine has a new instance and works. */
 export class EngineTrap extends Error {
   override name = "EngineTrap";
 }
 
-/** The engine would not read a request: no XDR, nested too deep, or a ledger without settings. It goes on working. */
+/** The engine cannot read a request: no XDR, nested too deep, or a ledger without settings. It still works. */
 export class EngineRefusal extends Error {
   override name = "EngineRefusal";
 }
@@ -24,7 +24,7 @@ const METHODS = {
   toJson: 8,
 } as const;
 
-/** WebAssembly memory never shrinks: past this the engine starts anew, at the price of parsing its contracts again. */
+/** WebAssembly memory never shrinks. Above this the engine gets a new instance, which has to parse the contracts again. */
 const MEMORY_LIMIT_BYTES = 64 * 1024 * 1024;
 
 interface EngineExports {
@@ -36,15 +36,15 @@ interface EngineExports {
 }
 
 /**
- * Instantiates the compiled engine, which reads the ledger through `readEntry`. `call` answers the frames of a method's
- * answer; it throws `EngineTrap` or `EngineRefusal`.
+ * Instantiates the compiled engine, which reads the ledger through `readEntry`. `call` returns the frames of an answer, and
+ * throws `EngineTrap` or `EngineRefusal`.
  */
 export function createEngineInstance(compiled: WebAssembly.Module, readEntry: ReadEntry) {
   let panic = "";
   let memory = new Uint8Array();
   let wasm = instantiate();
 
-  /** Memory moves when it grows, and the old array is empty then. To ask for the buffer each time would cost more. */
+  /** Memory moves when it grows, which empties the old array. Reading `buffer` each time would cost more. */
   function allBytes(): Uint8Array {
     if (memory.length === 0) memory = new Uint8Array(wasm.memory.buffer as ArrayBuffer);
     return memory;

@@ -1,18 +1,18 @@
-/** What goes into the engine and comes out of it. Structured values are XDR bytes. */
+/** Requests and answers of the engine. Structured values are XDR bytes. */
 
-/** A LedgerEntry; `liveUntilLedger` is 0 for entries that never expire (classic ones, settings). */
+/** A LedgerEntry. `liveUntilLedger` is 0 for entries that never expire (classic ones, settings). */
 export interface StoredEntry {
   entry: Uint8Array;
   liveUntilLedger: number;
 }
 
 /**
- * Looks a LedgerKey up, archived and expired entries too. The host waits for it, so it must be quick. The key lies in the
- * engine's memory: it is good until the call returns.
+ * Looks up a LedgerKey, including archived and expired entries. The host waits for it. The key is in the engine's memory and
+ * valid until the call returns.
  */
 export type ReadEntry = (key: Uint8Array) => StoredEntry | undefined;
 
-/** The ledger that is being built; `closeTime` in Unix seconds, `baseReserve` in stroops. */
+/** The ledger in progress; `closeTime` in Unix seconds, `baseReserve` in stroops. */
 export interface LedgerHeader {
   protocolVersion: number;
   sequence: number;
@@ -21,7 +21,7 @@ export interface LedgerHeader {
   networkId: Uint8Array;
 }
 
-/** `enforce` checks `auth` as a ledger would; the others record what is needed, the last one below the root invocation too. */
+/** `enforce` checks `auth` as a ledger does. The others record the needed entries, the last one also below the root call. */
 export type AuthMode = "enforce" | "record" | "record_allow_nonroot";
 
 export interface SimulateInvokeRequest {
@@ -31,15 +31,15 @@ export interface SimulateInvokeRequest {
   authMode: AuthMode;
   /** Record `SOROBAN_CREDENTIALS_ADDRESS_V2`. Default: `SOROBAN_CREDENTIALS_ADDRESS`. */
   addressV2?: boolean;
-  /** Instructions added to the simulated ones; default and least 50,000. */
+  /** Instructions added to the simulated ones; default and minimum 50,000. */
   instructionLeeway?: number;
   /** 32 bytes. */
   prngSeed: Uint8Array;
-  /** SorobanAuthorizationEntry each; looked at only with `enforce`. */
+  /** SorobanAuthorizationEntry each, used only with `enforce`. */
   auth?: Uint8Array[];
 }
 
-/** `error` is the text a real node answers, empty when it worked; the rest is then empty, diagnostic events excepted. */
+/** `error` is a real node's text, empty on success. With an error all but the diagnostic events is empty. */
 export interface Simulation {
   error: string;
   returnValue: Uint8Array;
@@ -49,32 +49,32 @@ export interface Simulation {
   auth: Uint8Array[];
   contractEvents: Uint8Array[];
   diagnosticEvents: Uint8Array[];
-  /** Every entry that is written; `before` or `after` is empty where there is none. */
+  /** Every written entry; `before` or `after` is empty where there is none. */
   stateChanges: { key: Uint8Array; before: Uint8Array; after: Uint8Array }[];
 }
 
 export interface FootprintSimulation {
-  /** Why there is no `transactionData`, else empty. */
+  /** The reason why `transactionData` is missing, else empty. */
   error: string;
   transactionData: Uint8Array;
-  /** SorobanTransactionData of the RestoreFootprint that has to come first (`restorePreamble`); empty: none. */
+  /** SorobanTransactionData of the RestoreFootprint that must come first (`restorePreamble`), else empty. */
   restoreTransactionData: Uint8Array;
 }
 
-/** What every Soroban transaction declares; `transactionSizeBytes` is its envelope's, the inner one's in a fee bump. */
+/** The declaration of a Soroban transaction. `transactionSizeBytes` is the size of its envelope; of the inner one in a fee bump. */
 export interface DeclaredResources {
   transactionData: Uint8Array;
   transactionSizeBytes: number;
 }
 
-/** `malformed`: txMALFORMED; `soroban_invalid`: txSOROBAN_INVALID; `operation_invalid`: txFAILED, the operation MALFORMED. */
+/** `malformed` is txMALFORMED, `soroban_invalid` txSOROBAN_INVALID, `operation_invalid` txFAILED with a MALFORMED operation. */
 export type Verdict = "valid" | "malformed" | "soroban_invalid" | "operation_invalid";
 
 export interface ResourceCheck {
   verdict: Verdict;
   error: string;
   diagnosticEvents: Uint8Array[];
-  /** In stroops; what the declared resource fee leaves is the refundable part. */
+  /** In stroops. The rest of the declared resource fee is refundable. */
   nonRefundableFee: bigint;
 }
 
@@ -88,7 +88,7 @@ export interface ApplyInvokeRequest extends DeclaredResources {
   auth: Uint8Array[];
 }
 
-/** The operation's result code; `internal_error` is the host's own failure, the transaction is then txINTERNAL_ERROR. */
+/** The operation's result code. `internal_error` is a failure of the host, which makes the transaction txINTERNAL_ERROR. */
 export type ApplyOutcome =
   | "success"
   | "trapped"
@@ -99,15 +99,15 @@ export type ApplyOutcome =
 
 export interface EntryChange {
   key: Uint8Array;
-  /** `removed`; `written`: `entry` is the new content, perhaps the old one; `ttl`: only `liveUntilLedger` grows. */
+  /** With `written`, `entry` is the new content, which may equal the old. With `ttl` only `liveUntilLedger` grows. */
   kind: "removed" | "written" | "ttl";
-  /** The entry was archived and has been restored first. */
+  /** Whether an archived entry was restored first. */
   restored: boolean;
   entry: Uint8Array;
   liveUntilLedger: number;
 }
 
-/** Fees in stroops. A failure changes nothing and consumes no refundable fee (`eventsFee`, `rentFee`). */
+/** The result of an operation, with fees in stroops. A failure changes nothing and consumes no refundable fee (`eventsFee`, `rentFee`). */
 export interface Applied {
   outcome: ApplyOutcome;
   error: string;
@@ -118,7 +118,7 @@ export interface Applied {
   eventsFee: bigint;
   rentFee: bigint;
   contractEvents: Uint8Array[];
-  /** Those of the host, then stellar-core's own: errors and `core_metrics`. */
+  /** Events of the host, then those of stellar-core: errors and `core_metrics`. */
   diagnosticEvents: Uint8Array[];
   changes: EntryChange[];
 }

@@ -2,13 +2,13 @@ import { StrKey } from "@stellar/stellar-sdk";
 import { AlreadyFunded, type AppliedTransaction, type Network } from "./network_types.ts";
 import { readBody } from "./rpc/body.ts";
 
-/** Some clients look for the first text (js-stellar-sdk), some for the second (stellar CLI): both mean "go on". */
+/** js-stellar-sdk looks for the first text and the Stellar CLI for the second. Both then continue. */
 const ALREADY_FUNDED = "createAccountAlreadyExist (AAAAAAAAAGT/////AAAAAQAAAAAAAAAA/////AAAAAA=): " +
   "account already funded to starting balance";
 
 /**
- * The faucet: `GET|POST …?addr=G…` or `C…` (or `addr` in a form body) pays the starting balance to an account, which it
- * creates if need be, or a contract that has less, and answers with the transaction once a ledger has closed; failures are problem+json (RFC 7807) in the words of the real one.
+ * The faucet. `GET|POST …?addr=G…` (or `C…`, or `addr` in a form body) pays the starting balance. An account may be new. It answers with the transaction once a ledger has closed. Failures are problem+json
+ * (RFC 7807) with the texts of the real friendbot.
  */
 export function createFriendbot(
   { network }: { network: Network },

@@ -27,42 +27,42 @@ export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
 export interface NetworkOptions {
   engineWasm: Uint8Array | WebAssembly.Module;
-  /** Default `SANDBOX_PASSPHRASE`, that of the other network on a fork. */
+  /** Default `SANDBOX_PASSPHRASE`, on a fork the passphrase of the other network. */
   passphrase?: string;
-  /** Goes on from this network: with its passphrase, settings and entries. Not together with a state file. */
+  /** Continues this network with its passphrase, settings and entries. Excludes a state file. */
   forkOf?: Remote;
-  /** Time between ledgers, default 1000. 0: a transaction's ledger closes at once, and an empty one every five seconds. */
+  /** Milliseconds between ledgers, default 1000. With 0 a transaction closes a ledger at once; empty ones close every 5 s. */
   ledgerMs?: number;
-  /** The machine's clock, Unix ms. The network's is ahead of it by what `advance` adds. */
+  /** The machine's clock, Unix ms. `advance` moves the network's clock ahead of it. */
   now?: () => number;
-  /** Calls back after so many milliseconds; answers how to call it off. Default: timers. */
+  /** Default: timers. */
   schedule?: Schedule;
-  /** Keeps the ledger over restarts: path of a sqlite file, or another keeper. Default: nothing is kept. */
+  /** Stores the ledger over restarts: path of a sqlite file, or another store. Default: none. */
   stateFile?: string | StateFile;
-  /** Ledgers whose transactions and events are kept, default 17 280. */
+  /** Ledgers whose transactions and events are stored, default 17 280. */
   retentionLedgers?: number;
-  /** Transactions that may wait for the next ledger, default 1 000. */
+  /** Bound of the transaction queue, default 1 000. */
   queueLimit?: number;
   /** Default: the runtime's random generator. */
   randomBytes?: (length: number) => Uint8Array;
   /** Changes network settings (LedgerEntry each) of a new ledger. Default: those of the public network. */
   adjustSettings?: (entryXdr: Uint8Array) => Uint8Array;
-  /** Told of every closed ledger. */
+  /** Called for every closed ledger. */
   onClose?: (ledger: ClosedLedger) => void;
-  /** Told of a fault of the network's own that failed a transaction (txINTERNAL_ERROR). */
+  /** Called for a fault of the network that failed a transaction (txINTERNAL_ERROR). */
   onInternalError?: (error: unknown) => void;
   /**
-   * Told when a ledger that is due cannot be written to the state file. No ledger closes until one can be: it is tried
-   * again and again, and what was submitted waits for it. Told once, until `onUnstuck`. Default: throws it.
+   * Called when the state file cannot be written. No ledger closes then: the network retries, and transactions wait. Called
+   * once until `onUnstuck`. Default: throws the error.
    */
   onStuck?: (error: SqliteError) => void;
-  /** Told when ledgers close again. */
+  /** Called when ledgers close again. */
   onUnstuck?: () => void;
 }
 
-/** A network, and what its owner wants kept with it. */
+/** A network that also stores texts of its owner. */
 export interface SandboxNetwork extends Network {
-  /** A text that was kept under this name, also by an earlier process on the same state file. */
+  /** The text under this name, also of an earlier process on the same state file. */
   recall(name: string): string | undefined;
   keep(name: string, text: string): void;
 }
@@ -70,17 +70,17 @@ export interface SandboxNetwork extends Network {
 const STALE_SECONDS = 5;
 
 /**
- * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
- * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
- * operations it leaves out (`ledger/classic/operations.ts` lists them).
- * Throws when the state file belongs to another network, and for a fork of one with another protocol.
+ * Starts a network of one validator with a ledger, checked envelopes and real contracts. It has no consensus and no
+ * contention, so every ledger takes all transactions at the minimum fee. It lacks some classic operations, which
+ * `ledger/classic/operations.ts` lists.
+ * @throws {Error} for a state file of another network, and for a fork of another protocol
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
   const { forkOf, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
   const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
   if (forkOf !== undefined && forkOf.protocolVersion !== PROTOCOL_VERSION) {
     const theirs = forkOf.protocolVersion;
-    throw new Error(`the network to fork is of protocol ${theirs}; the sandbox runs ${PROTOCOL_VERSION} and no other`);
+    throw new Error(`the forked network must have protocol ${PROTOCOL_VERSION}, got ${theirs}`);
   }
   const fork = forkOf && createFork(forkOf);
   const machineNow = options.now ?? Date.now;
@@ -95,7 +95,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     adjustSettings: options.adjustSettings,
     onInternalError: options.onInternalError ?? (() => {}),
   });
-  // A network whose time was moved before it was stopped goes on from there.
+  // Time that an earlier process moved stays moved.
   let aheadMs = Math.max(0, chain.tip().closeTime * 1000 - machineNow());
   const now = () => machineNow() + aheadMs;
   const reverts: number[] = [];
@@ -166,7 +166,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   try {
-    // A network that slept goes on in the present: a node whose last ledger is old counts as unhealthy.
+    // Continue in the present after a pause, because a node with an old ledger counts as unhealthy.
     if (unixSeconds() - chain.tip().closeTime > STALE_SECONDS) ticker.closeNow();
   } catch (error) {
     ticker.stop();
@@ -213,7 +213,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   };
 }
 
-/** An archived entry that was evicted answers 0, as the real node does: it lives in the archive only. */
+/** An evicted archived entry has `liveUntilLedger` 0, as at the real node. */
 function heldEntry(state: LedgerView, keyXdr: Uint8Array, latest: number): HeldEntry | undefined {
   const key = keyOf(keyXdr);
   const held = state.get(key);

@@ -1,6 +1,6 @@
 /**
- * The sandbox network as its RPC server sees it: everything between an envelope and a closed ledger, without HTTP or
- * JSON. XDR is bytes here; hashes and ids are lower-case hex.
+ * The interface between the sandbox network and its RPC server. It has no HTTP and no JSON: XDR is bytes, and hashes and ids
+ * are lower-case hex.
  */
 
 export interface ClosedLedger {
@@ -21,7 +21,7 @@ export interface AppliedTransaction {
   ledger: number;
   /** Close time of that ledger, Unix seconds. */
   createdAt: number;
-  /** 1-based place within its ledger. */
+  /** 1-based position within its ledger. */
   applicationOrder: number;
   feeBump: boolean;
   successful: boolean;
@@ -45,10 +45,10 @@ export interface NetworkEvent {
   closeTime: number;
   /** `C…`, empty when the event has none. */
   contractId: string;
-  /** 19-digit TOID, a hyphen, 10-digit index: sorts as text. */
+  /** 19-digit TOID, a hyphen, 10-digit index. Ids sort as text. */
   id: string;
   operationIndex: number;
-  /** 1-based, as the real node answers it. */
+  /** 1-based, as at the real node. */
   transactionIndex: number;
   txHash: string;
   inSuccessfulContractCall: boolean;
@@ -77,14 +77,14 @@ export interface StateChange {
   keyXdr: Uint8Array;
   /** LedgerEntry, undefined when it did not exist. */
   beforeXdr?: Uint8Array;
-  /** LedgerEntry, undefined when it is deleted. */
+  /** LedgerEntry, undefined when the change deletes it. */
   afterXdr?: Uint8Array;
 }
 
 export type AuthMode = "enforce" | "record" | "record_allow_nonroot";
 
 export type SimulateOutcome =
-  /** `error` is the text a real node answers in `result.error`. */
+  /** `error` is the text of `result.error` at a real node. */
   | { ok: false; error: string; diagnosticEventsXdr: Uint8Array[] }
   | {
     ok: true;
@@ -93,13 +93,13 @@ export type SimulateOutcome =
     minResourceFee: bigint;
     /** ScVal and SorobanAuthorizationEntry each; undefined for extend and restore. */
     result?: { valueXdr: Uint8Array; authXdr: Uint8Array[] };
-    /** SorobanTransactionData of the restore that has to come first, only for an extend of archived entries. */
+    /** SorobanTransactionData of the restore that must come first, only for an extend of archived entries. */
     restorePreamble?: { transactionDataXdr: Uint8Array; minResourceFee: bigint };
     diagnosticEventsXdr: Uint8Array[];
     stateChanges: StateChange[];
   };
 
-/** XDR types that an RPC server answers. */
+/** XDR types in the answers of an RPC server. */
 export type XdrType =
   | "ContractEvent"
   | "DiagnosticEvent"
@@ -119,15 +119,15 @@ export type XdrType =
   | "TransactionResult";
 
 export interface NetworkFees {
-  /** Inclusion fees per operation charged in the last ledgers, stroops, oldest first, of Soroban and of classic transactions. */
+  /** Inclusion fees per operation in the last ledgers, in stroops, oldest first, for Soroban and classic transactions. */
   soroban: { ledger: number; fee: bigint }[];
   classic: { ledger: number; fee: bigint }[];
 }
 
-/** By how much to move a network's time: exactly one of them. */
+/** How far to move a network's time, in one of both units. */
 export type Advance = { seconds: number; ledgers?: undefined } | { ledgers: number; seconds?: undefined };
 
-/** The address has at least the starting balance. */
+/** The address already has the starting balance or more. */
 export class AlreadyFunded extends Error {
   override name = "AlreadyFunded";
 
@@ -139,71 +139,83 @@ export class AlreadyFunded extends Error {
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
-  /** Time between ledgers; 0: a transaction's ledger closes at once. */
+  /** Milliseconds between ledgers. With 0 a transaction's ledger closes at once. */
   readonly ledgerMs: number;
   latestLedger(): ClosedLedger;
   oldestLedger(): ClosedLedger;
-  /** A held ledger, undefined when it is not (or not yet) held. */
+  /** A ledger, undefined when the network does not hold it, or not yet. */
   ledger(sequence: number): ClosedLedger | undefined;
-  /** How many ledgers back transactions and events are kept. */
+  /** How many ledgers of transactions and events the network stores. */
   readonly retentionLedgers: number;
-  /** The entry with this LedgerKey XDR as of the latest ledger; expired temporary ones until they are evicted. */
+  /** The entry of this LedgerKey as of the latest ledger. An expired temporary entry stays until its eviction. */
   entry(keyXdr: Uint8Array): HeldEntry | undefined;
-  /** Runs the envelope's one Soroban operation on a snapshot. Throws a plain Error for an envelope that is not XDR. */
+  /**
+   * Runs the envelope's only Soroban operation on a snapshot.
+   * @throws {Error} for an envelope that is not XDR
+   */
   simulate(
     envelopeXdr: Uint8Array,
     options: { authMode?: AuthMode; instructionLeeway?: number; useUpgradedAuth?: boolean },
   ): SimulateOutcome;
-  /** The JSON (SEP-51) of each value, as text. Throws for what is not of that type. */
+  /**
+   * The JSON (SEP-51) of each value, as text.
+   * @throws {Error} for a value of another type
+   */
   xdrToJson(type: XdrType, values: Uint8Array[]): string[];
-  /** Checks an envelope as a validator does and queues it for the next ledger. Throws a plain Error for what is not XDR. */
+  /**
+   * Checks an envelope as a validator does and queues it for the next ledger.
+   * @throws {Error} for an envelope that is not XDR
+   */
   submit(envelopeXdr: Uint8Array): SubmitOutcome;
   transaction(hash: string): AppliedTransaction | undefined;
-  /** Transactions of the held ledgers in order, starting after the place (ledger, applicationOrder), at most `limit`. */
+  /** At most `limit` transactions in order, after the position (ledger, applicationOrder). */
   transactionsAfter(ledger: number, applicationOrder: number, limit: number): AppliedTransaction[];
-  /** Events ascending by id with id > `afterId` and ledger ≤ `lastLedger`, lazily; cheap to start anywhere. */
+  /** Events ascending by id with id > `afterId` and ledger ≤ `lastLedger`, lazily. The start is cheap at any id. */
   eventsAfter(afterId: string, lastLedger: number): Iterable<NetworkEvent>;
   fees(): NetworkFees;
   /**
-   * Queues a payment of the starting balance to an account, new or not, or a contract; resolves with the transaction once
-   * its ledger has closed. Rejects with `AlreadyFunded` when the address has as much or more.
+   * Queues a payment of the starting balance to an account, which may be new, or to a contract. Resolves with the transaction
+   * once its ledger has closed.
+   * @throws {AlreadyFunded} when the address has the starting balance or more
    */
   fund(address: string): Promise<AppliedTransaction>;
-  /** Closes a ledger now, with what is queued. */
+  /** Closes a ledger now, with the queued transactions. */
   closeLedger(): ClosedLedger;
-  /** The network's clock, Unix ms: the machine's, and as far ahead of it as time has been moved. */
+  /** The network's clock, Unix ms: the machine's clock plus the advances. */
   now(): number;
   /**
-   * Moves the network's time, and closes the ledgers that would have closed until then, the first with what is queued.
-   * Answers the last of them.
-   * @throws {RangeError} when it would be too many
+   * Moves the network's time and closes the ledgers of that time, the first with the queued transactions. Returns the last.
+   * @throws {RangeError} for too many ledgers
    */
   advance(by: Advance): ClosedLedger;
   /** Names of the snapshots, oldest first. */
   snapshots(): string[];
   /**
-   * Remembers the ledger as it is now under this name, until the network stops; one of the same name is replaced.
-   * @throws {RangeError} when there are too many
+   * Saves the ledger under this name until the network stops. A snapshot of the same name is replaced.
+   * @throws {RangeError} for too many snapshots
    */
   snapshot(name: string): ClosedLedger;
   /**
-   * Goes back to a snapshot: entries, ledgers, transactions, events and clock are as they were then; what is queued and
-   * the snapshots taken since are gone. Closes a ledger and answers it.
-   * @throws {RangeError} when there is no such snapshot
+   * Restores entries, ledgers, transactions, events and clock of a snapshot. Drops the queue and later snapshots. Closes a
+   * ledger and returns it.
+   * @throws {RangeError} for an unknown snapshot
    */
   revert(name: string): ClosedLedger;
-  /** The ledgers to which it has gone back, in the order in which it has. */
+  /** The ledgers of all reverts, in order. */
   reverts(): readonly number[];
-  /** There on a network that goes on from another one: reads what it lacks of that. */
+  /** On a fork: reads missing entries from the other network. */
   readonly fork?: {
     /**
-     * Runs what changes nothing until it finds all that it asks for, and answers its last result. Rejects when the other
-     * network cannot be read.
+     * Repeats `run`, which must change nothing, until no entry is missing. Returns its last result.
+     * @throws {RemoteError} when the other network cannot be read
      */
     complete<T>(run: () => T): Promise<T>;
-    /** Applies an envelope as the next ledger would, to no effect. Throws a plain Error for what is not XDR. */
+    /**
+     * Applies an envelope as the next ledger would, and drops the result.
+     * @throws {Error} for an envelope that is not XDR
+     */
     tryOut(envelopeXdr: Uint8Array): void;
   };
-  /** Stops the timer and writes what is to be kept. */
+  /** Stops the timer and closes the state file. */
   stop(): Promise<void>;
 }

@@ -1,10 +1,15 @@
+/*
+ * Decides when a read of ledger entries is a call, joins a call, or comes from the cache. `fresh_read.ts` makes the
+ * call.
+ */
+
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { freshRead, type FreshReadParts } from "./fresh_read.ts";
 import type { RpcClient } from "./rpc/client.ts";
 import type { RawLedgerEntry } from "./rpc/schemas.ts";
 
-/** Entries as of one ledger, in the order of the keys; undefined where the ledger holds none. */
+/** Entries as of one ledger, in the order of the keys; undefined for an entry that does not exist. */
 export interface EntriesAnswer {
   ledger: number;
   entries: (RawLedgerEntry | undefined)[];
@@ -12,36 +17,40 @@ export interface EntriesAnswer {
 
 export interface EntryReader {
   /**
-   * Reads entries by their base64 LedgerKeys, all as of the same ledger. `fresh` passes the cache over, and does not wait
-   * for a call under way.
-   * @throws {GatewayError} `upstream_error` when the node fails, lags, or shows three times entries of different ledgers
+   * Reads entries by their base64 LedgerKeys, all as of the same ledger. `fresh` skips the cache and does not wait for
+   * a call under way.
+   * @throws {GatewayError} `upstream_error` when the node fails or lags, or when three tries return entries of
+   * different ledgers
    */
   read(keys: string[], options?: { fresh?: boolean }): Promise<EntriesAnswer>;
-  /** The same without asking anybody: undefined unless every entry is cached. */
+  /** Reads the cache alone: undefined unless every entry is cached. */
   readNow(keys: string[]): EntriesAnswer | undefined;
 }
 
 export interface EntryReaderParts extends FreshReadParts {
   rpc: Pick<RpcClient, "getLedgerEntries">;
   clock: Clock;
-  /** How long an answer is cached when the head does not change; 6 000 when absent. */
+  /** How long an answer stays cached while the head does not change; 6 000 when absent. */
   maxAgeMs?: number;
   /** How many entries are cached; 50 000 when absent. */
   maxEntries?: number;
 }
 
-/** An entry as of a ledger; `entry` is undefined when the ledger does not hold it. */
+/** `entry` is undefined when it does not exist in this ledger. */
 interface ReadEntry {
   ledger: number;
   entry: RawLedgerEntry | undefined;
 }
 
-/** `high`: does not wait for a call under way. `low`: goes when no other key waits. */
+/** `high`: does not wait for a call under way. `low`: sent when no other key waits. */
 type Priority = "high" | "normal" | "low";
 
 const TRIES = 3;
 
-/** Reads ledger entries: concurrent reads share calls, and an answer (absence too) is cached until the head changes. */
+/**
+ * Reads ledger entries. Concurrent reads share calls. Answers, absent entries included, stay cached until the head
+ * changes.
+ */
 export function createEntryReader(parts: EntryReaderParts): EntryReader {
   const { rpc, head, clock: { monotonicMs }, maxAgeMs = 6_000, maxEntries = 50_000 } = parts;
   const cached = new Map<string, ReadEntry & { readAtMs: number }>();
@@ -55,12 +64,12 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
     });
     const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
     const found = new Map(keys.map((key) => [key, { ledger: answer.latestLedger, entry: present.get(key) }]));
-    // The cache is of the head only, which may have changed since the answer.
-    if (answer.latestLedger === head.sequence) { for (const [key, one] of found) keep(key, one, askedAtMs); }
+    // The cache holds entries of the head, which may have changed since the answer.
+    if (answer.latestLedger === head.sequence) { for (const [key, one] of found) store(key, one, askedAtMs); }
     return found;
   }, { monotonicMs, maxAgeMs });
 
-  function keep(key: string, found: ReadEntry, readAtMs: number): void {
+  function store(key: string, found: ReadEntry, readAtMs: number): void {
     if (cached.size >= maxEntries) cached.delete(cached.keys().next().value!);
     cached.set(key, { ...found, readAtMs });
   }
@@ -79,9 +88,9 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
     async read(keys, { fresh = false } = {}) {
       const priority = fresh ? "high" : keys.length > MAX_KEYS_PER_CALL ? "low" : "normal";
       for (let tried = 0; tried < TRIES; tried += 1) {
-        const passesOver = fresh && tried === 0;
+        const skipsCache = fresh && tried === 0;
         const found = await Promise.all(
-          keys.map((key) => (passesOver ? undefined : cachedNow(key)) ?? ask(key, priority)),
+          keys.map((key) => (skipsCache ? undefined : cachedNow(key)) ?? ask(key, priority)),
         );
         const ledger = found[0]?.ledger ?? head.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };
@@ -94,12 +103,12 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   };
 }
 
-/** The protocol's bound on one `getLedgerEntries`. */
-export const MAX_KEYS_PER_CALL = 200;
+/** The protocol's limit for one `getLedgerEntries`. */
+const MAX_KEYS_PER_CALL = 200;
 const MAX_CALLS_IN_FLIGHT = 4;
 
 interface Question {
-  /** Monotonic; undefined while it waits to be sent. */
+  /** Monotonic; undefined until it is sent. */
   sentAtMs: number | undefined;
   promise: Promise<ReadEntry>;
   resolve(found: ReadEntry): void;
@@ -107,13 +116,13 @@ interface Question {
 }
 
 /**
- * Joins reads of single keys into calls of at most 200. A batch goes out at once when no call is under way. Else it goes
- * when that call ends, or when it is full and fewer than four calls are under way.
+ * Joins reads of single keys into calls of at most 200. A batch is sent when no call is under way, or when one ends. A
+ * full batch is sent while fewer than four calls are under way.
  */
 function createEntryBatches(
-  /** Answers the entry of every key asked for. */
+  /** Returns the entry of each key. */
   fetchEntries: (keys: string[]) => Promise<Map<string, ReadEntry>>,
-  /** `maxAgeMs`: nobody joins a question that was sent longer ago, as a late answer is an old one. */
+  /** `maxAgeMs`: a read does not join a call sent longer ago, because its answer may be old. */
   { monotonicMs, maxAgeMs }: Pick<Clock, "monotonicMs"> & { maxAgeMs: number },
 ): (key: string, priority: Priority) => Promise<ReadEntry> {
   const questions = new Map<string, Question>();
@@ -124,7 +133,7 @@ function createEntryBatches(
   let isScheduled = false;
   let isUrgent = false;
 
-  /** What is asked in the same turn goes out together. */
+  /** Reads of the same microtask turn share a call. */
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;

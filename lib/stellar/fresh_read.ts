@@ -1,3 +1,8 @@
+/*
+ * Decides which answers of a node a client may see, and retries the others. `head.ts` has the minimum ledger;
+ * `entries.ts` caches and batches reads of entries above this.
+ */
+
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Head } from "./head.ts";
@@ -9,7 +14,7 @@ import type { CallOptions } from "./rpc/nodes.ts";
 export interface FreshReadParts {
   head: Head;
   clock: Pick<Clock, "monotonicMs" | "wait">;
-  /** How many nodes there are to be asked; 1 when absent. */
+  /** How many nodes the gateway has; 1 when absent. */
   nodes?: number;
 }
 
@@ -17,9 +22,8 @@ const RETRY_MS = 250;
 const LONGEST_MS = 6_000;
 
 /**
- * Asks until an answer may be shown: one of the head, or a lagging one that reaches the minimum ledger. Another one is asked
- * again, of the nodes in turn.
- * @throws {GatewayError} `upstream_error` when none has come in 6 s, or when the first call fails
+ * Retries until an answer reaches the minimum ledger and is not odd. Each retry asks the next node, every 250 ms.
+ * @throws {GatewayError} `upstream_error` after 6 s without such an answer, or when the first call fails
  */
 export async function freshRead<T extends { latestLedger: number; error?: string }>(
   { head, clock, nodes = 1 }: FreshReadParts,
@@ -31,10 +35,10 @@ export async function freshRead<T extends { latestLedger: number; error?: string
     const isFirst = head.sequence === 0;
     let verdict: Verdict | undefined;
     let answeredBy = 0;
-    const answered: CallOptions["answered"] = (by, said) => [answeredBy, verdict] = [by, said];
+    const answered: CallOptions["answered"] = (by, given) => [answeredBy, verdict] = [by, given];
     const asked = ask({ node, answered });
     const answer = await (node === undefined ? asked.catch(rethrowUpstream) : asked.catch(() => undefined));
-    // A refused simulation is of ledger 0. Another answer that is has come from a node that holds no ledger yet.
+    // A failed simulation carries ledger 0. So does a node that holds no ledger yet, and that answer is retried.
     if (answer?.latestLedger === 0 && answer.error !== undefined) return answer;
     if (answer !== undefined && maybeShown(head, answer.latestLedger, verdict)) {
       head.show(answer.latestLedger);
@@ -53,7 +57,7 @@ function maybeShown(head: Head, ledger: number, verdict: Verdict | undefined): b
   return verdict !== "odd" && ledger >= Math.max(1, head.minimum) && ledger <= head.sequence;
 }
 
-/** Has a node say its newest ledger with the close time. Older nodes say the time in one of two methods only. */
+/** Asks a node for its newest ledger with the close time. Older nodes report the time in one of two methods only. */
 export async function askNewest(
   rpc: Pick<RpcClient, "getHealth" | "getLatestLedger">,
   options: CallOptions = {},
@@ -63,8 +67,8 @@ export async function askNewest(
 }
 
 /**
- * For `.catch`: an error of a call to the node as callers of the gateway see it. What the node says is for the log (`cause`):
- * it may hold what only the operator should see.
+ * For `.catch`: turns an RPC error into the error that the client sees. The node's text goes only to the log, as
+ * `cause`: it may hold what only the operator should see.
  */
 export function rethrowUpstream(error: unknown): never {
   if (!(error instanceof RpcError)) throw error;

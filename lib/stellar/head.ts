@@ -1,63 +1,76 @@
+/*
+ * Holds the head, the minimum ledger and network time, and notifies the rooms that follow them. `observe.ts` decides
+ * what an answer means, `network_time.ts` what time it is, and `fresh_read.ts` which answers a client may see.
+ */
+
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createNetworkTime } from "./network_time.ts";
 import { type Answer, type HeadState, LIMITS, observe, type Verdict } from "./observe.ts";
 
-/** The newest ledger that any node has shown: what reads, envelopes and the watcher go by. `observe.ts` has the rules. */
+/** The newest ledger that any node has shown. Reads, envelopes and the watcher depend on it. */
 export interface Head {
   /** 0 before the first ledger. */
   readonly sequence: number;
-  /** Close time of the newest ledger whose time is known, Unix seconds; 0 while unknown. */
+  /** Close time of the newest ledger whose time is known, Unix seconds; 0 when none is known. */
   readonly closeTime: number;
-  /** Whether `closeTime` is that of `sequence`. */
+  /** Whether `closeTime` belongs to `sequence`. */
   readonly isTimed: boolean;
-  /** The newest ledger whose close time is known, or the head where none is: a pair that belongs together. */
+  /** The newest ledger whose close time is known, with that time; the head with 0 when no time is known. */
   readonly timed: { readonly sequence: number; readonly closeTime: number };
-  /** The minimum ledger of a read: as new as any that was shown to a client or confirmed, and never above the head. */
+  /**
+   * The minimum ledger of a read: the newest that the gateway has shown to a client or confirmed. Never above the head.
+   */
   readonly minimum: number;
-  /** Takes in what an answer of a node says, or what another gateway saw. A sequence of 0 says nothing, and is `current`. */
+  /**
+   * Takes the newest ledger of a node's answer, or of another gateway. A sequence of 0 carries no ledger and is
+   * `current`.
+   */
   observe(answer: Answer & { node?: number }): Verdict;
-  /** Something as of this ledger is shown to a client: raises the minimum. */
+  /** Raises the minimum: a client sees data as of this ledger. */
   show(sequence: number): void;
-  /** A transaction was confirmed in this ledger: raises head and minimum, where that is plausible. */
+  /** Raises head and minimum to the ledger of a confirmed transaction, if that is plausible. */
   confirm(sequence: number): void;
-  /** Another network, or the same one taken back: this is its head. */
+  /** Sets the head of a new epoch, or of a sandbox that reverted. */
   restart(ledger: Answer): void;
-  /** A comparison with this node that began then (monotonic ms) ruled a reset out; with all of them when absent. */
+  /**
+   * Records that a comparison with this node, or with all when absent, ruled out a reset. `atMs`: when it began
+   * (monotonic).
+   */
   ruledOutReset(atMs: number, node?: number): void;
-  /** Resolves when the head has come to this ledger or has fallen, or after `timeoutMs`. Never rejects. */
+  /** Resolves when the head has reached this ledger or has fallen, or after `timeoutMs`. Never rejects. */
   wait(sequence: number, timeoutMs: number): Promise<void>;
-  /** The head's sequence. Asks for it while there is none. @throws {GatewayError} `upstream_error` */
+  /** The head's sequence. Asks a node when there is no head yet. @throws {GatewayError} `upstream_error` */
   first(): Promise<number>;
-  /** Unix seconds; see `NetworkTime`. */
+  /** Network time, Unix seconds; see `NetworkTime`. */
   networkSeconds(): number;
-  /** The same, once it can be relied on. Waits for up to 8 s after a start. @throws {GatewayError} `upstream_error` */
+  /** Network time once it is certain. Waits up to 8 s after a start. @throws {GatewayError} `upstream_error` */
   certainTime(): Promise<number>;
-  /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
+  /** Seconds by which network time is ahead of our clock, negative when it is behind; undefined up to a minute. */
   clockDisagreement(): number | undefined;
-  /** Called when the head has risen or fallen, with its sequence and the one before. */
+  /** Calls the listener when the head rises or falls, with its sequence and the one before. */
   onChange(listener: (sequence: number, before: number) => void): void;
-  /** Called after an odd answer of this node. */
+  /** Calls the listener after an odd answer of this node. */
   onOdd(listener: (node: number | undefined) => void): void;
 }
 
 export interface HeadParts {
   clock: Clock;
-  /** The head of the last run. */
+  /** The stored head of the last run. */
   stored?: Answer;
-  /** Asks for the newest ledger with its time: this node, by its place in the list, or whichever is well. */
+  /** Asks a node for its newest ledger with the time: the node of this index, or one that is well. */
   ask?: (node?: number) => Promise<unknown>;
 }
 
 const FIRST_POLL_MS = 3;
 const LONGEST_POLL_MS = 1_000;
-/** Each poll comes half the time later that was waited already. */
+/** Each pause is the time waited so far, divided by this. */
 const PATIENCE = 2;
 const TIME_POLL_MS = 500;
-/** Of a node that answers with an absurd ledger once, the third answer decides. */
+/** One of three first answers may be absurd; the other two decide. */
 const FIRST_ANSWERS = 3;
 
-/** @param parts without `ask` the head is only as new as what it is told */
+/** @param parts without `ask`, the head changes only by `observe`, `confirm` and `restart` */
 export function createHead({ clock, stored, ask = () => Promise.resolve() }: HeadParts): Head {
   const { monotonicMs } = clock;
   const time = createNetworkTime(clock);
@@ -66,9 +79,9 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     odd: new Set<(node: number | undefined) => void>(),
   };
   let state: HeadState = stored?.sequence ? begun(stored, monotonicMs()) : {};
-  /** What was shown before a start is not known: no more than the head of then, mostly. */
+  /** A restart forgets what clients saw. That was at most the stored head, with few exceptions. */
   let minimum = state.head?.sequence ?? 0;
-  /** When a reset was ruled out with each node. Where nobody compares, nothing speaks for one. */
+  /** When the reset check last ruled out a reset, for all nodes and for each. Infinity while no reset check listens. */
   const sameAtMs = { all: Infinity, of: new Map<number, number>() };
   let asking: Promise<unknown> | undefined;
   let polling: Promise<void> | undefined;
@@ -87,7 +100,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     if (answer.sequence === 0) return "current";
     const isFirst = state.head === undefined;
     const { node } = answer;
-    // An odd answer counts by a comparison with its own node: another one may show another network.
+    // A comparison counts only for its own node: another node may show another network.
     const ruledOutAtMs = Math.max(sameAtMs.all, sameAtMs.of.get(node ?? -1) ?? -Infinity);
     const now = { monotonicMs: monotonicMs(), wallSeconds: clock.now() / 1_000, sameAtMs: ruledOutAtMs };
     const { verdict, state: next } = observe(state, answer, now);
@@ -99,7 +112,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     return verdict;
   }
 
-  /** One poll serves all who wait: quick at first, for a network that closes ledgers at once. */
+  /** One poll serves all waiting callers. Its first pauses are short, for a network that closes ledgers on demand. */
   async function poll(isOver: () => boolean): Promise<void> {
     let [startedAtMs, before] = [monotonicMs(), sequence()];
     while (!isOver()) {
@@ -177,7 +190,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
         const askedAtMs = monotonicMs();
         await ask();
         time.asked(askedAtMs);
-        // Nodes that say no time leave our own clock alone.
+        // When no node reports a time, our own clock stands.
         if (state.head !== undefined && state.timed === undefined) break;
         if (!time.isCertain(state.timed)) await clock.wait(TIME_POLL_MS);
       }
@@ -192,14 +205,14 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
       listeners.change.add(listener);
     },
     onOdd(listener) {
-      // Now somebody compares.
+      // From now on a reset check compares.
       if (sameAtMs.all === Infinity) sameAtMs.all = -Infinity;
       listeners.odd.add(listener);
     },
   };
 }
 
-/** Longer than a network takes to show that it rests. */
+/** Longer than `REST_MS` of `network_time.ts`: by then a resting network is certain. */
 const CERTAIN_MS = 12_000;
 
 function begun({ sequence, closeTime }: Answer, atMs: number): HeadState {

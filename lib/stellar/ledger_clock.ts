@@ -6,7 +6,7 @@ import type { Head } from "./head.ts";
 import type { RpcClient } from "./rpc/client.ts";
 import { nodeXdr } from "./transactions/node_xdr.ts";
 
-/** What a ledger that is still to come can be dated by. */
+/** Time and pace of ledgers, to date a future one. */
 export interface LedgerTimes {
   /** Close time of the newest ledger, Unix seconds. */
   seconds: number;
@@ -16,28 +16,30 @@ export interface LedgerTimes {
 
 export interface LedgerClock {
   /**
-   * Close time of the newest ledger, Unix seconds: what a contract takes for now. Asks a node only when the newest ledger was
-   * seen without a time. @throws {GatewayError} `upstream_error`
+   * Close time of the newest ledger, Unix seconds: a contract's "now". Asks a node only when that time is not known.
+   * @throws {GatewayError} `upstream_error`
    */
   closeTime(): number | Promise<number>;
-  /** The ledgers' time and pace. @throws {GatewayError} `upstream_error` when no node says when the newest ledger closed */
+  /** Time and pace of the ledgers. @throws {GatewayError} `upstream_error` when no node reports a close time */
   times(): Promise<LedgerTimes>;
-  /** How many ledgers a temporary entry lives at the least (CAP-46-12): the network's setting, read every ten minutes. */
+  /**
+   * The shortest life of a temporary entry, in ledgers (CAP-46-12). A setting of the network, cached for ten minutes.
+   */
   shortestLife(): Promise<number>;
 }
 
 const LIFE_KEY = xdr.LedgerKey.configSetting(
   new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingStateArchival }),
 ).toXdr("base64");
-/** The public network's, where it can't be read. */
+/** The public network's, used when the setting is missing. */
 const USUAL_LIFE = 17_280;
-/** What the public network aims at. */
+/** The public network's target, in seconds. */
 const USUAL_PACE = 5;
 const CACHED_MS = 600_000;
-/** After an answer that is of no use. */
+/** Pause after a useless answer. */
 const PAUSE_MS = 5_000;
 
-/** When ledgers close, and how long entries live in them. */
+/** Reads when ledgers close, and how long entries live. */
 export function createLedgerClock({ rpc, head, entries, clock: { monotonicMs } }: {
   rpc: Pick<RpcClient, "getHealth" | "getLatestLedger">;
   head: Pick<Head, "sequence" | "closeTime" | "isTimed" | "networkSeconds">;
@@ -53,7 +55,7 @@ export function createLedgerClock({ rpc, head, entries, clock: { monotonicMs } }
     return head.closeTime === 0 ? head.networkSeconds() : head.closeTime;
   }
 
-  /** A node that does not say it, can't be asked, or is not at the head leaves the pace as it is. */
+  /** Leaves the pace unchanged when the node fails, is not at the head, or reports no times. */
   async function readPace(): Promise<void> {
     pace = { ...pace, cachedUntilMs: monotonicMs() + PAUSE_MS };
     const health = await rpc.getHealth().catch(() => undefined);
@@ -81,7 +83,7 @@ export function createLedgerClock({ rpc, head, entries, clock: { monotonicMs } }
       const ledgers = setting === undefined ? USUAL_LIFE : nodeXdr("the network's settings", () => {
         const data = xdr.LedgerEntryData.fromXdr(setting.xdr, "base64");
         if (data.type !== "configSetting" || data.configSetting.type !== "configSettingStateArchival") {
-          throw new TypeError("got another setting than was asked for");
+          throw new TypeError("got a setting that was not requested");
         }
         return data.configSetting.stateArchivalSettings.minTemporaryTtl;
       });

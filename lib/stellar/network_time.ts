@@ -1,28 +1,33 @@
+/*
+ * Decides what time it is on the network, and whether that is certain. `head.ts` holds it; envelopes' bounds and ages
+ * of entries depend on it.
+ */
+
 import type { Clock } from "../clock.ts";
 import { type HeadState, LIMITS } from "./observe.ts";
 
-/** A network rests when it is asked so long after its first answer, and after the last lagging one, and has closed none. */
+/** The network rests when it has closed no ledger for this long after its first and its last lagging answer. */
 const REST_MS = 8_000;
 
 /**
- * The network's time: envelopes' bounds, ages of what is on the chain. By the newest ledger that has a close time, once a
- * ledger was seen to close since the start. Before that by our own clock, where the two agree.
+ * The close time of the newest ledger, plus monotonic time since. This holds once a node has shown a new ledger since
+ * the start. Before that it is our own clock if the two agree, else the later of both.
  */
 export interface NetworkTime {
-  /** Takes in what a node answered, which may be a lagging one. */
+  /** Takes the newest timed ledger after an answer, which may be a lagging one. */
   learn(timed: HeadState["timed"], isLagging: boolean): void;
-  /** A question that was sent then (monotonic ms) was answered. */
+  /** Records that a node answered a request sent at this time (monotonic ms). */
   asked(atMs: number): void;
-  /** The network is another one, or was taken back. */
+  /** Forgets what was learnt: a new epoch began, or a sandbox reverted. */
   restart(): void;
   /** Unix seconds. */
   seconds(timed: HeadState["timed"]): number;
-  /** Whether `seconds` can be relied on: for up to 8 s after the first answer it cannot, where our own clock disagrees. */
+  /** False for up to 8 s after the first answer while our own clock disagrees. */
   isCertain(timed: HeadState["timed"]): boolean;
 }
 
 export function createNetworkTime({ now, monotonicMs }: Pick<Clock, "now" | "monotonicMs">): NetworkTime {
-  /** The newest ledger in the first answer since the start, and when it came. */
+  /** The newest ledger of the first answer since the start, and when that arrived. */
   let first: { sequence: number; atMs: number } | undefined;
   let isMoving = false;
   let laggedAtMs = -Infinity;
@@ -59,7 +64,7 @@ export function createNetworkTime({ now, monotonicMs }: Pick<Clock, "now" | "mon
     },
     isCertain(timed) {
       if (first === undefined || timed === undefined) return false;
-      // Not by the time that has passed: a process that stood still has asked nobody.
+      // Not by elapsed time: a process that was suspended has asked no node.
       return isMoving || agrees(timed) || askedAtMs - Math.max(first.atMs, laggedAtMs) >= REST_MS;
     },
   };

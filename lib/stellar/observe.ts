@@ -1,57 +1,60 @@
+/*
+ * Decides what one answer of a node means for the head: newer, current, lagging or odd. Pure: no network and no clock
+ * of its own. `head.ts` holds the state. `reset.ts` rules out a reset before a second odd answer becomes the head.
+ */
+
 import { MAX_LEDGER } from "../ledger_numbers.ts";
 
-/* The newest ledger that any node has shown, and what each answer of a node means for it: no network and no clock of its own. */
-
-/** What an answer says of its node's newest ledger. */
+/** The newest ledger of a node, as one answer reports it. */
 export interface Answer {
   sequence: number;
-  /** Unix seconds; absent or 0 where the answer does not say it. */
+  /** Unix seconds; absent or 0 when the answer has no close time. */
   closeTime?: number;
 }
 
-/** An answer, and when it came: monotonic ms. */
+/** An answer, and when it arrived (monotonic ms). */
 export interface Seen extends Answer {
   atMs: number;
 }
 
 /**
- * `newer`: the head from now on. `current`: of the head. `lagging`: of an older ledger. `odd`: it fits neither; nothing
- * changes before a second one fits to it, and a reset was ruled out.
+ * `newer`: becomes the head. `current`: shows the head. `lagging`: shows an older ledger. `odd`: fits none of these. An
+ * odd answer changes nothing until a second one fits it and the reset check has ruled out a reset.
  */
 export type Verdict = "newer" | "current" | "lagging" | "odd";
 
 export interface HeadState {
-  /** `atMs`: when it was seen last. */
+  /** `atMs`: when a node last showed it. */
   head?: Seen;
-  /** The newest ledger whose close time is known. `atMs`: when it was seen first. */
+  /** The newest ledger whose close time is known. `atMs`: when a node first showed it. */
   timed?: Seen & { closeTime: number };
-  /** The newest of the lagging answers since the head was seen last, and when the first of them came. */
+  /** The newest lagging answer since a node last showed the head, and when the first of them arrived. */
   lagging?: { newest: Seen; sinceMs: number };
-  /** The first odd answer to which the later ones fit. */
+  /** The first odd answer. Later ones are compared with it. */
   odd?: Seen;
 }
 
 export interface Now {
   monotonicMs: number;
-  /** Unix seconds, by our own clock. */
+  /** Our wall clock, Unix seconds. */
   wallSeconds: number;
-  /** When the last comparison began that ruled a reset out, monotonic ms. */
+  /** When the last comparison that ruled out a reset began (monotonic ms). */
   sameAtMs: number;
 }
 
 export const LIMITS = {
-  /** So many ledgers may close at any time, and so many in a second. */
+  /** How many ledgers may close at any time, and how many more per second. */
   ledgers: 1_000,
   ledgersPerSecond: 200,
-  /** A close time may be so far ahead of the network's time, or of our clock. */
+  /** How far a close time may be ahead of network time or our clock. */
   aheadSeconds: 60,
-  /** A second odd answer counts when it comes so much later. */
+  /** How much later a second odd answer has to arrive. */
   oddMs: 2_000,
-  /** The head falls when only lagging answers have come for so long. */
+  /** The head falls after lagging answers alone for this long. */
   laggingMs: 30_000,
 } as const;
 
-/** What an answer means, and the state after it. */
+/** Returns the verdict on an answer, and the next state. */
 export function observe(state: HeadState, answer: Answer, now: Now): { state: HeadState; verdict: Verdict } {
   const seen: Seen = { sequence: answer.sequence, closeTime: answer.closeTime || undefined, atMs: now.monotonicMs };
   const verdict = judge(state, seen, now);
@@ -68,8 +71,8 @@ function judge({ head, timed }: HeadState, seen: Seen, now: Now): Verdict {
 }
 
 /**
- * Whether an answer can be of the same network as one before it.
- * @param timed the ledger with which its close time is compared
+ * Whether a node of the same network can give the answer `seen` after the answer `before`.
+ * @param timed the ledger whose close time is compared
  */
 export function isPlausibleAfter(
   before: Seen,
@@ -84,7 +87,7 @@ export function isPlausibleAfter(
   return seen.sequence <= most && fitsTime(timed, seen, now);
 }
 
-/** Close times never fall from one ledger to the next, and none is in the future. */
+/** Close times never fall from one ledger to the next, and none lies in the future. */
 function fitsTime(timed: HeadState["timed"], seen: Seen, now: Omit<Now, "sameAtMs">): boolean {
   if (seen.closeTime === undefined) return true;
   if (timed === undefined) return seen.closeTime <= now.wallSeconds + LIMITS.aheadSeconds;
@@ -101,7 +104,7 @@ function afterLagging(state: HeadState, seen: Seen, now: Now): { state: HeadStat
   if (now.monotonicMs - sinceMs < LIMITS.laggingMs) {
     return { verdict: "lagging", state: { ...state, timed: newestTimed(state.timed, seen), lagging } };
   }
-  // A time of a ledger above the head would make odd answers of all that follow.
+  // A known time above the head would make every following answer odd.
   const isAbove = (state.timed?.sequence ?? 0) > lagging.newest.sequence;
   const timed = timedOf(lagging.newest) ?? (isAbove ? undefined : state.timed);
   const verdict = seen.sequence === lagging.newest.sequence ? "current" : "lagging";
@@ -114,7 +117,7 @@ function afterOdd(state: HeadState, seen: Seen, now: Now): { state: HeadState; v
     const higher = seen.sequence >= odd.sequence ? seen : odd;
     return { verdict: higher === seen ? "newer" : "lagging", state: { head: higher, timed: timedOf(higher) } };
   }
-  // A height alone decides nothing: the node is asked for its time.
+  // A height without a time decides nothing: the head asks the node for its time.
   if (head !== undefined && seen.closeTime === undefined) return { verdict: "odd", state };
   if (odd === undefined || !isPlausibleAfter(odd, seen, now)) return { verdict: "odd", state: { ...state, odd: seen } };
   const isSecond = seen.atMs - odd.atMs >= LIMITS.oddMs && now.sameAtMs >= odd.atMs;
@@ -122,7 +125,7 @@ function afterOdd(state: HeadState, seen: Seen, now: Now): { state: HeadState; v
   return { verdict: "newer", state: { head: seen, timed: timedOf(seen) } };
 }
 
-/** By heights and their own times alone: the first two answers on an empty store, in either order. */
+/** Compares the first two answers on an empty store, in either order, by their heights and close times alone. */
 function areNear(one: Seen, other: Seen): boolean {
   const [before, after] = one.sequence <= other.sequence ? [one, other] : [other, one];
   const seconds = before.closeTime && after.closeTime ? after.closeTime - before.closeTime : 0;

@@ -1,26 +1,30 @@
+/*
+ * Decides whether the network is still the one of the log, by hashes of its ledgers. `events/reset_watch.ts` decides
+ * when to compare and applies the finding.
+ */
+
 import type { Clock } from "../clock.ts";
 import type { Checkpoint } from "../ledger_numbers.ts";
 import { type Answer, isPlausibleAfter, LIMITS, type Seen, type Verdict } from "./observe.ts";
 import type { NodesRpcClient } from "./rpc/client.ts";
 import { RpcError } from "./rpc/json_rpc.ts";
 
-/** What is known of the network, and of what it was before its resets. */
+/** The checkpoints and settled events that the store holds. */
 export interface KnownLedgers {
   /** Ascending. */
   checkpoints: readonly Checkpoint[];
-  /** The last one of each former epoch. */
+  /** The last checkpoint of each former epoch. */
   formerCheckpoints: readonly Checkpoint[];
   /**
-   * Whether the newest settled event of these ledgers is at its place: for nodes without `getLedgers`. Undefined: there is
+   * For nodes without `getLedgers`: whether the node has the newest settled event of these ledgers. Undefined: there is
    * none.
    */
   isEventThere(range: { oldest: number; latest: number }, node: number): Promise<boolean | undefined>;
 }
 
 /**
- * `same`: the network is the one that is known. `lags`: the node shows less of it, or a former epoch. `other`: another
- * network; `begins` once it was said twice, 2 s apart. `nothing`: nothing can be compared. `node`: which one, where it is
- * known.
+ * `same`: the network of the log. `lags`: the node shows an older ledger, or a former epoch. `other`: another network.
+ * `nothing`: nothing is comparable. `begins` is set after two such answers 2 s apart. `node`: which node, if known.
  */
 export type Finding =
   & { node?: number }
@@ -30,7 +34,7 @@ export type Finding =
     | { kind: "other"; begins?: NewEpoch }
   );
 
-/** What a new epoch begins with. */
+/** The head and first checkpoint of a new epoch. */
 export interface NewEpoch {
   head: Answer;
   checkpoint: Checkpoint;
@@ -38,41 +42,41 @@ export interface NewEpoch {
 }
 
 export interface ResetCheck {
-  /** The hash of a ledger, said twice; undefined where the node does not tell. */
+  /** Reads the hash of a ledger twice. Undefined when the answers differ or the node lacks the ledger. */
   checkpoint(ledger: number, signal: AbortSignal): Promise<Checkpoint | undefined>;
-  /** Compares what is known with what this node holds, whichever is well when absent. Rejects when no node answers. */
+  /** Compares the checkpoints with this node, or with one that is well when absent. Rejects when no node answers. */
   compare(known: KnownLedgers, signal: AbortSignal, node?: number): Promise<Finding>;
 }
 
-/** What a node said in one answer. */
+/** The report of one answer. */
 interface Said {
   node: number;
   oldest: number;
   latest: number;
-  /** Of the latest ledger, Unix seconds; 0 where it is not said. */
+  /** Of the latest ledger, Unix seconds; 0 when not reported. */
   closeTime: number;
-  /** The ledger that was asked for. Absent: the node has no `getLedgers`. */
+  /** The requested ledger. Absent: the node has no `getLedgers`. */
   found?: Checkpoint;
-  /** What the answer means for the head. */
+  /** The verdict on the answer. */
   verdict: Verdict | undefined;
 }
 
 type Range = { oldest: number; latest: number };
 
-/** A node that fails at `getLedgers` for so long, and at nothing else, does not offer it. */
+/** A node that fails only at `getLedgers` for this long does not offer it. */
 const PATIENCE_MS = 20_000;
 
-/** Tells a network from the one that it was before a reset, by hashes of ledgers. */
+/** Creates the check that recognises a network reset by hashes of ledgers. */
 export function createResetCheck({ rpc, clock }: {
   rpc: Pick<NodesRpcClient, "getLedgers" | "getHealth" | "getLatestLedger">;
   clock: Pick<Clock, "now" | "monotonicMs">;
 }): ResetCheck {
-  /** Since when nodes fail at `getLedgers`. */
+  /** Since when `getLedgers` fails (monotonic ms). */
   let failingSinceMs: number | undefined;
-  /** What said first that the network is another one. */
+  /** The first answer that showed another network. */
   let suspicion: Seen & NewEpoch | undefined;
 
-  /** The ledger, or the range that the node holds instead. */
+  /** Returns the ledger, or the range that the node holds when the ledger is outside it. */
   async function ask(ledger: number, signal: AbortSignal, node?: number): Promise<Said | Range> {
     let by = { node: node ?? 0, verdict: undefined as Verdict | undefined };
     const answered = (node: number, verdict: Verdict | undefined) => void (by = { node, verdict });
@@ -108,9 +112,9 @@ export function createResetCheck({ rpc, clock }: {
     const newest = known.checkpoints.at(-1);
     if (newest === undefined) return { kind: "nothing" };
     const first = await ask(newest.ledger, signal, node);
-    // What it holds instead: the newest checkpoint of that, or its latest ledger.
+    // Out of range: ask for the newest checkpoint in its range, or for its latest ledger.
     const said = isSaid(first) ? first : await ask(newestIn(known, first)?.ledger ?? first.latest, signal, node);
-    // Behind one URL several nodes take turns.
+    // Another node behind the same URL has answered.
     if (!isSaid(said)) return { kind: "lags" };
     const checkpoint = newestIn(known, said);
     if (checkpoint === undefined) {
@@ -127,7 +131,7 @@ export function createResetCheck({ rpc, clock }: {
     for (const former of known.formerCheckpoints) {
       if (former.hash === null || former.ledger < said.oldest || former.ledger > said.latest) continue;
       const shown = await ask(former.ledger, signal, said.node);
-      // Another node behind the same URL says nothing of the one before.
+      // Another node behind the same URL has answered, so nothing is known of this one.
       if (!isSaid(shown) || Math.abs(shown.latest - said.latest) > LIMITS.ledgers) return { kind: "lags", said };
       if (shown.found?.hash === former.hash) return { kind: "lags", said };
     }
@@ -141,7 +145,7 @@ export function createResetCheck({ rpc, clock }: {
       if (first.found === undefined) {
         return { ledger, hash: null, closeTime: ledger === first.latest ? first.closeTime : 0 };
       }
-      // One wrong hash would look like a reset later.
+      // A wrong checkpoint would look like a reset later.
       const second = await ask(ledger, signal);
       return isSaid(second) && second.found?.hash === first.found.hash ? first.found : undefined;
     },

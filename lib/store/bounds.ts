@@ -4,7 +4,7 @@ import type { DeliveryStore, NextQuery, Store } from "./store.ts";
 import { MAX_ENVELOPE_BYTES, MAX_INTENT_ENVELOPES } from "./transaction_intent.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
-/** What is kept, by noun: the part of a store that its drivers differ in. */
+/** The nouns of a store. Each driver has its own. */
 export type Nouns = Pick<
   Store,
   | "network"
@@ -19,7 +19,7 @@ export type Nouns = Pick<
   | "deliveries"
 >;
 
-/** One check a method: throws a RangeError when the call passes a bound that the interface states. */
+/** One check for each method. It throws a RangeError when the call exceeds a bound of the interface. */
 type Bounds = {
   [Noun in keyof Nouns]: {
     // deno-lint-ignore no-explicit-any -- what a method takes is inferred from it
@@ -29,7 +29,7 @@ type Bounds = {
   };
 };
 
-/** The bounds of every method, and so the list of all methods there are. */
+/** The bounds of every method. This is also the list of all methods. */
 export const BOUNDS: Bounds = {
   network: { bind: unbounded, bound: unbounded, adopt: unbounded },
   keys: {
@@ -79,7 +79,7 @@ export const BOUNDS: Bounds = {
     before: unbounded,
     undecoded: ({ limit }) => checkLimit(limit, 100),
     appendDecoded: ({ events }) => checkBatch(events, 100),
-    // How far `upTo` may lie above what is forgotten is checked where that is known: by the driver.
+    // The driver checks `upTo`, because it depends on the log.
     forget: ({ undelivered }) => checkBatch(undelivered, 100),
     forgetUndecoded: unbounded,
   },
@@ -109,59 +109,63 @@ export const BOUNDS: Bounds = {
 
 function unbounded(): void {}
 
-/** @throws RangeError unless a register's name has 1 to 200 characters */
+/** @throws RangeError unless the name of a shared value has 1 to 200 characters */
 function checkName(name: string): void {
-  if (name.length < 1 || name.length > 200) throw new RangeError(`a name has 1 to 200 characters, got ${name.length}`);
+  if (name.length < 1 || name.length > 200) {
+    throw new RangeError(`name must have 1 to 200 characters; got ${name.length}`);
+  }
 }
 
 /** @throws RangeError unless `limit` is an integer from 1 to `max` */
 function checkLimit(limit: number, max: number): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > max) {
-    throw new RangeError(`limit must be an integer from 1 to ${max}, got ${limit}`);
+    throw new RangeError(`limit must be an integer from 1 to ${max}; got ${limit}`);
   }
 }
 
 function checkNext(_: unknown, { limit, inFlight }: NextQuery): void {
   checkLimit(limit, 200);
-  if (limit < 2) throw new RangeError(`limit must be at least 2, got ${limit}`);
+  if (limit < 2) throw new RangeError(`limit must be at least 2; got ${limit}`);
   checkBatch(inFlight, 5_000);
 }
 
 /** @throws RangeError when there are more than `max` items */
 function checkBatch(items: readonly unknown[], max: number): void {
-  if (items.length > max) throw new RangeError(`at most ${max} items fit in one call, got ${items.length}`);
+  if (items.length > max) throw new RangeError(`a call must have at most ${max} items; got ${items.length}`);
 }
 
-/** @throws RangeError unless it is what an `Idempotency-Key` may be */
+/** @throws RangeError unless the key is a valid `Idempotency-Key` */
 function checkIntentKey(key: string): void {
   if (!/^[!-~]{1,255}$/.test(key)) throw new RangeError("key must be 1 to 255 visible characters");
 }
 
-/** What Deno KV takes as one value, beside the intent's other fields. */
+/** The limit of one value in Deno KV, less the intent's other fields. */
 const MAX_RESULT_BYTES = 60_000;
 
 /** @throws RangeError when a result is too large */
 function checkResult(result: string): void {
   const bytes = new TextEncoder().encode(result).length;
   if (bytes > MAX_RESULT_BYTES) {
-    throw new RangeError(`result must have at most ${MAX_RESULT_BYTES} bytes, got ${bytes}`);
+    throw new RangeError(`result must have at most ${MAX_RESULT_BYTES} bytes; got ${bytes}`);
   }
 }
 
-/** @throws RangeError when there is too much in an intent */
+/** @throws RangeError when an intent is too large */
 function checkTransactionIntent({ name: { key }, intent }: Parameters<IntentStore["setTransaction"]>[0]): void {
   checkIntentKey(key);
   checkBatch(intent.envelopes, MAX_INTENT_ENVELOPES);
   const { length } = intent.envelope;
   if (length > MAX_ENVELOPE_BYTES) {
-    throw new RangeError(`envelope must have at most ${MAX_ENVELOPE_BYTES} bytes, got ${length}`);
+    throw new RangeError(`envelope must have at most ${MAX_ENVELOPE_BYTES} bytes; got ${length}`);
   }
 }
 
-/** @throws RangeError when there is too much in one step, a lease is missing, or a due time does not go with its state */
+/** @throws RangeError when a step is too large, a lease is missing, or a due time does not match its state */
 function checkSettlements({ leases, settlements }: Parameters<DeliveryStore["settle"]>[0]): void {
   const writes = settlements.reduce((sum, settlement) => sum + settledWrites(settlement), 0);
-  if (writes > MAX_SETTLED_WRITES) throw new RangeError(`at most ${MAX_SETTLED_WRITES} writes fit, got ${writes}`);
+  if (writes > MAX_SETTLED_WRITES) {
+    throw new RangeError(`settlements must have at most ${MAX_SETTLED_WRITES} writes; got ${writes}`);
+  }
   for (const { subscriptionId } of settlements) {
     const name = partitionLease(partitionOf(subscriptionId));
     if (!leases.some((lease) => lease.name === name)) {
@@ -170,18 +174,18 @@ function checkSettlements({ leases, settlements }: Parameters<DeliveryStore["set
   }
   for (const { state, dueAtMs } of settlements.flatMap(({ failed = [] }) => failed)) {
     if ((state === "retrying") !== (dueAtMs !== null)) {
-      throw new RangeError(`dueAtMs must be a time when the state is retrying, and null otherwise, got ${dueAtMs}`);
+      throw new RangeError(`dueAtMs must be a time when the state is retrying, and null otherwise; got ${dueAtMs}`);
     }
   }
 }
 
 /**
- * How far one call of `events.forget` may go.
- * @throws RangeError when `upTo` lies beyond the log's end, or more than 200 above what is forgotten
+ * Checks how far one call of `events.forget` goes.
+ * @throws RangeError when `upTo` lies after the end of the log, or more than 200 above the last deleted event
  */
 export function checkForget(upTo: number, { last, forgotten }: { last: number; forgotten: number }): void {
   const furthest = Math.min(last, forgotten + 200);
   if (!Number.isInteger(upTo) || upTo > furthest) {
-    throw new RangeError(`upTo must be a sequence of at most ${furthest}, got ${upTo}`);
+    throw new RangeError(`upTo must be a sequence of at most ${furthest}; got ${upTo}`);
   }
 }

@@ -3,20 +3,20 @@ import type { SharedStateStore } from "./shared_state.ts";
 import { type Store, StoreError, type StoreObserver } from "./store.ts";
 
 /**
- * What a driver provides: the store without what is the same for all. Its methods may take for granted that the store is
- * open and that the bounds are kept; they answer at once or with a promise, and let the faults of their database through.
+ * The part of a store that differs between drivers. The store is open and the caller keeps the bounds when a method runs. A
+ * method answers at once or with a promise, and passes errors of its database on.
  */
 export type StoreDriver =
   & Pick<Store, "location" | "id" | "isShared">
   & { readonly [Noun in keyof Nouns]: NounDriver<Nouns[Noun]> }
   & {
-    /** As `Store.holdForServing`; called again only when it rejected. */
+    /** As `Store.holdForServing`. A second call comes only after a rejection. */
     holdForServing(): Promise<void>;
-    /** As `Store.onNotification`; absent where a store cannot tell. */
+    /** As `Store.onNotification`. Absent where the store cannot notify. */
     onNotification?(listener: () => void): void;
-    /** Called once, when nothing is under way any more. */
+    /** Called once, after the last call has ended. */
     close(): void | Promise<void>;
-    /** A fault of the database in an operator's words; any other error as it is. */
+    /** Turns an error of the database into a `StoreError`. Returns any other error unchanged. */
     toStoreError(error: unknown): unknown;
   };
 
@@ -28,7 +28,7 @@ export type NounDriver<Noun> = {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Makes a store of a driver: bounds, the closed state, kinds of errors, and what an observer is told. */
+/** Makes a store of a driver. Adds the bounds, the closed state, the kinds of errors and the reports to the observer. */
 export function checkedStore(driver: StoreDriver, monotonicMs: () => number = () => performance.now()): Store {
   let observer: StoreObserver | undefined;
   let held: Promise<void> | undefined;
@@ -42,15 +42,15 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     try {
       return await work();
     } catch (error) {
-      const told = driver.toStoreError(error);
-      failure = told instanceof StoreError ? told : new StoreError("unavailable", String(told));
-      throw told;
+      const reported = driver.toStoreError(error);
+      failure = reported instanceof StoreError ? reported : new StoreError("unavailable", String(reported));
+      throw reported;
     } finally {
       observer?.called(method, monotonicMs() - startedAt, failure?.kind);
     }
   }
 
-  /** `close` waits for it. */
+  /** `close` waits for this promise. */
   function tracked<T>(promise: Promise<T>): Promise<T> {
     underWay.add(promise);
     const done = () => void underWay.delete(promise);
@@ -62,7 +62,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     const methods = driver[name] as unknown as Record<string, Method>;
     const checked = Object.entries(BOUNDS[name] as Record<string, Method>).map(([method, check]) => {
       const label = `${name}.${method}`;
-      // deno-lint-ignore require-await -- async, so that a bound that is passed rejects
+      // deno-lint-ignore require-await -- async, so that an exceeded bound rejects
       const checkedCall = async (...args: unknown[]) => {
         check(...args);
         return tracked(call(label, () => methods[method]!(...args)));
@@ -108,7 +108,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
   };
 }
 
-/** What a change of a register throws is its caller's own: no driver takes it for a fault of its database. */
+/** Passes on an error of the caller's `change` as it is. No driver must take it for an error of its database. */
 function passingOn(change: SharedStateStore["change"]): SharedStateStore["change"] {
   return async (name, work) => {
     let thrown: { error: unknown } | undefined;

@@ -1,10 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/**
- * How the long texts of events are kept: as the bytes they stand for, which spares half of the file. Text of another form is
- * kept as it is, so nothing is lost.
- */
-
+/** Packs the long texts of events into the bytes that they stand for. That halves the file. A text of another form stays text. */
 const HASH = /^[0-9a-f]{64}$/;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 /** An account or a contract (SEP-23, strkey): 35 bytes with version and checksum. */
@@ -56,7 +52,7 @@ export function unixSeconds(iso: string): number {
   return Math.floor(Date.parse(iso) / 1_000);
 }
 
-/** What is kept in the column `amount`: the amount as it is or, where the asset is known, both as JSON. */
+/** The value of the column `amount`: the amount alone, or JSON of amount and asset where the asset is known. */
 export function packAmount(amount: string | undefined, asset: string | undefined): string | null {
   if (asset !== undefined) return JSON.stringify([amount ?? null, asset]);
   return amount?.startsWith("[") ? JSON.stringify([amount]) : amount ?? null;
@@ -68,7 +64,7 @@ export function unpackAmount(packed: string): { amount?: string; asset?: string 
   return { ...(amount === null ? {} : { amount }), ...(asset == null ? {} : { asset }) };
 }
 
-/** NUL, which neither PostgreSQL nor SQLite here takes in a text, becomes U+FFFD, and so do halves of surrogate pairs. */
+/** Replaces NUL and lone surrogates by U+FFFD, because PostgreSQL and SQLite cannot store them in a text. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -1,13 +1,12 @@
 import { MAX_LEDGER, MAX_UINT32 } from "../ledger_numbers.ts";
 
 /**
- * What an event is to every room: how it is named, ordered, filtered and shown.
+ * Names, order and filters of events, for every room.
  *
- * An *epoch* is one life of the network: a reset numbers its ledgers anew. A *height* is one number for epoch and ledger,
- * so that ledgers compare over all epochs. The *sequence* is the place in the log that the store gives an event when it
- * becomes known; in quiet times that is the order of the ledgers.
+ * An *epoch* lasts from one network reset to the next: a reset starts the ledger numbers over. A *height* is one number for epoch
+ * and ledger, so ledgers compare over all epochs. The *sequence* is the event's position in the log. The store assigns it when
+ * the gateway learns of the event. Without late events it follows the order of the ledgers.
  */
-
 export const LEDGERS_PER_EPOCH = 2 ** 32;
 
 /** The height of a ledger; below 2^53 for epochs up to 9 999. */
@@ -20,11 +19,11 @@ export function ledgerOfHeight(height: number): number {
   return height % LEDGERS_PER_EPOCH;
 }
 
-/** What all events have, decoded or not. */
+/** The fields of all events, decoded or not. */
 interface EventOrigin {
   /**
-   * The RPC's own event id (a 19-digit TOID, SEP-35, a hyphen, a 10-digit index), with the epoch and a hyphen in front in
-   * all but the first epoch. Unique over all epochs; consumers deduplicate on it.
+   * The RPC's event id: a 19-digit TOID (SEP-35), a hyphen and a 10-digit index. In all but the first epoch, the epoch and a
+   * hyphen come first. Unique over all epochs. Receivers use it to drop duplicates.
    */
   id: string;
   contractId: string;
@@ -35,7 +34,7 @@ interface EventOrigin {
   txHash: string;
 }
 
-/** A decoded event as callers and webhooks see it. */
+/** A decoded event as clients and webhooks see it. */
 export interface PublicEvent extends EventOrigin {
   /** One of the nine event types. */
   type: string;
@@ -45,35 +44,32 @@ export interface PublicEvent extends EventOrigin {
   merchant?: string;
   /** Decimal string of the smallest unit: every movement's event has one. */
   amount?: string;
-  /**
-   * Contract of the asset that was moved, or that a policy was registered for; shown as null of a movement whose asset is
-   * not known: it was read before this was kept, or could not be learnt.
-   */
+  /** Contract of the asset that moved, or that a policy was registered for. Null for a movement whose asset is unknown. */
   asset?: string | null;
 }
 
 /** A decoded event before the store has given it a sequence. */
 export interface NewEvent extends PublicEvent {
-  /** Undefined: not known. */
+  /** Undefined: unknown. */
   asset?: string;
-  /** When it became known, by the network's clock: Unix seconds of the newest ledger's close time. */
+  /** When the gateway learned of the event, by the network's clock: close time of the newest ledger, Unix seconds. */
   knownAt: number;
 }
 
 /** An event of the log. */
 export interface LoggedEvent extends NewEvent {
-  /** 1, 2, 3 … in the order in which events became known. */
+  /** 1, 2, 3 … in the order in which the gateway learned of the events. */
   sequence: number;
 }
 
-/** An event that could not be decoded: kept, not in the log, until a newer program can. */
+/** An event that this program cannot decode. The store keeps it outside of the log for a newer program. */
 export interface UndecodedEvent extends EventOrigin {
   type: null;
   /** Base64 XDR (ScVal) each. */
   raw: { topics: string[]; value: string };
 }
 
-/** Which events are meant: those that meet every condition given. An event without a field does not match one on it. */
+/** Selects the events that meet every given condition. An event without a field does not match a condition on that field. */
 export interface EventFilter {
   /** Any of these types; an empty list matches nothing. */
   types?: string[];
@@ -87,7 +83,7 @@ export interface EventFilter {
   toHeight?: number;
 }
 
-/** How each condition is met: what matches in memory and what a store's query finds are the same events. */
+/** The conditions in memory. A store's query selects the same events. */
 const CONDITIONS: {
   [Key in keyof Required<EventFilter>]: (event: PublicEvent, wanted: Required<EventFilter>[Key]) => boolean;
 } = {
@@ -111,7 +107,7 @@ export function matches(filter: EventFilter, event: PublicEvent): boolean {
   return true;
 }
 
-/** Events are counted exactly up to here. */
+/** Counts of events are exact up to here. */
 export const MAX_COUNTED = 10_000;
 
 /** An event's id taken apart; the parts order events within a ledger. */
@@ -125,7 +121,7 @@ export interface EventIdParts {
 
 const EVENT_ID = /^(?:([1-9]\d{0,3})-)?(\d{19})-(\d{10})$/;
 
-/** The parts of an event's id, undefined for text that is none. Takes the RPC's own ids and cursors, as of epoch 0. */
+/** The parts of an event's id, undefined for other text. Also parses the RPC's own ids and cursors, as of epoch 0. */
 export function parseEventId(id: string): EventIdParts | undefined {
   const [, epoch = "0", toid, index] = EVENT_ID.exec(id) ?? [];
   if (toid === undefined || Number(index) > MAX_UINT32) return undefined;
@@ -146,7 +142,7 @@ export function formatEventId({ epoch, ledger, order, index }: EventIdParts): st
   return epoch === 0 ? rpcId : `${epoch}-${rpcId}`;
 }
 
-/** The height of an event's ledger. Throws a plain Error for an id that is none: such an event never comes from outside. */
+/** The height of an event's ledger. Throws a plain Error for another id: the gateway itself made the ids of such events. */
 export function heightOfEvent({ id, ledger }: Pick<PublicEvent, "id" | "ledger">): number {
   // Ids of the first epoch have no prefix: 19 digits, a hyphen, 10 digits.
   if (id.length === 30) return ledger;
@@ -155,7 +151,7 @@ export function heightOfEvent({ id, ledger }: Pick<PublicEvent, "id" | "ledger">
   return heightOf(parts.epoch, ledger);
 }
 
-/** What callers and webhooks are shown of an event: the common fields, then those its type has. */
+/** The fields of an event for clients and webhooks: the common ones first, then those of its type. */
 export function publicEvent(event: PublicEvent): PublicEvent {
   const { id, type, contractId, ledger, ledgerClosedAt, txHash } = event;
   const shown: PublicEvent = { id, type, contractId, ledger, ledgerClosedAt, txHash };

@@ -1,7 +1,7 @@
 import { StoreError } from "./store_error.ts";
 import type { TransactionIntentStore } from "./transaction_intent.ts";
 
-/** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
+/** The name of an intent: the client's `Idempotency-Key`, separate for each API key and each kind of request. */
 export interface IntentName {
   keyId: string;
   kind: "webhook" | "replay";
@@ -9,40 +9,40 @@ export interface IntentName {
   key: string;
 }
 
-/** What one caller means to happen once, however often it is asked for. */
+/** A request that must take effect once, however often the client repeats it. */
 export interface Intent {
-  /** Its own, from its first claim on: 22 letters and digits. */
+  /** The first claim assigns it: 22 letters and digits. */
   id: string;
-  /** Rises with every claim, from 1, and with its completion: who finds it unchanged finds the same result. */
+  /** Rises from 1 with every claim, and with the completion. The same term means the same result. */
   term: number;
-  /** What was asked for, as 64 hex digits. */
+  /** Digest of the request, 64 hex digits. */
   request: string;
-  /** How much longer its claim keeps others off, by the store's clock; 0: nobody is at it, or not for certain any more. */
+  /** How much longer the claim lasts, by the store's clock. 0: there is none, or it may be over. */
   claimedForMs: number;
-  /** What came of it, as `complete` wrote it; absent: nothing yet. */
+  /** The result, as `complete` wrote it. Absent: none yet. */
   result?: string;
 }
 
-/** The right to complete an intent, until another has claimed it: from then on every write under it is `fenced`. */
+/** The right to complete an intent. It ends when another caller claims the intent: then every write under it is `fenced`. */
 export interface IntentClaim extends IntentName {
   id: string;
   term: number;
 }
 
 /**
- * Intents, and nonces that are out. Everything goes by the store's own clock and compares what is there with what was
- * seen, so that it holds for several gateways on one shared store; no two are ever at one intent with valid claims.
+ * Intents, and issued nonces. Every time is by the store's own clock. Writes compare the stored intent with the one that the
+ * caller has seen, so that several gateways can share a store. Two valid claims of one intent never exist.
  */
 export interface IntentStore extends TransactionIntentStore {
-  /** The intent of this name as it is now, undefined when there is none. */
+  /** The intent of this name, undefined when there is none. */
   get(name: IntentName): Promise<Intent | undefined>;
   /**
-   * Claims an intent for `durationMs`, if it is still as it was seen and nobody else's claim on it lasts. Answers the
-   * claim; `taken` when it changed since, or is claimed; `full` when a new one would be one more than `mostOfKey` of its
-   * API key or `mostInAll` (counted well enough that no more pass a bound than are made at the same moment). Where there
-   * is none it is made, with the `id` and `request` given; an existing one keeps its own, and its result. Durable when it
-   * resolves.
-   * @param step `seen`: what `get` answered, undefined: that there is none; `atMs`: as with `complete`
+   * Claims an intent for `durationMs`, if it is unchanged since the caller saw it and no other claim on it lasts. Creates a
+   * missing intent with `id` and `request`; an existing one keeps its own, and its result. Durable when it resolves.
+   *
+   * Returns the claim. Returns `taken` when the intent has changed or has a claim. Returns `full` when a new intent would exceed
+   * `mostOfKey` of its API key or `mostInAll`. Simultaneous calls may exceed a bound by their number.
+   * @param step `seen` is the answer of `get`. Undefined: there was none. `atMs` as for `complete`
    */
   claim(
     step: {
@@ -57,31 +57,27 @@ export interface IntentStore extends TransactionIntentStore {
     },
   ): Promise<IntentClaim | "taken" | "full">;
   /**
-   * Writes what came of an intent and for which request, in place of what was there, and ends the claim: from here on it is
-   * kept seven days. `result`: at most 60 000 bytes of UTF-8. `atMs` is the time as the network has it, Unix ms: it counts
-   * when the store's clock says an earlier one, for that clock may be days behind; nor does a later use count as an earlier
-   * one. Rejects with `fenced` when another has
-   * claimed it since, or when it is gone. Durable when it resolves.
+   * Writes the result of an intent and its request, replaces the former ones, and ends the claim. The store keeps it for seven
+   * days from here. `result`: at most 60 000 bytes of UTF-8. `atMs`: the network's time, Unix ms. The seven days start at the
+   * latest of the store's clock, `atMs` and former uses: the store's clock may be days behind. Rejects with `fenced` when another
+   * caller has claimed the intent since, or when it is gone. Durable when it resolves.
    */
   complete(claim: IntentClaim, done: { request: string; result: string; atMs?: number }): Promise<void>;
-  /**
-   * Ends a claim under which nothing was done: an intent that has a result keeps it, one that has none is forgotten.
-   * Passes over a claim that is lost.
-   */
+  /** Ends a claim without a result. An intent keeps an earlier result, and one without any is deleted. Passes over a lost claim. */
   release(claim: IntentClaim): Promise<void>;
   /**
-   * Hands out the next nonce of an agent for a device, a decimal string: one above `used` (the last one the contract has
-   * seen) and above every one that was handed out for them within its `validForMs`; the greatest of 64 bits at most.
-   * No two calls get the same one while both may be used. Durable when it resolves.
+   * Returns the next nonce of an agent for a device, a decimal string. It is above `used`, the last one that the contract has
+   * seen, and above every nonce issued for them in the last `validForMs`. It never exceeds 64 bits. Two calls never get the
+   * same nonce while both may be used. Durable when it resolves.
    */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
-  /** Every intent, in an order of the store's own, at most `limit` (≤ 500) after the one with the name `after`. */
+  /** Every intent, in an order of the store's own: at most `limit` (≤ 500) after the one with the name `after`. */
   list(page: { after?: IntentName; limit: number }): Promise<ListedIntent[]>;
-  /** The newest nonce of every agent and device, as `list`. */
+  /** The newest nonce of every agent and device, in pages as `list`. */
   nonces(page: { after?: Omit<ListedNonce, keyof NonceOut>; limit: number }): Promise<ListedNonce[]>;
   /**
-   * Forgets intents last claimed, completed or written before this time, and nonces that are out no more, at most 500 in all
-   * at a call; answers how many went.
+   * Deletes intents last claimed, completed or written before this time, and expired nonces: at most 500 in all. Returns their
+   * number.
    */
   prune(usedBeforeMs: number): Promise<number>;
 }
@@ -94,46 +90,41 @@ export interface ListedNonce extends NonceOut {
   agent: string;
 }
 
-/** The greatest nonce that the contract's u64 holds. */
+/** The greatest u64, which is the contract's type for nonces. */
 export const MAX_NONCE = 18_446_744_073_709_551_615n;
 
-/** What a write under a claim that is not the newest of its intent rejects with. */
+/** The error for a write under a claim that is not the newest of its intent. */
 export function intentFenced(location: string, { kind, term }: IntentClaim): StoreError {
   return new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
 }
 
-/** A claim as it is kept. */
+/** A claim as the store has it. */
 export interface KeptClaim {
   /** By the store's clock. */
   untilMs: number;
   durationMs: number;
 }
 
-/** The clocks of gateways that share a store without one of its own differ by less. */
+/** The clocks of gateways differ by less than this, where they share a store without a clock. */
 export const CLAIM_SLACK_MS = 5_000;
 
 /**
- * How much longer a claim keeps others off, in milliseconds. One that ends much later than it could have been made for is
- * of a clock that was set back since: it is over, as whoever made it is fenced by whoever makes the next one.
+ * How much longer a claim lasts, in milliseconds. A claim that ends later than its duration allows was made before the clock
+ * was set back. It counts as over, and the next claim fences it.
  */
 export function claimedForMs({ untilMs, durationMs }: KeptClaim, nowMs: number): number {
   const remainingMs = untilMs - nowMs;
   return remainingMs > durationMs + CLAIM_SLACK_MS ? 0 : Math.min(durationMs, Math.max(0, remainingMs));
 }
 
-/** What a store keeps as null is absent. */
-export function withResult<T>({ result, ...intent }: T & { result: string | null }) {
-  return result === null ? intent : { ...intent, result };
-}
-
-/** The newest nonce that was handed out for an agent and a device. */
+/** The newest nonce issued for an agent and a device. */
 export interface NonceOut {
   nonce: string;
-  /** By the store's clock: from then on it cannot be used any more. */
+  /** By the store's clock: the nonce cannot be used from then on. */
   untilMs: number;
 }
 
-/** The nonce to hand out after what was used and what is out. */
+/** The nonce after the used and the issued one. */
 export function nonceAfter(used: string, out: NonceOut | undefined, nowMs: number): string {
   const highest = out !== undefined && out.untilMs > nowMs && BigInt(out.nonce) > BigInt(used) ? out.nonce : used;
   const next = BigInt(highest) + 1n;

@@ -1,9 +1,12 @@
 import { isoTime } from "../clock.ts";
 
-/** More than notes of gateways come late. */
+/** Longer than any delay of a gateway's record. */
 const AHEAD_MS = 3_600_000;
 
-/** What was noted of a key as used later than this is of a clock that was ahead, by one of its uses, both ISO 8601 UTC. */
+/**
+ * The latest plausible record of a key's use, given another use. A later record came from a clock that was ahead. Both are
+ * ISO 8601 UTC.
+ */
 export function aheadOf(lastUsedAt: string): string {
   return isoTime(Date.parse(lastUsedAt) + AHEAD_MS);
 }

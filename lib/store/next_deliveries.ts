@@ -11,27 +11,27 @@ import {
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What a driver reads of one subscription to answer `DeliveryStore.next`. */
+/** The reads that a driver offers for `DeliveryStore.next` of one subscription. */
 export interface NextSource {
   /** Failed deliveries that are due (`isDue`), ascending by due time and then sequence. */
   due(nowMs: number, limit: number): Awaitable<DueDelivery[]>;
-  /** The due time of the first failed delivery that is due after this time; null: none is. */
+  /** The due time of the first failed delivery that is due after this time. Null: there is none. */
   firstDueAfter(nowMs: number): Awaitable<number | null>;
   /** The first delivery that retries, by sequence. */
   firstRetrying(): Awaitable<DueDelivery | undefined>;
-  /** The sequences in this range of which a failed delivery is kept, in any state; `after` is not in it. */
+  /** The sequences in this range that have a failed delivery, in any state. `after` is not in the range. */
   keptBetween(after: number, upTo: number): Awaitable<number[]>;
   read(query: EventQuery & { order: "asc"; limit: number }): Awaitable<LoggedEvent[]>;
 }
 
 export interface NextProgress {
   cursor: number;
-  /** How many failed deliveries retry, and how many are kept in any state. */
+  /** The number of failed deliveries in the state `retrying`, and in any state. */
   retrying: number;
   kept: number;
 }
 
-/** `DeliveryStore.next` of a subscription that is there, alike for all drivers. */
+/** `DeliveryStore.next` of an existing subscription, alike for all drivers. */
 export async function nextDeliveries(
   source: NextSource,
   { cursor, retrying, kept }: NextProgress,
@@ -57,7 +57,7 @@ export async function nextDeliveries(
   };
 }
 
-/** An ordered subscription waits at what failed. */
+/** An ordered subscription waits at its first failed delivery. */
 async function nextInOrder(
   source: NextSource,
   cursor: number,
@@ -71,7 +71,7 @@ async function nextInOrder(
   return { ...nothing, deliveries: [{ event, failed: delivery }], nextDueAtMs: null };
 }
 
-/** Events behind `after` that are neither in flight nor kept because their delivery failed. */
+/** Events after `after` that are not in flight and have no failed delivery. */
 async function newEvents(
   source: NextSource,
   subscription: Subscription,
@@ -80,7 +80,7 @@ async function newEvents(
 ): Promise<{ events: LoggedEvent[]; scannedTo: number }> {
   if (after >= upTo) return { events: [], scannedTo: after };
   const kept = new Set(isAnyKept ? await source.keptBetween(after, upTo) : []);
-  // Those that are left out do not take the place of others: there are few of them.
+  // The page is larger by the sequences to leave out. They are few.
   const limit = room + inFlight.filter((sequence) => sequence > after).length + kept.size;
   const page = await source.read({ filter: filterOf(subscription), after, upTo, order: "asc", limit });
   const open = page.filter(({ sequence }) => !taken.has(sequence) && !kept.has(sequence));

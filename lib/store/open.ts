@@ -7,10 +7,10 @@ import { COPY_REGISTER, type CopyMark, halfCopy } from "./copy/mark.ts";
 
 /**
  * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database),
- * `postgres://…` or `memory:`. A path is relative to the working directory, or absolute.
+ * `postgres://…` or `memory:`. A path is absolute, or relative to the working directory.
  *
- * @throws StoreError `unavailable` when the setting is not one of these, or the store cannot be opened or is half a copy; `locked`, `full`,
- * `newer_schema`, `missing`
+ * @throws StoreError `unavailable` for another setting, for a store that cannot be opened, and for an unfinished copy; `locked`,
+ * `full`, `newer_schema`, `missing`
  */
 export async function openStore(setting: string, options: OpenOptions = {}): Promise<Store> {
   const store = checkedStore(await openDriver(setting, options));
@@ -23,7 +23,7 @@ export async function openStore(setting: string, options: OpenOptions = {}): Pro
   }
 }
 
-/** A copy that is not whole would serve old cursors, and miss keys. */
+/** An unfinished copy would serve old cursors, and lack keys. */
 async function refuseUnfinished({ sharedState, location }: Store): Promise<void> {
   const mark = await sharedState.read<CopyMark>(COPY_REGISTER);
   if (mark !== undefined) throw halfCopy(location, mark);
@@ -35,7 +35,7 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
   if (scheme === "memory" && path === "") return await openMemoryDriver(options);
   if (scheme === "deno-kv") {
     if (runtimeName !== "deno") {
-      throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
+      throw new StoreError("unavailable", "deno-kv: needs Deno, and this is Bun: use sqlite:PATH");
     }
     const { openDenoKvDriver } = await import("./deno_kv/open.ts");
     return await openDenoKvDriver(path === "" ? undefined : path, options);
@@ -46,11 +46,11 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
   }
   throw new StoreError(
     "unavailable",
-    `the store must be sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:, got ${describe(setting)}`,
+    `the store must be sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:; got ${describe(setting)}`,
   );
 }
 
-/** @throws {StoreError} `unavailable` for what other programs mean by a URL, and would be a file of a strange name here */
+/** @throws {StoreError} `unavailable` for the URL forms of other programs, which would be files of a strange name here */
 function sqlitePath(path: string): string {
   if (path === ":memory:") {
     throw new StoreError("unavailable", "sqlite::memory: is no file: a store in memory is memory:");
@@ -63,7 +63,7 @@ function sqlitePath(path: string): string {
   );
 }
 
-/** Anything else may be a URL with a password in it: what stands before the colon is enough to see the mistake. */
+/** Another setting may be a URL with a password. The part before the colon shows the mistake. */
 function describe(setting: string): string {
   const [scheme, ...rest] = setting.split(":");
   return rest.length === 0 || setting.length === scheme!.length + 1 ? `"${setting}"` : `"${scheme}:…"`;

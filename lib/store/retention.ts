@@ -15,9 +15,9 @@ export interface RetentionParts {
   holder: string;
   /** Unix milliseconds. */
   now(): number;
-  /** How long events are kept, in days; 0: for ever. */
+  /** How long events are kept, in days. 0: for ever. */
   historyDays: number;
-  /** How long attempts are kept, in days; 0: for ever. */
+  /** How long attempts are kept, in days. 0: for ever. */
   attemptDays: number;
 }
 

@@ -23,36 +23,37 @@ export { isFenced, StoreError, type StoreErrorKind } from "./store_error.ts";
 export type { GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
- * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence
- * below for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with
- * a `StoreError` when the store cannot do its work, and with a `RangeError` when a bound stated below is passed; a write
- * that rejects has written nothing, unless the way to a store elsewhere broke while it committed: then that is not known.
- * Fields that are undefined count as absent, and absent ones are absent in answers.
+ * The state of the gateway, by noun. One contract suite (`tests/store/`) proves every sentence below for every driver.
+ *
+ * All times are integer Unix milliseconds unless a name says otherwise. Undefined fields count as absent, and answers leave
+ * them out. Every method rejects with a `StoreError` when the store fails, and with a `RangeError` when the caller exceeds a
+ * bound. A write that rejects has written nothing. One exception: when the connection to PostgreSQL breaks during the
+ * commit, the outcome is unknown.
  */
 export interface Store {
-  /** For people: absolute path or URL without credentials, with its scheme (`sqlite:/var/lib/gateway.db`). */
+  /** For people: the scheme with the absolute path, or the URL without credentials (`sqlite:/var/lib/gateway.db`). */
   readonly location: string;
-  /** Unique to this store and its copies: 12 letters and digits, made with it. */
+  /** 12 letters and digits. The store and its copies share them, no other store has them. */
   readonly id: string;
-  /** Whether several gateways may serve from it at once; else `holdForServing` keeps all but one off. */
+  /** Whether several gateways may serve from the store at once. If not, `holdForServing` locks the store for one. */
   readonly isShared: boolean;
   /**
-   * Holds the store for this `serve` until `close`, or until the process dies; again by its holder it does nothing. All
-   * leases and claims of intents that a former holder left are over. Rejects with `locked` when another process or handle
-   * holds it. A shared store keeps nobody off, and ends no lease and no claim.
+   * Locks the store for this `serve` until `close`, or until the process dies. A second call of the lock holder does nothing.
+   * Ends all leases and all claims of intents of the former lock holder. Rejects with `locked` when another process or
+   * handle has the lock. A shared store takes no lock, and keeps its leases and claims.
    */
   holdForServing(): Promise<void>;
   /**
-   * Waits for what is under way, closes and gives the hold back. Further calls reject with `unavailable`; a second
+   * Waits for the calls under way, closes the store and releases the lock. Later calls reject with `unavailable`. A second
    * `close` does nothing.
    */
   close(): Promise<void>;
   /**
-   * Has the listener called from now on soon after another handle appended to the log, where the store can tell. It may not
-   * be told of everything: whoever has to know asks now and then.
+   * Calls the listener soon after another handle appended to the log, where the store can report it. Notifications may get
+   * lost, so the caller also polls.
    */
   onNotification(listener: () => void): void;
-  /** Has every call told to this observer from now on, instead of to the one before. */
+  /** Reports every later call to this observer, and to no former one. */
   observe(observer: StoreObserver): void;
 
   readonly network: NetworkStore;
@@ -67,43 +68,43 @@ export interface Store {
   readonly deliveries: DeliveryStore;
 }
 
-/** Who counts what is asked of a store. */
+/** Counts the calls of a store. */
 export interface StoreObserver {
-  /** A call has ended: `events.read`, how long it took, and of which kind its failure was. Must not throw. */
+  /** A call has ended: its name (`events.read`), its duration, and the kind of its failure. Must not throw. */
   called(method: string, durationMs: number, failure?: StoreErrorKind): void;
 }
 
-/** Which network the store is of. */
+/** The network that the store belongs to. */
 export interface NetworkStore {
   /**
-   * Binds the store to one network for good. The first call writes, later ones compare.
-   * Rejects with `network_mismatch`, naming both passphrases.
+   * Binds the store to one network permanently. The first call writes, later calls compare.
+   * Rejects with `network_mismatch`, which names both passphrases.
    */
   bind(passphrase: string): Promise<void>;
-  /** The passphrase the store is bound to, undefined while it is not bound. */
+  /** The passphrase of the network, undefined before `bind`. */
   bound(): Promise<string | undefined>;
-  /** Ends a copy: from the next opening on the store has the id (`Store.id`) of the one that it was copied from. */
+  /** Ends a copy: from the next opening on, the store has the id (`Store.id`) of its source. */
   adopt(id: string): Promise<void>;
 }
 
 export const SCOPES = ["read", "write", "webhooks"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** An API key as it is kept: the key itself is never stored, only its SHA-256. */
+/** An API key as the store keeps it: without the key itself, only with its SHA-256. */
 export interface KeyRecord {
   id: string;
   name: string;
   /** SHA-256 of the whole key string, 64 lower-case hex digits. */
   hash: string;
   scopes: Scope[];
-  /** Requests per minute; absent: the gateway's default. */
+  /** Requests per minute. Absent: the gateway's default. */
   rate?: number;
   disabled: boolean;
   /** ISO 8601 UTC. */
   createdAt: string;
-  /** ISO 8601 UTC; absent: never. */
+  /** ISO 8601 UTC. Absent: never. */
   expiresAt?: string;
-  /** ISO 8601 UTC; absent: never used. */
+  /** ISO 8601 UTC. Absent: never used. */
   lastUsedAt?: string;
 }
 
@@ -112,22 +113,22 @@ export interface KeyStore {
   insert(record: KeyRecord): Promise<void>;
   /** The key with this id, undefined when there is none. */
   get(id: string): Promise<KeyRecord | undefined>;
-  /** Keys ascending by id, at most `limit` (≤ 1 000) after the id `after`. */
+  /** At most `limit` (≤ 1 000) keys after the id `after`, ascending by id. */
   list(page: { after?: string; limit: number }): Promise<KeyRecord[]>;
-  /** Sets `disabled`; answers the record as it is then, undefined when there is no such key. */
+  /** Sets `disabled`. Returns the changed record, undefined when there is no such key. */
   setDisabled(id: string, disabled: boolean): Promise<KeyRecord | undefined>;
   /**
-   * Deletes a key, its bucket and its subscriptions (as `subscriptions.delete`); false when there is no such key: what
-   * belongs to a key that is kept elsewhere goes all the same. In one commit, unless it has more than 100 subscriptions:
-   * then those before the last 100 may go in commits of their own, before the key.
+   * Deletes a key, its bucket and its subscriptions (as `subscriptions.delete`). Returns false when the store has no such
+   * key. The bucket and the subscriptions go all the same, because the key may be in a keys file. One commit, unless the
+   * key has more than 100 subscriptions. Then all but the last 100 may go in earlier commits.
    */
   delete(id: string): Promise<boolean>;
   /**
-   * Notes when keys were last used, at most 500 at once; ids that do not exist are passed over, and so is a time before the
-   * one noted, unless that is `aheadOf` it. Does not raise `version`.
+   * Records when keys were last used, at most 500 keys. Passes over unknown ids. Passes over an earlier time than the
+   * recorded one, unless the recorded one is `aheadOf` it. Does not raise `version`.
    */
   touch(uses: { id: string; lastUsedAt: string }[]): Promise<void>;
-  /** Rises with every insert, disable, enable and delete, from any process: a cheap way to see that keys changed. */
+  /** Rises with every insert, disable, enable and delete, by any process: a cheap check for changed keys. */
   version(): Promise<number>;
 }
 
@@ -143,26 +144,26 @@ export interface BucketStore {
   load(): Promise<BucketState[]>;
   /** Writes buckets, at most 500, in one commit. */
   save(buckets: BucketState[]): Promise<void>;
-  /** Forgets the buckets last written before this time (a bucket that refilled is a full one). */
+  /** Deletes the buckets last written before this time: by then they are full again. */
   prune(updatedBeforeMs: number): Promise<void>;
 }
 
-/** One step of the watcher: its events and its state become visible together or not at all. */
+/** One step of the watcher. Its events and its state become visible together. */
 export interface WatcherStep {
   /** The watcher's lease (`WATCHER_LEASE`). */
   lease: Lease;
-  /** At most 100. One whose id is held already, decoded or not, is left as it is. */
+  /** At most 100. The store passes over an event whose id it has already, decoded or not. */
   events: (NewEvent | UndecodedEvent)[];
   state: WatcherState;
-  /** Has a log that is empty begin behind this sequence, as if the events up to it had been forgotten; for copies. */
+  /** For copies: an empty log begins after this sequence, as if the events up to it had been deleted. */
   after?: number;
 }
 
 /** Where the log begins and ends. */
 export interface LogBounds {
-  /** The sequence of the newest event; 0 while there was none. */
+  /** The sequence of the newest event; 0 before the first one. */
   last: number;
-  /** Events up to this sequence were forgotten; 0: none was. */
+  /** The retention job deleted the events up to this sequence. 0: none. */
   forgotten: number;
 }
 
@@ -175,38 +176,40 @@ export interface EventQuery {
 }
 
 export interface EventStore {
-  /** Where the watcher stands, undefined before its first commit. */
+  /** The state that the watcher committed last, undefined before its first commit. */
   watcherState(): Promise<WatcherState | undefined>;
   /**
-   * Commits one step atomically, and gives each new decoded event the next sequence, in the order given; sequences become
-   * visible in their order, without holes. Answers the events that were new and decoded, with their sequences. Idempotent:
-   * the same step again adds nothing. Rejects with `fenced`.
+   * Commits one step atomically. Gives each new decoded event the next sequence, in the order given. Sequences become
+   * visible in their order, without holes. Returns the new decoded events with their sequences. Idempotent: the same step
+   * again adds nothing. Rejects with `fenced`.
    */
   append(step: WatcherStep): Promise<LoggedEvent[]>;
   bounds(): Promise<LogBounds>;
   /**
-   * Events of the log that match, by sequence, ascending or descending, at most `limit` (≤ 1 000). The cost depends on
-   * `limit`, not on the depth or on how rare matches are (of several subjects at once on the rarest single one).
+   * At most `limit` (≤ 1 000) events of the log that match, ascending or descending by sequence. The cost depends on `limit`,
+   * not on the depth or on the rarity of matches. With several subjects it depends on the rarest single one.
    */
   read(query: EventQuery & { order: "asc" | "desc"; limit: number }): Promise<LoggedEvent[]>;
-  /** How many match, counted up to `limit` (≤ 10 000, `MAX_COUNTED`). */
+  /** The number of events that match, counted up to `limit` (≤ 10 000, `MAX_COUNTED`). */
   count(query: EventQuery & { limit: number }): Promise<number>;
   /** The decoded event with this id, undefined when there is none. */
   get(id: string): Promise<LoggedEvent | undefined>;
-  /** The highest sequence such that all events of this height or above come after it. */
+  /** The highest sequence below every event of this height or above. */
   before(height: number): Promise<number>;
-  /** Events that could not be decoded, ascending by epoch and place in it, at most `limit` (≤ 100) after the id `after`. */
+  /** At most `limit` (≤ 100) undecoded events after the id `after`, ascending by epoch and place in the epoch. */
   undecoded(page: { after?: string; limit: number }): Promise<UndecodedEvent[]>;
   /**
-   * Appends the decoded form of undecoded events (at most 100) in the order given, in one commit; ids that are not held
-   * undecoded are passed over. Answers as `append`. Rejects with `fenced`.
+   * Appends the decoded form of undecoded events (at most 100) in the order given, in one commit. Passes over ids that are
+   * not stored as undecoded. Returns the same as `append`. Rejects with `fenced`.
    */
   appendDecoded(step: { lease: Lease; events: NewEvent[] }): Promise<LoggedEvent[]>;
   /**
-   * Forgets the events up to a sequence that lies at most 200 above the last one forgotten, with what is kept of their
-   * failed deliveries: those that were still retrying count as dead. The consumers named (at most 100) have their dead raised
-   * by what they had not been sent, and their cursors moved to `upTo`, unless one has moved since: then nothing is written
-   * and the answer is false. `areMore`: other consumers are to be named in a further step, and no event goes before.
+   * Deletes the events up to the sequence `upTo` with their failed deliveries, in one commit. `upTo` is at most 200 above
+   * the last deleted event. Failed deliveries that were still due for a retry count as dead.
+   *
+   * For each named consumer (at most 100), moves the cursor to `upTo` and adds `events` to its dead deliveries. Returns
+   * false, and writes nothing, when the cursor of one has moved since. `areMore`: a further step names the other consumers,
+   * so this one deletes no event.
    */
   forget(
     step: {
@@ -215,38 +218,38 @@ export interface EventStore {
       areMore?: boolean;
     },
   ): Promise<boolean>;
-  /** Forgets undecoded events of ledgers closed before this ISO time, at most 200; answers how many went. */
+  /** Deletes at most 200 undecoded events of ledgers that closed before this ISO time. Returns their number. */
   forgetUndecoded(closedBefore: string): Promise<number>;
 }
 
 export interface SubscriptionStore {
   /**
-   * Adds a subscription, its cursor at the end of the log. Rejects with `exists` when its key has `maxPerKey` already
-   * (counted atomically), or when the id is taken; with `fenced` when another has claimed the intent it is made for, since
-   * this `claim`.
+   * Adds a subscription, with its cursor at the end of the log. Rejects with `exists` when the key has `maxPerKey`
+   * subscriptions already (counted atomically), or when the id is in use. Rejects with `fenced` when another caller has
+   * claimed the intent of this creation after `claim`.
    */
   insert(subscription: Subscription, maxPerKey: number, claim?: IntentClaim): Promise<void>;
   /** The subscription with this id, undefined when there is none. */
   get(id: string): Promise<Subscription | undefined>;
-  /** Of one key, or of all when absent: ascending by id, at most `limit` (≤ 1 000) after the id `after`. */
+  /** At most `limit` (≤ 1 000) subscriptions after the id `after`, ascending by id: of one key, or of all. */
   list(page: { keyId?: string; after?: string; limit: number }): Promise<Subscription[]>;
-  /** Replaces its secrets if `secret` is still the one given; false otherwise or when it is gone. */
+  /** Replaces the secrets if `secret` is still the expected one. False otherwise, and when the subscription is gone. */
   setSecrets(id: string, expectedSecret: string, secrets: Secrets): Promise<boolean>;
   /**
-   * Deletes it with its progress and its replay: from here on it is not listed, is owed nothing and has no attempts; false
-   * when there is none. What is left of its failed deliveries and attempts is left to `purgeDeleted`.
+   * Deletes a subscription with its progress and its replay. Lists no longer show it, and it has no attempts. False when
+   * there is none. `purgeDeleted` deletes the rows of its failed deliveries and attempts later.
    */
   delete(id: string): Promise<boolean>;
-  /** Removes what deleted subscriptions left behind, at most 600 rows in one commit; true while there may be more. */
+  /** Deletes at most 600 rows of deleted subscriptions in one commit. True while there may be more. */
   purgeDeleted(): Promise<boolean>;
-  /** Rises with every insert, change and delete of a subscription and every new replay. */
+  /** Rises with every insert, change and delete of a subscription, and with every new replay. */
   version(): Promise<number>;
-  /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
+  /** A text sealed with the secrets key, for the check of that key at start. Undefined: secrets are stored plain. */
   secretsCheck(): Promise<string | undefined>;
   /**
-   * Changes how secrets are kept: rewrites these secrets (at most 100) and answers how many. One whose `secret` is no
-   * longer the expected one, because it was rotated, and one whose subscription is gone are passed over. `check` is
-   * written with them in one commit, null removes it, undefined leaves it. Raises `version` when it rewrites any.
+   * Rewrites secrets (at most 100), for a new way of storing them, and returns how many. Passes over a subscription that is
+   * gone, and over one whose `secret` is not the expected one: it was rotated. Writes `check` in the same commit: null
+   * removes it, undefined leaves it. Raises `version` when it rewrites any.
    */
   resealSecrets(step: {
     secrets: (Secrets & { id: string; expectedSecret: string })[];
@@ -260,11 +263,11 @@ export interface NextQuery {
   /** … up to this one, inclusive. */
   upTo: number;
   limit: number;
-  /** Sequences that are left out: they are being posted, or what became of them is not written yet. At most 5 000. */
+  /** Sequences to leave out: their POST is under way, or its outcome is not written yet. At most 5 000. */
   inFlight: number[];
-  /** The time by the clock that due times go by, Unix ms. */
+  /** The time by the clock of the due times, Unix ms. */
   nowMs: number;
-  /** Answers an ordered subscription's delivery that retries also before it is due. */
+  /** Returns the failed delivery of an ordered subscription even before it is due. */
   isProbing?: boolean;
 }
 
@@ -276,39 +279,40 @@ export interface FailedQuery {
 }
 
 export interface DeliveryStore {
-  /** Subscriptions with their progress, ascending by id, at most `limit` (≤ 500) after the id `after`. */
+  /** At most `limit` (≤ 500) subscriptions with their progress, after the id `after`, ascending by id. */
   consumers(page: { after?: string; limit: number }): Promise<StoredConsumer[]>;
-  /** One of them, undefined when there is none. */
+  /** One subscription with its progress, undefined when there is none. */
   consumer(subscriptionId: string): Promise<StoredConsumer | undefined>;
   /**
-   * What a subscription posts next, at most `limit` (2 to 200) deliveries: failed ones that are due (`isDue`), by due time,
-   * and events of the log behind `after`, in turns, so that neither kind keeps the other waiting. Undefined when the
-   * subscription is gone. The cost does not grow with the log, nor with what is not due.
+   * The next deliveries of a subscription, at most `limit` (2 to 200). It takes turns between failed deliveries that are due
+   * (`isDue`), by due time, and events after `after`. So neither kind delays the other. Undefined when the subscription is
+   * gone. The cost does not grow with the log, nor with the failed deliveries that are not due.
    *
-   * An ordered subscription with a delivery that retries is answered that one alone, the first of several, when it is due.
+   * An ordered subscription with a failed delivery gets the first of these alone, when it is due.
    */
   next(subscription: Subscription, query: NextQuery): Promise<NextDeliveries | undefined>;
   /**
-   * Failed deliveries of a subscription that are kept in this state, with their events, at most `limit` (≤ 200): those that
-   * retry oldest event first, others newest first, beyond the sequence `beyond` where one is given.
+   * At most `limit` (≤ 200) failed deliveries of a subscription in one state, with their events. Those in the state
+   * `retrying` come in the order of the events, others newest event first. `beyond`: the page starts after this sequence.
    */
   failed(query: FailedQuery): Promise<DueDelivery[]>;
   /**
-   * Writes what became of deliveries, at most `MAX_SETTLED_WRITES` in all. Each subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
-   * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.
+   * Writes the outcome of deliveries, at most `MAX_SETTLED_WRITES` in all. Writes each subscription's part completely, under
+   * the lease of its partition. `leases` has the leases of all partitions concerned. Rejects with `fenced`, and writes
+   * nothing, when one is lost. Passes over a deleted subscription.
    */
   settle(step: { leases: Lease[]; settlements: Settlement[] }): Promise<void>;
 
   /**
-   * Adds a replay; false, and nothing added, when the subscription is gone. Rejects with `exists` while it has one; with
-   * `fenced` when another has claimed the intent it is begun for, since this `claim`.
+   * Adds a replay. Returns false, and adds nothing, when the subscription is gone. Rejects with `exists` while the
+   * subscription has a replay. Rejects with `fenced` when another caller has claimed the intent of this replay after `claim`.
    */
   insertReplay(replay: Replay, claim?: IntentClaim): Promise<boolean>;
 
-  /** Notes the attempt of a test event; passes over a deleted subscription. Answers it with its ordinal. */
+  /** Records the attempt of a test event, and returns it with its ordinal. Undefined for a deleted subscription. */
   recordAttempt(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined>;
-  /** Attempts of a subscription, newest first, at most `limit` (≤ 200), with ordinals below `before`. */
+  /** At most `limit` (≤ 200) attempts of a subscription with ordinals below `before`, newest first. */
   attempts(subscriptionId: string, page: { before?: number; limit: number }): Promise<Attempt[]>;
-  /** Forgets a subscription's attempts made before this time; answers how many went. */
+  /** Deletes the attempts of a subscription before this time. Returns their number. */
   pruneAttempts(subscriptionId: string, beforeMs: number): Promise<number>;
 }

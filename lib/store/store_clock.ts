@@ -19,7 +19,7 @@ export async function openStoreClock(
   { sharedState, isShared }: Pick<Store, "sharedState" | "isShared">,
   own: Clock,
 ): Promise<StoreClock> {
-  /** The store's time is the monotonic one plus this; undefined: not learnt yet, or the store has none of its own. */
+  /** The store's time is the monotonic one plus this. Undefined: not learnt yet, or the store has none of its own. */
   let aheadMs: number | undefined;
   let asked = 0;
   /** Of the looks that were answered, the one that was asked last. */

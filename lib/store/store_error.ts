@@ -1,5 +1,5 @@
 export type StoreErrorKind =
-  /** Its URL is wrong, and stays so until it is changed. */
+  /** The URL is wrong. Only the operator can correct it. */
   | "setting"
   | "locked"
   | "full"
@@ -10,7 +10,7 @@ export type StoreErrorKind =
   | "fenced"
   | "unavailable";
 
-/** `message` is fit for an operator: it names the store and says what to do; no credentials in it. */
+/** `message` is for the operator. It names the store and the remedy, without credentials. */
 export class StoreError extends Error {
   constructor(readonly kind: StoreErrorKind, message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -18,12 +18,12 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether a call was refused because another has the lease, or the claim, by now. */
+/** Whether a call failed because another holder has the lease, or another caller the claim. */
 export function isFenced(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "fenced";
 }
 
-/** The refusal of a store that a newer program has written. */
+/** The error for a store that a newer program has written. */
 export function newerSchema(location: string, version: number, newest: number): StoreError {
   return new StoreError(
     "newer_schema",
@@ -32,14 +32,14 @@ export function newerSchema(location: string, version: number, newest: number): 
   );
 }
 
-/** What an operator is told when a start has changed a store's schema. */
+/** The notice to the operator after a start has changed a store's schema. */
 export function schemaChanged(location: string, from: number, to: number): string {
-  return `${location} went from schema ${from} to ${to}: no program of before starts on it from now on`;
+  return `${location} now has schema ${to}, and had ${from}: older versions of this program no longer start on it`;
 }
 
-/** The refusal of a store that belongs to another network: it names both and says what to do. */
+/** The error for a store of another network. It names both networks and the remedy. */
 export function networkMismatch(location: string, bound: string, asked: string): StoreError {
-  // The platform's database is not named by a setting.
+  // No setting names the platform's database.
   const another = location === "deno-kv:"
     ? "give the app another database (on this machine: another --location)"
     : "name another store";

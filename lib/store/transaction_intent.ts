@@ -1,57 +1,57 @@
-/** Which intent: one `Idempotency-Key` of one API key, shared by prepare and submit. */
+/** The name of an intent: one `Idempotency-Key` of one API key, shared by prepare and submit. */
 export interface TransactionIntentName {
   keyId: string;
   /** The header's value, at most 255 visible characters. */
   key: string;
 }
 
-/** An envelope of an intent that may still be applied. */
+/** An envelope of an intent that the network may still apply. */
 export interface IntentEnvelope {
-  /** Of the inner transaction, hex. */
+  /** Hash of the inner transaction, hex. */
   hash: string;
-  /** Its upper time bound, Unix seconds. */
+  /** The upper time bound, Unix seconds. */
   validUntil: number;
-  /** A ledger at which its sequence number was unused; absent: none is known. */
+  /** A ledger at which the sequence number was unused. Absent: unknown. */
   sinceLedger?: number;
 }
 
-/** What is known of the one transaction that an intent means. */
+/** The one transaction that an intent stands for. */
 export interface TransactionIntent {
-  /** Alike for two requests with the same source and operation: 64 hex digits. */
+  /** Digest of source and operation, 64 hex digits. */
   request: string;
-  /** The sequence number that all of its envelopes use, decimal. */
+  /** The sequence number of all its envelopes, decimal. */
   sequence: string;
   /** The newest envelope, unsigned: the bytes of its XDR, at most `MAX_ENVELOPE_BYTES`. */
   envelope: Uint8Array;
-  /** What its signer should know. */
+  /** A warning for the signer. */
   warning?: string;
-  /** Whether the network turned the newest envelope down. */
+  /** Whether the network rejected the newest envelope. */
   isRejected: boolean;
-  /** Newest first, at most `MAX_INTENT_ENVELOPES`. Empty: none of them will ever be applied. */
+  /** Newest first, at most `MAX_INTENT_ENVELOPES`. Empty: the network will never apply any of them. */
   envelopes: IntentEnvelope[];
-  /** The envelope that was applied with success, and its ledger. */
+  /** The envelope that the network applied with success, and its ledger. */
   outcome?: { hash: string; ledger: number };
 }
 
-/** An intent as the store keeps it. */
+/** An intent as the store has it. */
 export interface KeptTransactionIntent extends TransactionIntent {
   /** Another text with every write. */
   version: string;
-  /** When it was last written, Unix ms by the store's clock or the network's, whichever was later. */
+  /** The last write, Unix ms: by the store's clock or the network's, whichever was later. */
   usedAtMs: number;
 }
 
 export type ListedTransactionIntent = TransactionIntentName & KeptTransactionIntent;
 
 export const MAX_INTENT_ENVELOPES = 16;
-/** More than the network takes: 132 096 in protocol 27. */
+/** The network takes at most 132 096 bytes in protocol 27. */
 export const MAX_ENVELOPE_BYTES = 150_000;
 
-/** Intents of transactions. They count with the other intents, and go with them. */
+/** Intents of transactions. They share bounds and retention with the other intents. */
 export interface TransactionIntentStore {
   /** The intent of this name, undefined when there is none. */
   transaction(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
-  /** Every intent, in an order of the store's own, at most `limit` (≤ 500) after the one with the name `after`. */
+  /** Every intent, in an order of the store's own: at most `limit` (≤ 500) after the one with the name `after`. */
   transactions(page: { after?: TransactionIntentName; limit: number }): Promise<ListedTransactionIntent[]>;
   /**
    * Writes an intent if it is still as it was seen. Answers `changed`, and writes nothing, when it is not, and `full` when a

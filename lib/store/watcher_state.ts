@@ -2,50 +2,50 @@ import type { Checkpoint } from "../ledger_numbers.ts";
 import { heightOf } from "./event.ts";
 
 /**
- * Why events of a gap are missing. `pruned`: no node held its ledgers any more. `contract`: its contracts were not watched then.
- * `reset`: the network was reset before they were settled.
+ * Why the events of a gap are missing. `pruned`: no node had its ledgers any more. `contract`: the gateway did not watch the
+ * contracts then. `reset`: the network was reset before the ledgers were settled.
  */
 export type GapReason = "pruned" | "contract" | "reset";
 
-/** Ledgers whose events could not be read. Both ends belong to the gap. */
+/** Ledgers whose events the gateway could not read. Both ends belong to the gap. */
 export interface HistoryGap {
   epoch: number;
   fromLedger: number;
   toLedger: number;
   /** The contracts whose events are missing, sorted. */
   contractIds: string[];
-  /** ISO 8601 UTC, when it was noticed. */
+  /** When the gateway found the gap, ISO 8601 UTC. */
   detectedAt: string;
   reason: GapReason;
 }
 
-/** How far the watcher has come: all that it goes by after a start. */
+/** The progress of the watcher. A start needs nothing else. */
 export interface WatcherState {
-  /** Raised when the network was reset. */
+  /** A network reset raises it. */
   epoch: number;
-  /** The head; where its close time is not known, the newest ledger whose time is. */
+  /** The head. Without a known close time: the newest ledger that has one. */
   latestLedger: number;
-  /** Close time of the newest ledger whose time is known, Unix seconds; 0 while no node has said one. */
+  /** Close time of the newest ledger with a known one, Unix seconds. 0: no node has reported one. */
   latestLedgerCloseTime: number;
-  /** All ledgers up to this one have been scanned, gaps apart; never above the head. */
+  /** The watcher has scanned all ledgers up to this one, apart from gaps. Never above the head. */
   scannedLedger: number;
-  /** Where the next page begins within the ledger after `scannedLedger`; absent: at its beginning. */
+  /** The start of the next page within the ledger after `scannedLedger`. Absent: the ledger's beginning. */
   rpcCursor?: string;
-  /** All ledgers up to this one have been scanned twice. */
+  /** The watcher has scanned all ledgers up to this one twice. */
   settledLedger: number;
-  /** All up to this ledger was scanned when the head had this close time: ascending, those that wait to be scanned again. */
+  /** Ledgers that wait for their rescan, ascending, each with the close time of the head at the first scan. */
   rescans: { ledger: number; closeTime: number }[];
-  /** Of this epoch, ascending, the last ten. */
+  /** The last ten of this epoch, ascending. */
   checkpoints: Checkpoint[];
   /** The last one of each former epoch, ascending. */
   formerCheckpoints: Checkpoint[];
-  /** What tried to decode the undecoded events last, and up to which; null: all of them. */
+  /** The program that last tried to decode the undecoded events, and the last one it tried. Null: all of them. */
   decoder?: { name: string; triedUpTo: string | null };
-  /** The contracts that were watched in this epoch, by id: from which ledger, up to which (null: watched still). */
+  /** The watched contracts of this epoch by id, each with its range of ledgers. `toLedger` null: still watched. */
   contracts: Record<string, { fromLedger: number; toLedger: number | null }>;
-  /** Of all epochs, ascending by epoch and ledger. */
+  /** The gaps of all epochs, ascending by epoch and ledger. */
   gaps: HistoryGap[];
-  /** What is held of earlier epochs, ascending. */
+  /** The ledgers of former epochs that the log covers, ascending. */
   formerEpochs: { epoch: number; fromLedger: number; toLedger: number }[];
 }
 

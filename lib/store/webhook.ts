@@ -1,45 +1,43 @@
 import { LONGEST_DELAY_MS } from "../retry_schedule.ts";
 import type { EventFilter, LoggedEvent } from "./event.ts";
 
-/** What is kept of webhooks: who wants to hear what, how far each has come, what failed, and the attempts made. */
-
-/** A secret that was rotated away and signs too until then; kept like the one that took its place. */
+/** A rotated secret. It also signs until `untilMs`, and is stored in the same form as the new secret. */
 export interface FormerSecret {
   secret: string;
   untilMs: number;
 }
 
-/** All secrets of a subscription, as they are kept: plain (`whsec_…`) or sealed. */
+/** All secrets of a subscription, as the store has them: plain (`whsec_…`) or sealed. */
 export interface Secrets {
   secret: string;
   /** The secret before the last rotation. */
   previousSecret: FormerSecret | null;
-  /** The oldest secret that still signed at the last rotation; absent: none but the previous one did. */
+  /** The oldest secret that still signed at the last rotation. Absent: only the previous one did. */
   olderSecret?: FormerSecret;
 }
 
-/** Who wants to hear which events where. */
+/** A webhook: a URL of a receiver, and the events that it gets. */
 export interface Subscription extends Secrets {
   /** `wh_…`. */
   id: string;
-  /** The API key it belongs to. */
+  /** The API key that owns it. */
   keyId: string;
   url: string;
-  /** Only these event types; null: all. */
+  /** Only these event types. Null: all. */
   types: string[] | null;
-  /** Only events with this device hash; null: all. */
+  /** Only events with this device hash. Null: all. */
   deviceHash: string | null;
-  /** Only events with this merchant; null: all. */
+  /** Only events with this merchant. Null: all. */
   merchant: string | null;
-  /** Strictly one delivery at a time, waiting at one that failed. */
+  /** One delivery at a time, in the order of the log. A failed delivery blocks the next ones. */
   ordered: boolean;
   /** ISO 8601 UTC. */
   createdAt: string;
-  /** It hears events of this height (`heightOf`) and above: the ledgers after the committed tip at its creation. */
+  /** It gets events of this height (`heightOf`) and above: the ledgers after the committed tip at its creation. */
   startHeight: number;
 }
 
-/** What a subscription hears, as the log is asked for it. */
+/** The events of a subscription, as a filter of the log. */
 export function filterOf({ types, deviceHash, merchant, startHeight }: Subscription): EventFilter {
   return {
     ...(types === null ? {} : { types }),
@@ -49,7 +47,7 @@ export function filterOf({ types, deviceHash, merchant, startHeight }: Subscript
   };
 }
 
-/** Subscriptions are spread over so many partitions; who holds the lease of one delivers to those in it. */
+/** The number of partitions of subscriptions. The holder of a partition's lease delivers to its subscriptions. */
 export const PARTITIONS = 8;
 
 /** The partition of a subscription, 0 to 7: FNV-1a of its id. */
@@ -66,92 +64,98 @@ export function partitionLease(partition: number): string {
   return `partition/${partition}`;
 }
 
-/** Past events sent again to one subscription: one more cursor, with an end. */
+/** A resend of past events to one subscription: a second cursor, with an end. */
 export interface Replay {
   /** `rp_…`. */
   id: string;
   subscriptionId: string;
-  /** Ledgers it is about, as heights, both inclusive. */
+  /** The range of ledgers as heights, both inclusive. */
   fromHeight: number;
   toHeight: number;
-  /** All matching events up to this sequence have been sent or are kept because they failed. */
+  /** All matching events up to this sequence were delivered, or have a failed delivery. */
   cursor: number;
-  /** It ends with this sequence; null: with the log, once the watcher has scanned `toHeight`. */
+  /** The last sequence. Null: the end of the log, once the watcher has scanned `toHeight`. */
   endSequence: number | null;
-  /** How many deliveries it was said to make; a lower bound where `atLeast`. */
+  /** The number of deliveries that the gateway announced. A lower bound with `atLeast`. */
   deliveries: number;
   atLeast: boolean;
   createdAtMs: number;
 }
 
-/** How far one subscription has come. */
+/** The progress of one subscription. */
 export interface Progress {
-  /** Every matching event up to this sequence was delivered, or is kept by itself because its delivery failed. */
+  /** Every matching event up to this sequence was delivered, or has a failed delivery. */
   cursor: number;
-  /** Since when its endpoint has been failing without a delivery in between, Unix ms; null: it is well. */
+  /** The first failure since the last successful delivery, Unix ms. Null: the endpoint works. */
   failingSinceMs: number | null;
-  /** Failed deliveries that are to be tried again. */
+  /** The number of failed deliveries that wait for a retry. */
   retrying: number;
-  /** Deliveries that an answer ended (4xx and the like), kept or not; not those that were delivered later (by a replay). */
+  /**
+   * The number of deliveries that a response ended (4xx and the like), also when their row is deleted. Without those that a
+   * replay delivered later.
+   */
   rejected: number;
-  /** Deliveries given up, kept or not, and events that were forgotten undelivered; not those that were delivered later. */
+  /**
+   * The number of deliveries that the gateway gave up, also when their row is deleted, and of events that the retention job
+   * deleted undelivered. Without those that a replay delivered later.
+   */
   dead: number;
-  /** When the first of those that retry is due, Unix ms; null: none retries. */
+  /** The first due time of a retry, Unix ms. Null: there is none. */
   nextDueAtMs: number | null;
 }
 
-/** A subscription with its progress and the replay under way. */
+/** A subscription with its progress and its replay, if one is under way. */
 export interface StoredConsumer {
   subscription: Subscription;
   progress: Progress;
   replay: Replay | null;
 }
 
-/** What a delivery that failed is kept as: an answer ended it, it was given up, or it is due again. */
+/** A response ended the delivery, the gateway gave it up, or a retry is due. */
 export const FAILED_STATES = ["rejected", "dead", "retrying"] as const;
 
-/** A delivery that failed and is kept by itself: one for each subscription and event. */
+/** A failed delivery: one row for each subscription and event. */
 export interface FailedDelivery {
-  /** Of the event. */
+  /** The sequence of the event. */
   sequence: number;
   state: (typeof FAILED_STATES)[number];
-  /** Attempts made so far. */
+  /** The number of attempts so far. */
   attempts: number;
   /** Unix ms; null unless `retrying`. */
   dueAtMs: number | null;
-  /** When it first failed, Unix ms. */
+  /** The first failure, Unix ms. */
   failedAtMs: number;
-  /** When the last attempt failed, Unix ms, by the clock that due times go by. */
+  /** The last failure, Unix ms, by the clock of the due times. */
   attemptedAtMs: number;
 }
 
-/** A clock that is set back by less makes no retry late by more than that. */
+/** A clock that is set back by less delays a retry by no more than this. */
 export const CLOCK_STEP_MS = 60_000;
 
 /**
- * Whether a failed delivery is due: the clock has reached its due time, or shows a time before the attempt that failed (it
- * was set back since), or the due time is further ahead than any delay.
+ * Whether a failed delivery is due. It is when the clock has reached the due time. It also is when the clock shows a time
+ * before the failed attempt, or when the due time is further ahead than any delay: the clock was set back.
  */
 export function isDue({ dueAtMs, attemptedAtMs }: FailedDelivery, nowMs: number): boolean {
   if (dueAtMs === null) return false;
   return dueAtMs <= nowMs || attemptedAtMs > nowMs + CLOCK_STEP_MS || dueAtMs > nowMs + LONGEST_DELAY_MS;
 }
 
-/** A delivery that is to be posted: of a new event, or one that failed and is due. */
+/** A delivery to post: of a new event, or one that failed and is due. */
 export interface NextDelivery {
   event: LoggedEvent;
   /** Null: the event is new. */
   failed: FailedDelivery | null;
 }
 
-/** What a subscription posts next. */
+/** The next deliveries of a subscription. */
 export interface NextDeliveries {
-  /** The cursor as it is stored. */
+  /** The stored cursor. */
   cursor: number;
   deliveries: NextDelivery[];
-  /** New events up to this sequence are in `deliveries`, in flight, kept as failed, or do not match. */
+  /** New events up to this sequence are in `deliveries`, in flight, stored as failed, or do not match. */
   scannedTo: number;
-  /** When the first of the other failed deliveries is due, Unix ms; null: none is. */
+  /** The first due time of the other failed deliveries, Unix ms. Null: there is none. */
   nextDueAtMs: number | null;
 }
 
@@ -161,66 +165,63 @@ export interface DueDelivery {
   event: LoggedEvent;
 }
 
-/** `delivered`: 2xx. `retry`: due again. `rejected`: an answer that ends the retries. `dead`: given up. */
+/** `delivered`: 2xx. `retry`: a retry is due. `rejected`: a response ended the retries. `dead`: given up. */
 export type AttemptOutcome = "delivered" | "retry" | "rejected" | "dead";
 
-/** One POST that was made, or could not be made. */
+/** One POST, made or not possible. */
 export interface NewAttempt {
-  /** The replay it was made for; null: none, or a test event. */
+  /** The replay of the delivery. Null for none, and for a test event. */
   replayId: string | null;
   eventId: string;
   eventType: string;
-  /** 1 for the first attempt of a delivery, and for a test; 0 for a probe of an endpoint that fails: it uses none up. */
+  /** 1 for the first attempt of a delivery, and for a test. 0 for a probe of a failing endpoint, which uses up no attempt. */
   number: number;
   atMs: number;
   durationMs: number;
   outcome: AttemptOutcome;
-  /** HTTP status, null when there was no answer. */
+  /** HTTP status. Null: there was no response. */
   statusCode: number | null;
-  /** Why it failed, null when it did not. */
+  /** Why the attempt failed. Null: it succeeded. */
   error: string | null;
-  /** The beginning of the answer's body, at most 1 KiB; null when it was delivered, but for a test. */
+  /** The beginning of the response's body, at most 1 KiB. Null for a delivered event, unless it was a test. */
   responseBody: string | null;
   nextAttemptAtMs: number | null;
 }
 
-/** An attempt as it is kept. */
+/** An attempt as the store has it. */
 export interface Attempt extends NewAttempt {
-  /** 1, 2, 3 … within its subscription, in the order they were written down. */
+  /** 1, 2, 3 … within its subscription, in the order of the records. */
   ordinal: number;
 }
 
-/** So many attempts are kept of a subscription, the newest. */
+/** The store keeps this many attempts of a subscription, the newest. */
 export const ATTEMPTS_KEPT = 1_000;
-/** So many rejected and dead deliveries are kept of a subscription, the newest of each; older ones are only counted. */
+/** The store keeps this many rejected and as many dead deliveries of a subscription, the newest. It only counts older ones. */
 export const FAILED_KEPT = 10_000;
 
-/** What became of some deliveries of one subscription. */
+/** The outcome of some deliveries of one subscription. */
 export interface Settlement {
   subscriptionId: string;
-  /** The new cursor; absent: as it is. It never goes back. */
+  /** The new cursor. Absent: no change. The cursor never goes back. */
   cursor?: number;
-  /** How far its replay has come, and whether it is done. Passed over when the replay is gone. */
+  /** The cursor of its replay, and whether the replay is done. Ignored when the replay is gone. */
   replay?: { id: string; cursor: number; done: boolean };
-  /**
-   * Deliveries that failed: new, or in place of what was kept of the same sequence. Those of forgotten events are passed
-   * over: they were counted as dead as these were forgotten.
-   */
+  /** New failed deliveries, and new states of stored ones. The store ignores those of deleted events: they already count as dead. */
   failed?: FailedDelivery[];
-  /** Sequences of which a failed delivery may be kept that was delivered now. */
+  /** Delivered events that may have a stored failed delivery, by sequence. */
   delivered?: number[];
-  /** Absent: as it is. */
+  /** Absent: no change. */
   failingSinceMs?: number | null;
   attempts: NewAttempt[];
 }
 
-/** What `settle` takes in one call, counted as `settledWrites` counts. */
+/** The bound of one call of `settle`, in writes as `settledWrites` counts them. */
 export const MAX_SETTLED_WRITES = 900;
 
-/** How many writes each takes at most: an attempt, what failed, and what was delivered after all. */
+/** The most writes for an attempt, for a failed delivery, and for a delivered event that had failed. */
 export const WRITES = { attempt: 1, failed: 4, delivered: 3 };
 
-/** How much there is to write of this at most, the cursor apart: a store's commit has bounds. */
+/** The most writes for this, without the cursor. A store's commit has bounds. */
 export function settledWrites(
   { failed = [], delivered = [], attempts }: Pick<Settlement, "failed" | "delivered" | "attempts">,
 ): number {

@@ -1,17 +1,17 @@
 import { GatewayError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 
-/** Test events of one subscription in a minute, over all gateways. */
+/** Test events per subscription and minute, over all gateways. */
 export const MAX_TESTS = 6;
 const WINDOW_MS = 60_000;
 
 /**
  * Counts a test event of a subscription, in the store.
- * @throws {GatewayError} `rate_limited` when the subscription had its tests of this minute
+ * @throws {GatewayError} `rate_limited` when the subscription has used its tests of this minute
  */
 export async function takeTest({ sharedState }: Pick<Store, "sharedState">, subscriptionId: string): Promise<void> {
   const waitMs = await sharedState.change(`test/${subscriptionId}`, (testedAtMs: number[] | undefined, nowMs) => {
-    // A time that lies ahead is of a clock that was set back since.
+    // A later time is from before the clock was set back.
     const times = (testedAtMs ?? []).filter((atMs) => atMs > nowMs - WINDOW_MS && atMs <= nowMs);
     const isFree = times.length < MAX_TESTS;
     return {
@@ -26,26 +26,26 @@ export async function takeTest({ sharedState }: Pick<Store, "sharedState">, subs
   });
 }
 
-/** Events that replays of one API key look through in a day, over all gateways. */
+/** Events that the replays of one API key may read per day, over all gateways. */
 export const MAX_REPLAYED = 1_000_000;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Events of replays by the hour in which they were begun, Unix ms. */
+/** Events of replays by the hour of their start, Unix ms. */
 type Replayed = { hourMs: number; events: number }[];
 
 export interface ReplayAllowance {
   /**
-   * Counts a replay that looks through so many events, before it is begun. The first one of a day may be of any size, and so
-   * may one for which something is left. Answers the hour that it is counted in, Unix ms.
-   * @throws {GatewayError} `rate_limited` when nothing is; then nothing is counted
+   * Counts a replay of so many events before it starts. While anything is left of the day's allowance, it may be of any
+   * size. Returns the hour in which it counts, Unix ms.
+   * @throws {GatewayError} `rate_limited` when nothing is left; then nothing is counted
    */
   take(keyId: string, events: number): Promise<number>;
-  /** What was taken in this hour is not used: the replay was not begun. */
+  /** Returns events of a replay that did not start. */
   giveBack(keyId: string, events: number, hourMs: number): Promise<void>;
 }
 
-/** What the replays of an API key may still send, kept in the store. */
+/** The allowance for replays of an API key, stored in the store. */
 export function createReplayAllowance({ sharedState }: Pick<Store, "sharedState">): ReplayAllowance {
   const nameOf = (keyId: string) => `replayed/${keyId}`;
 
@@ -64,7 +64,7 @@ export function createReplayAllowance({ sharedState }: Pick<Store, "sharedState"
       });
       if (waitMs === 0) return hourMs;
       const message =
-        `replays of this API key have looked through ${MAX_REPLAYED} events in a day: begin the next one later`;
+        `replays of this API key have read ${MAX_REPLAYED} events in a day, their limit; start the next one later`;
       throw new GatewayError("rate_limited", message, {
         headers: { "Retry-After": String(Math.ceil(waitMs / 1_000)) },
       });
@@ -78,12 +78,12 @@ export function createReplayAllowance({ sharedState }: Pick<Store, "sharedState"
   };
 }
 
-/** A time that lies ahead is of a clock that was set back since. */
+/** The entries of the last day. A later time is from before the clock was set back. */
 function ofToday(replayed: Replayed = [], nowMs: number): Replayed {
   return replayed.filter(({ hourMs }) => hourMs > nowMs - DAY_MS && hourMs <= nowMs);
 }
 
-/** With so many events more in this hour. */
+/** Adds events to this hour. */
 function counted(today: Replayed, events: number, hourMs: number): Replayed {
   const before = today.filter((one) => one.hourMs !== hourMs);
   const now = today.find((one) => one.hourMs === hourMs)?.events ?? 0;

@@ -3,33 +3,35 @@ import { MAX_COUNTED } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import { filterOf, type StoredConsumer } from "../store/webhook.ts";
 
-/** What is owed to webhooks. */
+/** The pending deliveries of webhooks. */
 export interface Backlog {
-  /** Deliveries that wait in the log or are to be tried again. */
+  /** Deliveries that wait in the log or for a retry. */
   pending: number;
-  /** There are more: of one subscription no more than 10 000 are counted. */
+  /** There are more: at most 10 000 are counted per subscription. */
   atLeast: boolean;
-  /** Of them, those that failed and are to be tried again. */
+  /** The part of them that failed and wait for a retry. */
   retrying: number;
-  /** Deliveries that an answer ended. */
+  /** Deliveries that the receiver rejected. */
   rejected: number;
-  /** Deliveries given up. */
+  /** Deliveries that were given up. */
   dead: number;
-  /** Subscriptions whose endpoint fails; what is held back for its key's sake is no endpoint's fault. */
+  /** Subscriptions whose endpoint fails. Those held back because of their key do not count. */
   failing: number;
   /**
-   * Since when the oldest has been owed, Unix seconds: what waits in the log since it became known, what is to be tried
-   * again since it first failed. Null: nothing is owed but what is held back for its key's sake.
+   * Since when the oldest is pending, Unix seconds: for an event in the log since it became known, for a retry since
+   * its first failure. Null when there is none, apart from those held back because of their key.
    */
   oldestSince: number | null;
 }
 
 const CONSUMERS_PAGE = 500;
-/** So many deliveries are counted before others have their turn, and a subscription costs as much as some of them. */
+/**
+ * How many deliveries are counted before a pause for other work. A subscription costs as much as `COST_OF_ONE` of them.
+ */
 const COUNTED_AT_ONCE = 1_000;
 const COST_OF_ONE = 20;
 
-/** What one subscription is owed. Its cost does not grow with that. */
+/** The backlog of one subscription. The cost does not grow with it. */
 export async function backlogOf(
   { events, deliveries }: Pick<Store, "events" | "deliveries">,
   consumer: StoredConsumer,
@@ -54,10 +56,10 @@ export async function backlogOf(
   };
 }
 
-/** Whether a key is one that is delivered to; what is owed under another one is held back. */
+/** Whether a key is enabled. Deliveries of others are held back. */
 type IsKeyEnabled = (keyId: string) => Promise<boolean>;
 
-/** What all subscriptions are owed. Costs a step for each of them, with others' turns in between. */
+/** The backlog of all subscriptions. Costs a step per subscription, with pauses for other work. */
 export async function backlogOfAll(
   store: Pick<Store, "events" | "deliveries">,
   isKeyEnabled: IsKeyEnabled,
@@ -98,10 +100,10 @@ export async function backlogOfAll(
   }
 }
 
-/** An answer holds for so many times the time that it took: counting never takes more than a tenth of the time. */
+/** How many times its own duration a count is cached. So counting takes at most a tenth of the time. */
 const HOLDS_TIMES = 10;
 
-/** Answers what all are owed, counted anew where that is not too much, and once for all who ask at the same time. */
+/** Returns a function that returns the backlog of all. Concurrent calls share a count, and a recent count is cached. */
 export function createBacklog(
   store: Pick<Store, "events" | "deliveries">,
   isKeyEnabled: IsKeyEnabled,

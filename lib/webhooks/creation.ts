@@ -9,7 +9,7 @@ import type { TargetPolicy } from "./targets/policy.ts";
 
 export interface NewSubscription {
   url: string;
-  /** Only these event types; absent: all. */
+  /** Only these event types; all when absent. */
   types?: string[];
   deviceHash?: string;
   merchant?: string;
@@ -24,18 +24,18 @@ export interface CreationParts {
   createSecret(): string;
   /** Random letters and digits. */
   randomText(length: number): string;
-  /** Whether the key was not deleted. */
+  /** Whether the key still exists. */
   isKeyThere(keyId: string): Promise<boolean>;
-  /** The height after the committed tip. Rejects with `upstream_error` while no ledger was seen yet. */
+  /** The height after the end of the log. Rejects with `upstream_error` before the first ledger. */
   startHeight(): Promise<number>;
   clock: Clock;
 }
 
 export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
-/** Of what an id has after its prefix. */
+/** Length of an id after its prefix. */
 export const ID_LENGTH = 22;
 
-/** One of the key's with the secret that signs now, undefined when there is none. */
+/** A subscription of this key with its current secret; undefined when there is none. */
 export async function withSecret(
   { store, secrets }: Pick<CreationParts, "store" | "secrets">,
   keyId: string,
@@ -47,10 +47,10 @@ export async function withSecret(
 }
 
 /**
- * Makes a subscription; under the claim of an intent that one's, with its id: if there is one already, that is answered.
- * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may; `unauthorized` when
- *   it was deleted meanwhile
- * @throws {StoreError} `fenced` when another has claimed the intent since
+ * Creates a subscription. With the claim of an intent it gets the intent's id, and one that exists already is returned.
+ * @throws {GatewayError} `invalid_request` for a refused target, and when the key has its maximum; `unauthorized` when
+ * it was deleted meanwhile
+ * @throws {StoreError} `fenced` when another request has claimed the intent since
  */
 export async function createSubscription(
   parts: CreationParts,
@@ -60,7 +60,7 @@ export async function createSubscription(
 ): Promise<SubscriptionWithSecret> {
   const { store, targets, secrets, clock } = parts;
   const id = `wh_${claim?.id ?? parts.randomText(ID_LENGTH)}`;
-  // First: an intent whose target is refused is forgotten, and this one may have been made before a crash.
+  // Before the target check: a refused intent is deleted, and this one may have been created before a crash.
   const before = claim && await withSecret(parts, keyId, id);
   if (before !== undefined) return before;
   await targets.check(url);
@@ -79,13 +79,13 @@ export async function createSubscription(
     startHeight: await parts.startHeight(),
   };
   const added = await add(parts, subscription, claim) ?? { ...subscription, plainSecret };
-  // A key that was deleted meanwhile took its webhooks with it, but for this one.
+  // Deleting a key deletes its webhooks, but not one that is added meanwhile.
   if (await parts.isKeyThere(keyId).catch(() => true)) return added;
   await store.subscriptions.delete(id);
   throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
 }
 
-/** Undefined: it was added; else the one that is there already, made by another or by a commit whose answer was lost. */
+/** Undefined when it was added. Else the existing one, of another request or of a commit whose answer was lost. */
 async function add(
   parts: CreationParts,
   subscription: Subscription,
@@ -102,7 +102,7 @@ async function add(
     });
     if (there !== undefined) return there;
     if (!isFull) throw error;
-    const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
+    const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, its limit; delete one first`;
     throw new GatewayError("invalid_request", message);
   }
 }

@@ -3,18 +3,18 @@ import type { Attempt, DueDelivery, FailedDelivery } from "../store/webhook.ts";
 
 export { FAILED_STATES } from "../store/webhook.ts";
 
-/** A failed delivery with its event, and what was last tried. */
+/** A failed delivery with its event and its last attempt. */
 export interface FailedWithAttempt extends DueDelivery {
-  /** Undefined: there was none, or it is not kept any more. */
+  /** Undefined when there was none, or it is deleted. */
   lastAttempt: Attempt | undefined;
 }
 
-/** Of attempts, as many as the store hands out at once. */
-const ATTEMPT_PAGE_SIZE = 200;
+/** Attempts per read, the store's limit. */
+export const ATTEMPT_PAGE_SIZE = 200;
 
 /**
- * The deliveries of a subscription that are kept in a state: those that retry oldest event first, others newest first.
- * @param page at most `limit` (≤ 200) of them, beyond the event with the sequence `beyond` where one is given
+ * The deliveries of a subscription in this state. Retrying ones come oldest event first, others newest first.
+ * @param page at most `limit` (≤ 200), after the event with the sequence `beyond` if given
  */
 export async function failedDeliveries(
   { deliveries }: Pick<Store, "deliveries">,
@@ -26,21 +26,31 @@ export async function failedDeliveries(
   return found.map((one) => ({ ...one, lastAttempt: newest.get(one.event.id) }));
 }
 
-/** The newest attempt of each of these events that is kept: a subscription has few enough to look through all. */
+/** The newest stored attempt of each event. A subscription has few enough to read all. */
 async function newestAttempts(
-  { deliveries }: Pick<Store, "deliveries">,
+  store: Pick<Store, "deliveries">,
   subscriptionId: string,
   eventIds: Set<string>,
 ): Promise<Map<string, Attempt>> {
   const newest = new Map<string, Attempt>();
-  let before: number | undefined;
-  while (newest.size < eventIds.size) {
-    const page = await deliveries.attempts(subscriptionId, { before, limit: ATTEMPT_PAGE_SIZE });
-    for (const attempt of page) {
-      if (eventIds.has(attempt.eventId) && !newest.has(attempt.eventId)) newest.set(attempt.eventId, attempt);
-    }
-    if (page.length < ATTEMPT_PAGE_SIZE) break;
-    before = page.at(-1)!.ordinal;
+  if (eventIds.size === 0) return newest;
+  for await (const attempt of storedAttempts(store, subscriptionId)) {
+    if (eventIds.has(attempt.eventId) && !newest.has(attempt.eventId)) newest.set(attempt.eventId, attempt);
+    if (newest.size === eventIds.size) break;
   }
   return newest;
+}
+
+/** The stored attempts of a subscription, newest first. */
+export async function* storedAttempts(
+  { deliveries }: Pick<Store, "deliveries">,
+  subscriptionId: string,
+): AsyncGenerator<Attempt> {
+  let before: number | undefined;
+  while (true) {
+    const page = await deliveries.attempts(subscriptionId, { before, limit: ATTEMPT_PAGE_SIZE });
+    yield* page;
+    if (page.length < ATTEMPT_PAGE_SIZE) return;
+    before = page.at(-1)!.ordinal;
+  }
 }

@@ -2,7 +2,7 @@ import { isoTime } from "../clock.ts";
 import type { Attempt, Progress, Subscription } from "../store/webhook.ts";
 import type { FailedWithAttempt } from "./failed_deliveries.ts";
 
-/** What the deliveries of a subscription that was just made have come to. */
+/** The progress of a new subscription. */
 export const NOTHING_DELIVERED: Pick<Progress, "failingSinceMs" | "retrying" | "rejected" | "dead"> = {
   failingSinceMs: null,
   retrying: 0,
@@ -10,7 +10,7 @@ export const NOTHING_DELIVERED: Pick<Progress, "failingSinceMs" | "retrying" | "
   dead: 0,
 };
 
-/** A webhook as the HTTP API and the command line show it: without its secrets. The API's schema says what each field is. */
+/** A webhook as HTTP API and command line show it, without its secrets. The API's schema describes the fields. */
 export function publicWebhook(
   { id, url, types, deviceHash, merchant, ordered, createdAt, previousSecret }: Subscription,
   { failingSinceMs, retrying, rejected, dead }: typeof NOTHING_DELIVERED,
@@ -31,12 +31,10 @@ export function publicWebhook(
   };
 }
 
-export type PublicWebhook = ReturnType<typeof publicWebhook>;
-
-/** What a test event is called. */
+/** The type of a test event. */
 export const TEST_EVENT_TYPE = "webhook.test";
 
-/** An attempt as the HTTP API and the command line show it. */
+/** An attempt as HTTP API and command line show it. */
 export function publicAttempt(attempt: Attempt) {
   const { ordinal, eventId, eventType, replayId, number, atMs, durationMs, nextAttemptAtMs } = attempt;
   const { outcome, statusCode, error, responseBody } = attempt;
@@ -56,9 +54,7 @@ export function publicAttempt(attempt: Attempt) {
   };
 }
 
-export type PublicAttempt = ReturnType<typeof publicAttempt>;
-
-/** A delivery that is kept because it failed, as the HTTP API and the command line show it. */
+/** A failed delivery as HTTP API and command line show it. */
 export function publicFailedDelivery({ delivery, event, lastAttempt }: FailedWithAttempt) {
   const { state, failedAtMs, attempts, dueAtMs } = delivery;
   return {

@@ -6,23 +6,23 @@ import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
 
 export interface ReplayRequest {
-  /** Inclusive, in the current life of the network. */
+  /** Inclusive, in the current epoch. */
   fromLedger: number;
-  /** Inclusive; absent: all that is past. */
+  /** Inclusive; all past ledgers when absent. */
   toLedger?: number;
 }
 
-/** What a replay would do. */
+/** The plan of a replay. */
 export type ReplayPlan =
   & Pick<Replay, "fromHeight" | "toHeight" | "cursor" | "endSequence" | "deliveries" | "atLeast">
   & {
-    /** How many events it reads at most to find those, as far as is known yet. */
+    /** How many events it reads at most, as far as known. */
     lookedThrough: number;
   };
 
 /**
- * Works out what a replay of these ledgers would send: of what is past, for the rest the subscription hears by itself. The
- * time it takes does not grow with the history.
+ * Plans a replay of these ledgers, up to the present: the subscription receives later events anyway. The time does not
+ * grow with the history.
  * @throws {GatewayError} `invalid_request` when the ledgers are no range
  */
 export async function planReplay(
@@ -36,11 +36,11 @@ export async function planReplay(
     });
   }
   const state = await events.watcherState();
-  // Afterwards: what the watcher has scanned by then is in the log.
+  // After the state: the log has all that the watcher had scanned by then.
   const { last } = await events.bounds();
   const epoch = state?.epoch ?? 0;
   const scanned = heightOf(epoch, state?.scannedLedger ?? 0);
-  // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation: the rest is waited for.
+  // A watcher that lags has not read all ledgers before the subscription's start: the replay waits for the rest.
   const lastWanted = heightOf(epoch, toLedger ?? MAX_LEDGER);
   const unheard = subscription.startHeight - 1;
   const isHeld = Math.min(lastWanted, unheard) <= scanned;
@@ -62,15 +62,15 @@ export async function planReplay(
   };
 }
 
-/** How high the log has come, which may hold a part only of its last ledger. 0: it holds nothing. */
+/** The height of the newest event, whose ledger may be incomplete. 0 for an empty log. */
 async function newestHeight(events: Store["events"], last: number): Promise<number> {
   const [newest] = await events.read({ filter: {}, upTo: last, order: "desc", limit: 1 });
   return newest === undefined ? 0 : heightOfEvent(newest);
 }
 
 /**
- * Works out how one event is sent again: as a replay of nothing else.
- * @throws {GatewayError} `invalid_request` when there is no such event, or the subscription does not hear it
+ * Plans the resend of one event, as a replay of it alone.
+ * @throws {GatewayError} `invalid_request` when there is no such event, or the subscription's filter excludes it
  */
 export async function planResend(
   { events }: Pick<Store, "events">,
@@ -80,20 +80,20 @@ export async function planResend(
   const event = await events.get(eventId);
   const refuse = (why: string) =>
     new GatewayError("invalid_request", `eventId ${eventId} ${why}`, { param: "eventId" });
-  if (event === undefined) throw refuse("is no event of the history that is held");
+  if (event === undefined) throw refuse("must be an event of the stored history");
   const height = heightOfEvent(event);
   const range = { fromHeight: height, toHeight: height };
   if (!matches({ ...filterOf(subscription), ...range }, event)) {
-    throw refuse(`is a ${event.type} that ${subscription.id} does not hear`);
+    throw refuse(`is a ${event.type}, which the filter of ${subscription.id} excludes`);
   }
   const place = { cursor: event.sequence - 1, endSequence: event.sequence };
   return { ...range, ...place, deliveries: 1, atLeast: false, lookedThrough: 1 };
 }
 
 /**
- * Begins the replay that was planned: a job that the serving gateway works off, also after a restart.
- * @throws {GatewayError} `invalid_request` while the subscription has another one, `not_found` when it is gone
- * @throws {StoreError} `fenced` when another has claimed the intent since
+ * Starts a planned replay: a job that the serving gateway runs, also after a restart.
+ * @throws {GatewayError} `invalid_request` while the subscription has another one, `not_found` when it is deleted
+ * @throws {StoreError} `fenced` when another request has claimed the intent since
  */
 export async function beginReplay(
   { deliveries }: Pick<Store, "deliveries">,
@@ -102,17 +102,17 @@ export async function beginReplay(
   { id, nowMs, claim }: { id: string; nowMs: number; claim?: IntentClaim },
 ): Promise<Replay> {
   const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };
-  // With nothing to send there is nothing to begin.
+  // Nothing to send.
   if (plan.deliveries === 0 && plan.endSequence !== null) return replay;
   let isThere;
   try {
     isThere = await deliveries.insertReplay(replay, claim);
   } catch (error) {
-    // The answer alone may be lost: who is told of a failure begins another.
+    // Only the answer may be lost, and after an error the client would start another replay.
     const consumer = await deliveries.consumer(subscriptionId).catch(() => undefined);
     if (consumer?.replay?.id === id) return replay;
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
-    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`, {
+    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way; wait until it has ended`, {
       retry: "same",
     });
   }

@@ -21,21 +21,21 @@ import { createReplayAllowance, takeTest } from "./allowances.ts";
 export interface SubscriptionsParts extends CreationParts {
   store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState">;
   attempt: Attempter;
-  /** Called after a subscription was made, changed or deleted, and after a replay was begun. */
+  /** Called after a subscription was created, changed or deleted, and after a replay started. */
   onChange(subscriptionId: string): Promise<void>;
 }
 
-/** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
+/** The operations of an API key on its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
-  /** As `createSubscription` does. */
+  /** See `createSubscription`. */
   create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret>;
-  /** One of the key's with the secret that signs now, undefined when there is none. */
+  /** A subscription of this key with its current secret; undefined when there is none. */
   withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
   /** Ascending by id. */
   list(keyId: string): Promise<StoredConsumer[]>;
   get(keyId: string, id: string): Promise<StoredConsumer>;
   remove(keyId: string, id: string): Promise<void>;
-  /** Gives it a new secret; the one before signs too for a day. @throws as `rotateSecret` does */
+  /** Creates a new secret. The former one stays valid for a day. @throws as `rotateSecret` does */
   rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret & Pick<StoredConsumer, "progress">>;
   /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
   test(keyId: string, id: string): Promise<Attempt>;
@@ -45,17 +45,18 @@ export interface Subscriptions {
     id: string,
     page: { cursor?: string; limit: number },
   ): Promise<{ attempts: Attempt[]; cursor: string | null }>;
-  /** Those kept in a state, as `failedDeliveries` lists them. */
+  /** Failed deliveries in a state; see `failedDeliveries`. */
   failed(
     keyId: string,
     id: string,
     page: { state: FailedDelivery["state"]; beyond?: number; limit: number },
   ): Promise<FailedWithAttempt[]>;
-  /** One attempt, and what was sent with it. @throws {GatewayError} `not_found` when it is not kept */
+  /** One attempt and its request. @throws {GatewayError} `not_found` when it is not stored */
   sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
   /**
-   * Sends past events again, or one; `id` is null when it was only asked what that would do. Under the claim
-   * of an intent that one's: if it is under way already, that is answered. @throws {StoreError} `fenced` as `beginReplay` does
+   * Replays past events, or one. `id` is null for a dry run. With the claim of an intent, a replay that the intent has
+   * started is returned.
+   * @throws {StoreError} `fenced` as `beginReplay` does
    */
   replay(
     keyId: string,
@@ -65,19 +66,22 @@ export interface Subscriptions {
   ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }>;
 }
 
-/** An attempt with what was sent, made again from the event. */
+/** An attempt with its request, rebuilt from the event. */
 export interface Sent {
   attempt: Attempt;
-  /** Undefined: the event is not held any more. */
+  /** Undefined when the event is deleted. */
   request: SignedPost | undefined;
-  /** The secret was rotated since, or just before: it is signed with those that sign now, not with those that did. */
+  /**
+   * The secret was rotated since, or just before. The request has signatures of the current secrets, not of those at
+   * the time.
+   */
   isRotatedSince: boolean;
 }
 
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   const { store, secrets, attempt, createSecret, randomText, clock, onChange } = parts;
   const replays = createReplayAllowance(store);
-  /** What was written down stands: a worker that cannot look at it now sees by the version that it has changed. */
+  /** The change is stored. A worker that misses this call notices it by the version. */
   const changed = (id: string) => onChange(id).catch(() => {});
 
   async function own(keyId: string, id: string): Promise<StoredConsumer> {
@@ -86,7 +90,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     throw new GatewayError("not_found", `this API key has no webhook ${JSON.stringify(id.slice(0, 60))}`);
   }
 
-  /** What an attempt was about; undefined when that is not held any more. */
+  /** The message of an attempt; undefined when its event is deleted. */
   async function messageOf({ eventId, eventType, atMs }: Attempt): Promise<EventMessage | undefined> {
     if (eventType === TEST_EVENT_TYPE) return testMessage(eventId, atMs);
     const event = await store.events.get(eventId);
@@ -122,11 +126,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         subscription,
       );
       if (rotated === undefined) {
-        // Either it is gone, or somebody else rotated it just now.
+        // Either it is deleted, or another request has just rotated it.
         await own(keyId, id);
         throw new GatewayError(
           "invalid_request",
-          `the secret of ${id} is being rotated by another request: try again`,
+          `another request is rotating the secret of ${id}; retry`,
           {
             retry: "same",
           },
@@ -139,7 +143,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     async test(keyId, id) {
       await own(keyId, id);
       await takeTest(store, id);
-      // The store may have been slow: nothing is posted to what was deleted meanwhile, or signed as it was before.
+      // The store may have been slow. A second read makes sure that no post goes to a deleted webhook, or has an old
+      // signature.
       const { subscription } = await own(keyId, id);
       const atMs = clock.now();
       const recipient = recipientOf(subscription, secrets.open, atMs);
@@ -167,7 +172,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const ordinal = Number(attemptId);
       const [found] = await store.deliveries.attempts(id, { before: ordinal + 1, limit: 1 });
       if (found?.ordinal !== ordinal) {
-        throw new GatewayError("not_found", `the attempt ${attemptId} of ${id} is not kept, or was never made`);
+        throw new GatewayError("not_found", `the attempt ${attemptId} of ${id} is deleted, or was never made`);
       }
       const { atMs } = found;
       const rotated = isRotatedSince(subscription, atMs);
@@ -188,11 +193,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
       const takenMs = await replays.take(keyId, lookedThrough);
-      // Workers pass over the id of a job that has ended: where it is begun once more it is another.
+      // Workers skip the id of an ended job, so a job that starts again needs another id.
       const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
       const job = { id: `rp_${jobId}`, nowMs: clock.now(), claim };
       const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
-        // What is refused was not begun, nor what another has claimed; of what the store failed on that is not known.
+        // A refused or fenced job did not start. After other store errors that is unknown.
         if (error instanceof GatewayError || isFenced(error)) {
           await replays.giveBack(keyId, lookedThrough, takenMs).catch(() => {});
         }
@@ -204,7 +209,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   };
 }
 
-/** The event of a test, which no log holds. */
+/** The event of a test, which is in no log. */
 function testMessage(id: string, atMs: number): EventMessage {
   const event = { type: TEST_EVENT_TYPE, id, createdAt: new Date(atMs).toISOString() };
   return { id, type: event.type, json: JSON.stringify(event) };

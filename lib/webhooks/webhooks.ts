@@ -18,7 +18,7 @@ export interface WebhooksParts {
   targets: TargetPolicy;
   poster: Poster;
   secrets: SecretCipher;
-  /** Whether the key is there, enabled, not expired and has the scope `webhooks`. */
+  /** Whether the key exists, is enabled, has not expired and has the scope `webhooks`. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** See `CreationParts`. */
   isKeyThere(keyId: string): Promise<boolean>;
@@ -35,24 +35,27 @@ export interface WebhooksParts {
 
 export interface Webhooks {
   subscriptions: Subscriptions;
-  /** What all are owed, as it was a moment ago. */
+  /** The recent backlog of all webhooks. */
   backlog(): Promise<Backlog>;
   start(): void;
-  /** The log has grown. */
+  /** Call it when the log has grown. */
   wake(): void;
-  /** Delivers until nothing is due, at most for so long, for places without loops. Joins a turn under way. Never rejects. */
+  /**
+   * Delivers until nothing is due, for at most `boundMs`, for platforms without loops. Joins a turn under way. Never
+   * rejects.
+   */
   turn(boundMs: number): Promise<void>;
-  /** Lets posts under way end, writes down what they came to and gives all leases back. */
+  /** Waits for posts under way, commits their outcomes and releases all leases. */
   stop(): Promise<void>;
 }
 
-/** Longer than a healthy endpoint takes; what it cuts off is delivered again. */
+/** Longer than a healthy endpoint takes. Aborted posts are delivered again. */
 const DRAIN_MS = 5_000;
-/** How often a turn looks whether anything is left to do. */
+/** How often a turn checks whether anything is left to do. */
 const LOOK_MS = 100;
 const HOLDER_LENGTH = 12;
 
-/** Puts webhooks together: subscriptions, and the worker that delivers the log to them. */
+/** Creates the subscriptions and the worker that delivers the log to them. */
 export function createWebhooks(parts: WebhooksParts): Webhooks {
   const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem, randomText } = parts;
   const attempt = createAttempter({
@@ -78,7 +81,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
   let worker: DeliveryWorker | undefined;
   let turning: Promise<void> | undefined;
 
-  /** A worker that has stopped does not start again: each turn has one of its own. */
+  /** A stopped worker cannot start again: each turn has its own. */
   async function takeTurn(boundMs: number): Promise<void> {
     const endsAt = clock.monotonicMs() + boundMs;
     const restMs = () => Math.max(0, endsAt - clock.monotonicMs());
@@ -87,7 +90,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
     try {
       while (restMs() > 0 && !await worker.isIdle(restMs())) await clock.wait(LOOK_MS);
     } catch (cause) {
-      onProblem("events cannot be handed to webhooks; the next turn tries again", cause);
+      onProblem("events cannot be delivered to webhooks; the next turn retries", cause);
     }
     await worker.stop({ drainMs: Math.min(DRAIN_MS, restMs()) });
     worker = undefined;
@@ -124,7 +127,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
   };
 }
 
-/** An event as it is sent; one that goes to many is written as JSON once. */
+/** Creates messages of events. An event for many receivers is written as JSON once. */
 function createMessages(): (event: LoggedEvent) => EventMessage {
   const messages = new WeakMap<LoggedEvent, EventMessage>();
   return function messageOf(event) {

@@ -130,7 +130,7 @@ test("without a script there is no search box, and the pages can be read", { ski
 });
 
 test("the button and a selection copy the whole of an address that shows its two ends", { skip }, async () => {
-  const { page, close } = await open("/docs/run-it");
+  const { page, close } = await open("/docs/settings");
   const id = page.locator("td .id").first();
   const address = (await id.getAttribute("title"))!;
   assert.match(address, /^C[A-Z2-7]{55}$/);
@@ -213,7 +213,7 @@ test("an error's link leads to its section", { skip }, async () => {
 
 const LOOKS: Looks[] = [{ colorScheme: "light" }, { colorScheme: "dark" }, { width: 390 }];
 /** Between them they have everything that a page can be made of. */
-const VARIED = ["/docs/signing", "/docs", "/docs/run-it"];
+const VARIED = ["/docs/signing", "/docs", "/docs/settings"];
 
 test("the pages are accessible in light, in dark and on a phone, and report no error", { skip }, async () => {
   for (const looks of isLong ? LOOKS : LOOKS.slice(0, 1)) {

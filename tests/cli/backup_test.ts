@@ -26,7 +26,7 @@ async function backup(args: string[], options: FakeIoOptions = {}) {
 }
 
 describe("gateway backup", () => {
-  test("what a payment since comes to is not in the copy, and the help says what that can cost", async () => {
+  test("a payment after the backup is not in the copy, and the help warns of paying twice", async () => {
     const path = join(folder, "before.db");
     assert.equal((await backup([path, "--store", store])).code, 0);
     const name = { keyId: "a", key: "order-1" };
@@ -38,30 +38,30 @@ describe("gateway backup", () => {
     const copy = await openStore(`sqlite:${path}`);
     assert.equal(await copy.intents.transaction(name), undefined);
     await copy.close();
-    assert.match(command.help(80).replace(/\s+/g, " "), /Gone are .*idempotency keys.*paid twice/);
+    assert.match(command.help(80).replace(/\s+/g, " "), /loses the keys, webhooks and idempotency keys.*pay twice/);
   });
 
-  test("says where the copy is, how large, and how to restore it", async () => {
+  test("prints path and size of the copy, and the command to restore it", async () => {
     const path = join(folder, "copy.db");
     const { code, out, err } = await backup([path, "--store", store]);
     assert.equal(code, 0, err);
     const [said, restore] = out.split("\n");
     assert.ok(said!.startsWith(`${store} is copied to ${path}: 0.`) && said!.endsWith("checked"), out);
-    assert.equal(restore, `To restore, with the settings of now: gateway serve --store sqlite:${path}`);
+    assert.equal(restore, `To restore, with the same settings: gateway serve --store sqlite:${path}`);
     assert.equal(err, "");
     const copy = await openStore(`sqlite:${path}`);
     assert.deepEqual(await copy.keys.get("a"), sampleKey("a"));
     await copy.close();
   });
 
-  test("restores with a command that a shell reads back, whatever the path is", async () => {
+  test("prints a restore command that a shell can read, for any path", async () => {
     const path = join(folder, "my $(backup)'s.db");
     const { out, err } = await backup([path, "--store", store]);
     const word = `'sqlite:${path.replace("'", "'\\''")}'`;
-    assert.equal(out.split("\n")[1], `To restore, with the settings of now: gateway serve --store ${word}`, err);
+    assert.equal(out.split("\n")[1], `To restore, with the same settings: gateway serve --store ${word}`, err);
   });
 
-  test("takes the store of the environment, says on a terminal that it works, and prints JSON when asked", async () => {
+  test("takes the store of the environment, shows progress on a terminal, and prints JSON with --json", async () => {
     const path = join(folder, "json.db");
     const { out, err } = await backup([path, "--json"], { env: { SERVICE_API_STORE: store }, isTerminal: true });
     const { bytes, ...rest } = JSON.parse(out);
@@ -70,14 +70,14 @@ describe("gateway backup", () => {
     assert.equal(err, `Copying ${store} …\n`);
   });
 
-  test("says in one line why there is no copy, and exits with 1", async () => {
+  test("prints the cause of a failure in one line, and exits with 1", async () => {
     const { code, out, err } = await backup([join(folder, "gateway.db"), "--store", store]);
     assert.equal(code, 1);
     assert.equal(out, "");
     assert.ok(err.includes("exists already") && err.trimEnd().split("\n").length === 1, err);
   });
 
-  test("refuses a store that is in no file, by the name of what named it", async () => {
+  test("refuses a store without a file, naming the flag or variable", async () => {
     for (const setting of ["memory:", "deno-kv:", "foo", "postgres://u:hush@h/db"]) {
       await assert.rejects(backup(["x.db", "--store", setting]), (error: Error) => {
         assert.ok(error instanceof UsageError && error.message.startsWith("--store must "), error.message);
@@ -90,7 +90,7 @@ describe("gateway backup", () => {
     );
   });
 
-  test("wants a file, and one only", async () => {
+  test("needs exactly one file", async () => {
     await assert.rejects(
       backup(["--store", store]),
       (error) => error instanceof UsageError && /FILE/.test(error.message),

@@ -24,14 +24,14 @@ const { merchant: _m, amount: _a, ...REGISTERED } = { ...PAID, type: "device.reg
 const { deviceHash: _, agent: __, ...CLAIMED } = { ...PAID, type: "payment.claimed", amount: "9".repeat(39) };
 
 describe("the line of a delivery", () => {
-  test("tells what became of it, and nothing where nothing did", () => {
+  test("shows the outcome, if there is one", () => {
     const line = (told?: Parameters<typeof deliveryLine>[1]) => deliveryLine(PAID, told, NOW, 150).slice(TIME.length);
     assert.ok(line(forwardedWith(200)).startsWith("  payment.authorized  forwarded, answered 200  ledger"));
     assert.ok(line(forwardedWith(undefined)).startsWith("  payment.authorized  forwarded, no answer  ledger"));
     assert.ok(line().startsWith("  payment.authorized  ledger"));
   });
 
-  test("tells all of it where a line may be as long as it likes", () => {
+  test("shows every field where lines have no bound", () => {
     assert.equal(
       deliveryLine(PAID, answeredWith(204), NOW, Infinity),
       `${TIME}  payment.authorized  signature right, answered 204  ledger 52000000  card 9a41…07e2  ` +
@@ -51,7 +51,7 @@ describe("the line of a delivery", () => {
     }
   });
 
-  test("leaves out first what is needed least", () => {
+  test("drops the least needed fields first", () => {
     assert.equal(
       deliveryLine(PAID, answeredWith(204), NOW, 100),
       `${TIME}  payment.authorized  signed, 204  ledger 52000000  card 9a41…07e2  amount 40000000\n`,
@@ -68,7 +68,7 @@ describe("the line of a delivery", () => {
   });
 });
 
-test("a step of a card's life is one line on every terminal, and its hash whole where there is room", () => {
+test("a step of a card's life is one line on every terminal, with the whole hash where it fits", () => {
   const step = { event: "payment.authorized", by: "merchant" } as const;
   const whole = `payment.authorized  signed by the merchant  ledger 7  ${HASH}\n`;
   assert.equal(stepLine(step, 7, HASH, Infinity), whole);

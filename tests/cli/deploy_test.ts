@@ -141,7 +141,7 @@ function registerTests(): void {
     }
   });
 
-  test("crons watch the network, and the next isolate shows what they found", async () => {
+  test("crons watch the network, and the next isolate shows their events", async () => {
     const wrapper = join(folder, "crons_by_signal.js");
     writeFileSync(join(folder, "stub.js"), CRONS_BY_SIGNAL);
     writeFileSync(
@@ -203,7 +203,7 @@ function registerTests(): void {
     await Promise.all(isolates.map(({ ended }) => ended));
   });
 
-  test("a database of another network is refused in words that fit the platform", async () => {
+  test("a database of another network is refused with advice for the platform", async () => {
     const deployed = await serve(deployFlags, { ...settings, SERVICE_API_NETWORK_PASSPHRASE: "Another Network" });
     try {
       assert.equal((await createClient(deployed.url, key).get("/v1/network")).status, 503);

@@ -14,13 +14,13 @@ async function run(args: string[], options: FakeIoOptions = {}) {
 const [first, second] = vectors.map(({ deviceHash }) => deviceHash);
 const other = vectors.find(({ uid }) => uid === "DE:AD:BE:EF")!;
 
-test("device-hash prints the hash of each UID, one a line", async () => {
+test("device-hash prints the hash of each UID, one per line", async () => {
   assert.equal(first, second);
   const { code, out, err } = await run(["04:A2:2B:11:5C:80:01", other.uid]);
   assert.deepEqual([code, out, err], [0, `${first}\n${other.deviceHash}\n`, ""]);
 });
 
-test("device-hash - reads UIDs from standard input, and passes over empty lines", async () => {
+test("device-hash - reads UIDs from standard input, and skips empty lines", async () => {
   const { out } = await run(["-"], { stdin: "04a22b115c8001\r\n\n  DE:AD:BE:EF\n" });
   assert.equal(out, `${first}\n${other.deviceHash}\n`);
 });
@@ -32,7 +32,7 @@ test("device-hash warns of a random UID", async () => {
 });
 
 for (const args of [[], ["04:A2"], ["04:A2:2B:11:5C:80:01", "card"], ["--json", "04:A2:2B:11"]]) {
-  test(`device-hash ${args.join(" ")} prints nothing, and says what is wrong`, async () => {
+  test(`device-hash ${args.join(" ")} prints no hash, and names the error`, async () => {
     await assert.rejects(run(args), UsageError);
   });
 }

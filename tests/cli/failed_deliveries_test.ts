@@ -42,7 +42,7 @@ async function failed(args: string[], options: FakeIoOptions = {}) {
   return { code, out: io.out, err: io.err, rows: io.out.split("\n").slice(0, -1).map((line) => line.split("\t")) };
 }
 
-test("deliveries --state prints which deliveries are kept in that state, and what became of them last", async () => {
+test("deliveries --state prints the deliveries in that state, with their last answer", async () => {
   const at = "2026-01-01T00:00:00.000Z";
   const { code, rows, err } = await failed(["wh_all", "--state", "rejected"]);
   assert.deepEqual([code, err], [0, ""]);
@@ -62,7 +62,7 @@ test("deliveries --state prints which deliveries are kept in that state, and wha
   );
 });
 
-test("deliveries --state goes on over pages, to as many as --limit says", async () => {
+test("deliveries --state reads pages up to --limit", async () => {
   const ledgers = async (...args: string[]) => (await failed(["wh_all", ...args])).rows.map(([, , , ledger]) => ledger);
   const dead = Array.from({ length: 210 }, (_, n) => String(360 - n));
   assert.deepEqual(await ledgers("--state", "dead"), dead.slice(0, 50));
@@ -71,7 +71,7 @@ test("deliveries --state goes on over pages, to as many as --limit says", async 
   assert.deepEqual(await ledgers("--state", "retrying", "--limit", "1"), ["101"]);
 });
 
-test("deliveries --state --json prints the fields of the HTTP API, by the same names", async () => {
+test("deliveries --state --json prints the fields of the HTTP API", async () => {
   const io = fakeIo();
   assert.equal(await runCommandLine(["openapi"], io), 0);
   const { components: { schemas } } = JSON.parse(io.out);
@@ -82,11 +82,11 @@ test("deliveries --state --json prints the fields of the HTTP API, by the same n
   assert.deepEqual([lines[0].lastAttempt, lines[1].lastAttempt.statusCode], [null, 410]);
 });
 
-test("deliveries --state says so where none is kept, and which webhook there is not", async () => {
+test("deliveries --state reports an empty list, and an unknown webhook", async () => {
   assert.deepEqual(await failed(["wh_well", "--state", "dead"]), {
     code: 0,
     out: "",
-    err: "no delivery is kept as dead\n",
+    err: "no dead deliveries\n",
     rows: [],
   });
   assert.equal((await failed(["wh_well", "--state", "dead", "--json"])).err, "");
@@ -97,7 +97,7 @@ test("deliveries --state says so where none is kept, and which webhook there is 
   ]);
 });
 
-test("a wrong --state is told with what was likely meant, before anything is opened", async () => {
+test("a wrong --state is refused with a suggestion before the store is opened", async () => {
   const wrong: [string[], RegExp][] = [
     [
       ["wh_all", "--state", "rejcted"],

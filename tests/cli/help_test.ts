@@ -29,7 +29,7 @@ function section(help: string, title: string): string[] {
 /** Each `gateway COMMAND` of an example, with the flags that follow it. */
 function callsIn(example: string): { name: string; flags: string[] }[] {
   return example.split(/&&|\||;/).flatMap((part) => {
-    const [, called] = /(?:^|\s)gateway(?: (.*))?$/.exec(part.trim()) ?? [];
+    const [, called] = /(?:^|\s|"\$\()gateway(?: (.*))?$/.exec(part.trim()) ?? [];
     if (called === undefined) return [];
     return [{ name: called.split(" ")[0]!, flags: called.match(/--[a-z-]+/g) ?? [] }];
   });
@@ -39,7 +39,7 @@ const pages = [["the overview", []], ...Object.keys(COMMANDS).map((name) => [`he
 
 describe("help", () => {
   for (const [what, args] of pages) {
-    test(`${what} has the one shape`, async () => {
+    test(`${what} has the common shape`, async () => {
       const { code, out, err } = await gateway("help", ...args);
       assert.deepEqual([code, err], [0, ""]);
       assert.match(out, args[0] === undefined ? /^Usage: gateway / : new RegExp(`^Usage: gateway ${args[0]}\\b`));
@@ -62,7 +62,7 @@ describe("help", () => {
     }
   });
 
-  test("of what a command can be told to do is that of the command", async () => {
+  test("of an action is the help of its command", async () => {
     for (const [name, action] of [["keys", "list"], ["webhooks", "deliveries"], ["secrets", "rekey"]] as const) {
       const { out } = await gateway("help", name);
       assert.deepEqual(await gateway("help", name, action), { code: 0, out, err: "" });
@@ -70,7 +70,7 @@ describe("help", () => {
   });
 
   for (const name of Object.keys(COMMANDS)) {
-    test(`help ${name} explains the flags that it takes, and no others`, async () => {
+    test(`help ${name} explains exactly the flags of the command`, async () => {
       const { out } = await gateway("help", name);
       const explained = section(out, "Flags").flatMap((line) => /^ {2}(--[a-z-]+)/.exec(line)?.[1] ?? []);
       const taken = await flagsOf(name);
@@ -80,7 +80,7 @@ describe("help", () => {
     });
   }
 
-  test("every example calls a command that there is, with flags that it takes", async () => {
+  test("every example calls an existing command with existing flags", async () => {
     for (const [, args] of pages) {
       for (const example of section((await gateway("help", ...args)).out, "Examples")) {
         const calls = callsIn(example);
@@ -94,7 +94,7 @@ describe("help", () => {
     }
   });
 
-  test("is found by each of its names, before or after the command", async () => {
+  test("is printed for each of its names, before or after the command", async () => {
     const { out } = await gateway("help", "keys");
     for (const args of [["keys", "--help"], ["keys", "-h"], ["--help", "keys"], ["keys", "list", "--help"]]) {
       assert.deepEqual(await gateway(...args), { code: 0, out, err: "" });
@@ -105,7 +105,7 @@ describe("help", () => {
 });
 
 describe("the command line", () => {
-  test("tells the version by each of its flags", async () => {
+  test("prints the version for each of its flags", async () => {
     const { out } = await gateway("version");
     for (const flag of ["-v", "-V", "--version"]) assert.deepEqual(await gateway(flag), { code: 0, out, err: "" });
   });
@@ -159,10 +159,10 @@ describe("the command line", () => {
     [["version", "--JSON"], /unknown flag --JSON; did you mean --json\?/],
     [["version", "--short"], /unknown flag --short; allowed: --json, --licenses\n/],
     [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535, got "abc"\nSee: /],
-    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
+    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:; got "foo"\nSee: /],
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
     [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*, got "mysql:…"\n/],
-    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not have a password in it.* PGPASSWORD/],
+    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not hold a password.* PGPASSWORD/],
     [["secrets", "rekey"], /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY is not set.*\nSee: gateway help secrets\n$/],
     [
       ["serve", "--rpc-url", "foo"],
@@ -175,7 +175,7 @@ describe("the command line", () => {
     [["serve", "--rpc-url", "http://a,hush"], /https:\/\/ URL with a host, .*, which number 2 of the 2 given is not\n/],
   ];
   for (const [args, says] of wrong) {
-    test(`refuses \`gateway ${args.join(" ")}\` with 2, and points to the help`, async () => {
+    test(`refuses \`gateway ${args.join(" ")}\` with exit code 2, and names the help`, async () => {
       const { code, out, err } = await gateway(...args);
       assert.deepEqual([code, out], [2, ""]);
       assert.match(err, says);
@@ -183,7 +183,7 @@ describe("the command line", () => {
     });
   }
 
-  test("says what is wrong in one line, which a terminal that is too narrow breaks between words", async () => {
+  test("prints an error in one line, which a narrow terminal breaks between words", async () => {
     const narrow = fakeIo({ isTerminal: true, columns: 60 });
     assert.equal(await runCommandLine(["keys", "lst"], narrow), 2);
     assert.equal(
@@ -193,7 +193,7 @@ describe("the command line", () => {
     );
   });
 
-  test("says what is wrong with a setting in the environment, and where the help is", async () => {
+  test("names a wrong setting of the environment, and the help", async () => {
     const io = fakeIo({ env: { SERVICE_API_METRICS_TOKEN: "hush" } });
     assert.equal(await runCommandLine(["serve"], io), 2);
     assert.equal(

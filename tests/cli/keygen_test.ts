@@ -44,7 +44,7 @@ async function keysIn(setting: string) {
 }
 
 describe("keygen", () => {
-  test("prints the key alone on standard output, and keeps only its hash", async () => {
+  test("prints only the key on standard output, and stores only its hash", async () => {
     const store = newStore();
     const { code, out, err } = await keygen([...KEY, "--rate", "600", "--store", store]);
     assert.equal(code, 0);
@@ -67,7 +67,7 @@ describe("keygen", () => {
 
   test("names the store by its absolute path", async () => {
     const { err } = await keygen([...KEY, "--store", newStore()]);
-    assert.ok(err.includes(` is kept in sqlite:${folder}`), err);
+    assert.ok(err.includes(` is stored in sqlite:${folder}`), err);
   });
 
   test("prints one line of JSON with --json, and nothing beside it", async () => {
@@ -100,7 +100,7 @@ describe("keygen", () => {
     }
   });
 
-  test("keeps the key in a keys file, mode 0600", async () => {
+  test("stores the key in a keys file with mode 0600", async () => {
     const path = join(folder, "keys.json");
     const { out, err } = await keygen([...KEY, "--keys-file", path]);
     await keygen([...KEY, "--keys-file", path]);
@@ -108,32 +108,32 @@ describe("keygen", () => {
     assert.equal(records.length, 2);
     assert.equal(records[0]!.hash, hashKey(out.trimEnd()));
     assert.equal((await stat(path)).mode & 0o777, 0o600);
-    assert.ok(err.includes(`is kept in file:${path}`), err);
+    assert.ok(err.includes(`is stored in file:${path}`), err);
   });
 
-  test("withdraws a key that could not be printed, in each kind of place", async () => {
+  test("deletes a key that could not be printed, in each kind of place", async () => {
     const setting = newStore();
     const path = join(folder, "withdrawn.json");
     for (const outputError of [new OutputError("the disk is full"), new OutputError("who read it has gone", true)]) {
       for (const place of [["--store", setting], ["--keys-file", path]]) {
         const { code, err } = await keygen([...KEY, ...place], { outputError });
         assert.equal(code, 1);
-        assert.match(err, /^gateway keygen: .* so nobody has seen the key: it is withdrawn again from (sqlite|file):/);
+        assert.match(err, /^gateway keygen: .* so the key was deleted again from (sqlite|file):/);
       }
     }
     assert.deepEqual(await keysIn(setting), []);
     assert.deepEqual(parseKeyRecords(await readFile(path, "utf8")), []);
   });
 
-  test("makes no key where nobody would see it", async () => {
+  test("creates no key when standard output is closed", async () => {
     const path = join(folder, "unread.json");
     const { code, err } = await keygen([...KEY, "--keys-file", path], { isOutputUnread: true });
     assert.equal(code, 1);
-    assert.match(err, /standard output is closed: nobody would see the key, so none is made/);
+    assert.match(err, /standard output is closed, so no key was created/);
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
-  test("with --record prints what SERVICE_API_KEYS takes, and the key beside it", async () => {
+  test("with --record prints a record for SERVICE_API_KEYS, and the key on standard error", async () => {
     const { out, err } = await keygen([...KEY, "--record"], { env: { SERVICE_API_KEYS: "[]" } });
     const [record] = parseKeyRecords(out);
     assert.equal(out, JSON.stringify(record) + "\n");
@@ -142,7 +142,7 @@ describe("keygen", () => {
     assert.equal(hashKey(key), record!.hash);
   });
 
-  test("with --record prints no record when the key beside it cannot be printed", async () => {
+  test("with --record prints no record when the key cannot be printed", async () => {
     const errorOutputError = new OutputError("standard error cannot be written: the disk is full");
     const { code, out } = await keygen([...KEY, "--record"], { errorOutputError });
     assert.deepEqual([code, out], [1, ""]);
@@ -156,7 +156,7 @@ describe("keygen", () => {
     assert.equal(err, "");
   });
 
-  test("without a place named goes where the environment keeps its keys", async () => {
+  test("stores the key in the place of the environment by default", async () => {
     const path = join(folder, "environment.json");
     const store = newStore();
     const env = { SERVICE_API_STORE: store, SERVICE_API_KEYS_FILE: path, SERVICE_API_KEYS: "" };
@@ -168,7 +168,7 @@ describe("keygen", () => {
     assert.equal((await keysIn(store)).length, 2, "a flag beats the environment");
   });
 
-  test("where keys live in SERVICE_API_KEYS says to use --record", async () => {
+  test("advises --record when SERVICE_API_KEYS holds the keys", async () => {
     const message = await usage(KEY, { SERVICE_API_KEYS: "[]" });
     assert.match(message, /SERVICE_API_KEYS/);
     assert.match(message, /--record/);
@@ -176,7 +176,7 @@ describe("keygen", () => {
 
   const wrong: [string, string[], RegExp][] = [
     ["no name", ["--scopes", "read"], /--name is missing/],
-    ["no scopes", ["--name", "shop"], /--scopes is missing: name some of read,write,webhooks/],
+    ["no scopes", ["--name", "shop"], /--scopes is missing: pass one or more of read,write,webhooks/],
     ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*, got "all"/],
     ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*, got ""/],
     ["a rate that is none", [...KEY, "--rate", "fast"], /--rate must be an integer from 1 to 1000000, got "fast"/],
@@ -218,12 +218,12 @@ describe("keygen", () => {
       [...KEY, "--store", "foo"],
       /^--store must be sqlite:PATH(, deno-kv:PATH)? or postgres:.*, got "foo"$/,
     ],
-    ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file are both given/],
-    ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
+    ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file exclude each other/],
+    ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record does not store the key/],
     [
       "a store in memory",
       [...KEY, "--store", "memory:"],
-      /^--store must name a store that is kept, .*: memory: is gone at the end$/,
+      /^--store must be a store on disk .*, got memory:$/,
     ],
     ["an unknown flag", [...KEY, "--scope", "read"], /^unknown flag --scope; did you mean --scopes\?$/],
     ["a flag without its value", ["--name", "--scopes", "read"], /--name needs a value/],
@@ -235,7 +235,7 @@ describe("keygen", () => {
     test(`refuses ${what}, naming it`, async () => assert.match(await usage(args), message));
   }
 
-  test("says in one line why a store cannot be used, and prints no key then", async () => {
+  test("prints no key when the store cannot be used, but the cause in one line", async () => {
     for (
       const place of [["--store", `sqlite:${folder}/none/gateway.db`], ["--keys-file", `${folder}/none/keys.json`]]
     ) {

@@ -27,7 +27,7 @@ async function stage() {
   return { file, path, store, io, close };
 }
 
-test("keys delete that came to an end between a keys file and the webhooks goes on when it is run again", async () => {
+test("keys delete that was interrupted between webhooks and keys file completes when repeated", async () => {
   const { file, path, store, io: newIo, close } = await stage();
   await insert(store, subscriptionOf("wh_1"));
   const remove = async () => {
@@ -47,7 +47,7 @@ test("keys delete that came to an end between a keys file and the webhooks goes 
   await close();
 });
 
-test("keys delete deletes the webhooks that were made while it was asking, too", async () => {
+test("keys delete also deletes webhooks created while it asks", async () => {
   const { file, store, io: newIo, close } = await stage();
   const io = newIo();
   io.ask = async () => {

@@ -70,7 +70,7 @@ const TILL_JSON = {
 };
 
 describe("keys list", () => {
-  test("prints plain columns with tabs where nobody looks, and says where the keys are", () =>
+  test("prints columns with tabs outside a terminal, and names the place of the keys", () =>
     inEachPlace(async (flags, location) => {
       const { code, out, err } = await keys(["list", ...flags]);
       assert.equal(code, 0);
@@ -98,23 +98,23 @@ describe("keys list", () => {
     assert.equal(err, "");
   });
 
-  test("says that a key is disabled or expired", async () => {
+  test("shows whether a key is disabled or expired", async () => {
     const { flags } = places[0]!;
     await keys(["disable", "aShop", ...flags]);
     const { out } = await keys(["list", ...flags], { now: Date.parse("2026-04-01") });
     assert.deepEqual(out.trimEnd().split("\n").map((line) => line.split("\t")[4]), ["disabled", "expired"]);
   });
 
-  test("says that there are none, and how to make one", async () => {
+  test("reports an empty list, and how to create a key", async () => {
     const flags = ["--store", `sqlite:${join(folder, "empty.db")}`];
     await (await openStore(flags[1]!)).close();
     const { code, out, err } = await keys(["list", ...flags], { isTerminal: true });
     assert.equal(code, 0);
     assert.equal(out, "");
-    assert.match(err, /there are none; make one with gateway keygen/);
+    assert.match(err, /no keys; create one with gateway keygen/);
   });
 
-  test("says nothing but what is wrong with a place that cannot be read", async () => {
+  test("prints only the cause when the place cannot be read", async () => {
     const path = join(folder, "broken.json");
     await writeFile(path, "{");
     for (const isTerminal of [false, true]) {
@@ -124,7 +124,7 @@ describe("keys list", () => {
     }
   });
 
-  test("goes through many keys by pages", async () => {
+  test("reads many keys by pages", async () => {
     const { flags, location } = places[0]!;
     const store = await openStore(location);
     for (let i = 0; i < 1_010; i++) await store.keys.insert({ ...shop, id: `k${String(i).padStart(4, "0")}` });
@@ -143,13 +143,13 @@ describe("keys show", () => {
       const { code, out } = await keys(["show", "bTill", ...flags]);
       assert.equal(code, 0);
       assert.match(out, /^id +bTill\nname +till\nscopes +webhooks\nrate +default\nstate +enabled\n/);
-      assert.ok(out.endsWith(`kept in      ${location}\n`));
+      assert.ok(out.endsWith(`stored in    ${location}\n`));
       assert.deepEqual(JSON.parse((await keys(["show", "bTill", "--json", ...flags])).out), TILL_JSON);
     }));
 });
 
 describe("keys disable and enable", () => {
-  test("change the key and say so", () =>
+  test("change the key and report it", () =>
     inEachPlace(async (flags, location) => {
       assert.equal((await keys(["disable", "aShop", ...flags])).out, `disabled key aShop "shop" in ${location}\n`);
       assert.equal(JSON.parse((await keys(["show", "aShop", "--json", ...flags])).out).disabled, true);
@@ -159,17 +159,17 @@ describe("keys disable and enable", () => {
 });
 
 describe("keys disable and enable, again", () => {
-  test("say that nothing has changed", () =>
+  test("report that nothing has changed", () =>
     inEachPlace(async (flags, location) => {
       const again = await keys(["enable", "aShop", ...flags]);
-      assert.deepEqual([again.code, again.out], [0, `key aShop "shop" in ${location} was enabled already\n`]);
+      assert.deepEqual([again.code, again.out], [0, `key aShop "shop" in ${location} is already enabled\n`]);
       await keys(["disable", "aShop", ...flags]);
-      assert.match((await keys(["disable", "aShop", ...flags])).out, /was disabled already/);
+      assert.match((await keys(["disable", "aShop", ...flags])).out, /is already disabled/);
     }));
 });
 
 describe("keys enable", () => {
-  test("says of a key that has expired that it is refused all the same", () =>
+  test("warns that an expired key stays refused", () =>
     inEachPlace(async (flags) => {
       const expired = { now: Date.parse("2026-04-01") };
       assert.equal((await keys(["enable", "bTill", ...flags])).err, "");
@@ -190,7 +190,7 @@ describe("keys delete", () => {
       assert.equal((await keys(["show", "bTill", ...flags])).code, 0);
     }));
 
-  test("asks on a terminal, and does only what is answered", async () => {
+  test("asks on a terminal, and follows the answer", async () => {
     const { flags } = places[0]!;
     const no = await keys(["delete", "aShop", ...flags], { isTerminal: true, answer: "" });
     assert.equal(no.code, 1);
@@ -200,16 +200,16 @@ describe("keys delete", () => {
     assert.equal((await keys(["show", "aShop", ...flags])).code, 1);
   });
 
-  test("refuses where nobody can answer and --yes is missing", async () => {
+  test("needs --yes where there is no terminal", async () => {
     await assert.rejects(keys(["delete", "aShop", ...places[0]!.flags]), {
       name: "UsageError",
-      message: /no terminal to ask: add --yes/,
+      message: /needs --yes where there is no terminal/,
     });
   });
 });
 
 describe("keys", () => {
-  test("says which key it does not know, and where", () =>
+  test("names an unknown key and the place", () =>
     inEachPlace(async (flags, location) => {
       for (const args of [["show", "x"], ["enable", "x"], ["disable", "x"], ["delete", "x", "--yes"]]) {
         const { code, out, err } = await keys([...args, ...flags]);
@@ -219,7 +219,7 @@ describe("keys", () => {
       }
     }));
 
-  test("makes no place that is not there, and says what does", async () => {
+  test("creates no missing place, and names the command that does", async () => {
     for (const [flag, name] of [["--store", "sqlite:missing.db"], ["--keys-file", "missing.json"]] as const) {
       const path = join(folder, name.replace("sqlite:", ""));
       const place = [flag, name.startsWith("sqlite:") ? `sqlite:${path}` : path];
@@ -237,7 +237,7 @@ describe("keys", () => {
     ["nothing", [], /expected one of list, show, enable, disable, delete, got nothing/],
     ["an unknown action", ["remove", "a"], /expected one of .*, got "remove"/],
     ["an action from the prototype", ["toString"], /expected one of .*, got "toString"/],
-    ["no id", ["show"], /^ID is missing: keys show takes that of a key$/],
+    ["no id", ["show"], /^ID is missing: pass the id of a key \(keys list shows the ids\)$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
     ["--yes elsewhere", ["disable", "a", "--yes"], /--yes does not belong to keys disable/],

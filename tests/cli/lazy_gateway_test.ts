@@ -36,8 +36,8 @@ function lazy(failures: number) {
   return { seen, lazyGateway };
 }
 
-describe("a gateway that is opened by its first request", () => {
-  test("is opened once, also by many at the same time, and not before", async () => {
+describe("a gateway that opens at its first request", () => {
+  test("opens once for concurrent requests, and not before", async () => {
     const { seen, lazyGateway } = lazy(0);
     assert.equal(seen.opened, 0);
     const responses = await Promise.all([1, 2, 3].map(() => lazyGateway.fetch(request(), PEER)));
@@ -47,7 +47,7 @@ describe("a gateway that is opened by its first request", () => {
     assert.deepEqual([seen.opened, seen.turns, seen.tidied, seen.log], [1, [50_000], 1, ""]);
   });
 
-  test("answers 503 when it cannot be opened, logs that once for all who waited, and is tried again", async () => {
+  test("answers 503 when it cannot open, logs that once for all waiting requests, and retries", async () => {
     const { seen, lazyGateway } = lazy(1);
     const [first, second] = await Promise.all([
       lazyGateway.fetch(request(), PEER),
@@ -63,7 +63,7 @@ describe("a gateway that is opened by its first request", () => {
     assert.equal(await (await lazyGateway.fetch(request(), PEER)).text(), "served");
   });
 
-  test("a turn that cannot open it does not reject, so that the next minute's turn tries again", async () => {
+  test("a turn that cannot open it does not reject, so that the next turn retries", async () => {
     const { seen, lazyGateway } = lazy(1);
     await lazyGateway.turn();
     assert.deepEqual(seen.turns, []);
@@ -71,7 +71,7 @@ describe("a gateway that is opened by its first request", () => {
     assert.deepEqual(seen.turns, [50_000]);
   });
 
-  test("with requests, at most every second, it writes down what is in memory and hears of new ledgers", async () => {
+  test("flushes its memory and reads new ledgers at most every second, with requests", async () => {
     const { seen, lazyGateway } = lazy(0);
     for (const [atMs, flushed] of [[0, 1], [999, 1], [1_000, 2]] as const) {
       seen.monotonicMs = 1_000_000 + atMs;
@@ -82,14 +82,14 @@ describe("a gateway that is opened by its first request", () => {
 });
 
 describe("the settings of a deployed gateway", () => {
-  test("stand on the platform's own database when nothing is said", () => {
+  test("use the platform's own database by default", () => {
     assert.equal(readDeployConfig({}).store, "deno-kv:");
     assert.equal(readDeployConfig({ SERVICE_API_STORE: "" }).store, "deno-kv:");
     assert.equal(readDeployConfig({ SERVICE_API_STORE: "deno-kv:" }).store, "deno-kv:");
   });
 
   for (const store of ["sqlite:gateway.db", "memory:", "deno-kv:gateway.kv", "postgres://user:secret@host/db"]) {
-    test(`refuse ${store.split(":")[0]}: by name, without what follows`, () => {
+    test(`refuse ${store.split(":")[0]}: by name, without the rest of the URL`, () => {
       assert.throws(
         () => readDeployConfig({ SERVICE_API_STORE: store }),
         (error: Error) =>

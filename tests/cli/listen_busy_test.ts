@@ -31,7 +31,7 @@ async function standIn(answer: (method: string, asked: number) => [status: numbe
 
 const busy = { error: { code: "rate_limited", message: "the key's rate is used up", retry: "same" } };
 
-test("listen goes on while its key's rate is used up, and deletes its webhook in the end", async () => {
+test("listen waits while the rate of its key is used up, and deletes its webhook at the end", async () => {
   const enough = Promise.withResolvers<void>();
   let deletes = 0;
   const sandbox = await standIn((method, looks) => {

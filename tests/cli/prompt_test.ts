@@ -50,14 +50,14 @@ describe("a question at the terminal", () => {
   });
 
   for (const [name, typed] of [["Ctrl-C", "\x03"], ["Ctrl-D", "\x04"]] as const) {
-    test(`that ${name} ends is no yes, and the command ends`, async () => {
+    test(`that ${name} ends is no confirmation, and the command ends`, async () => {
       const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, typed);
       assert.equal(code, 1, shown);
-      assert.match(shown, /gateway keys: there was no answer/);
+      assert.match(shown, /gateway keys: the question was not answered/);
     });
   }
 
-  test("for a secret does not show what is typed", async () => {
+  test("for a secret does not show the input", async () => {
     const line = `verify --signature t=1,v1=${"0".repeat(64)} --body ${join(folder, "gateway.db")}`;
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const { code, shown } = await runOnTerminal(line, `${secret}\r`, "Secret: ");
@@ -65,10 +65,10 @@ describe("a question at the terminal", () => {
     assert.match(shown, /Secret: \r?\n.*in the past/);
     assert.ok(!shown.includes("MfKQ"), "the secret is on the screen");
     const ended = await runOnTerminal(line, "\x03", "Secret: ");
-    assert.deepEqual([ended.code, /there was no answer/.test(ended.shown)], [1, true], ended.shown);
+    assert.deepEqual([ended.code, /the question was not answered/.test(ended.shown)], [1, true], ended.shown);
   });
 
-  test("that is answered is answered", async () => {
+  test("returns the answer", async () => {
     const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, "y\r");
     assert.equal(code, 0, shown);
     assert.match(shown, /deleted key key1/);

@@ -5,7 +5,7 @@ import { readConfig } from "../../cli/read_config.ts";
 import { adviceWithoutKeys } from "../../cli/serve_gateway.ts";
 import { ConfigError } from "../../lib/config.ts";
 
-test("a list of assets that names none is refused, for it would let in every asset", () => {
+test("an empty list of assets is refused, because it would accept every asset", () => {
   for (const text of [" ", ",", " , "]) {
     const refused = {
       name: "ConfigError",
@@ -18,13 +18,13 @@ test("a list of assets that names none is refused, for it would let in every ass
   }
 });
 
-test("an empty variable for assets is one that is not set: all are let in", () => {
+test("an empty variable for assets counts as not set, so all are accepted", () => {
   assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "" }).assets, undefined);
   assert.deepEqual(readConfig({}).assets, undefined);
   assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "native," }).assets, ["native"]);
 });
 
-test("a * among origins is refused: it would let in the pages of all, whatever stands beside it", () => {
+test("a * among other origins is refused, because it would accept all pages", () => {
   const refused = { name: "ConfigError", message: /^SERVICE_API_CORS_ORIGINS must be origins .+ or \* alone for all/ };
   for (const text of ["https://app.example.com,*", "*,https://app.example.com", "*,*"]) {
     assert.throws(() => readConfig({ SERVICE_API_CORS_ORIGINS: text }), refused);
@@ -34,7 +34,7 @@ test("a * among origins is refused: it would let in the pages of all, whatever s
   assert.deepEqual(readConfig({ SERVICE_API_CORS_ORIGINS: two.join() }).corsOrigins, two);
 });
 
-test("an RPC node that is named twice counts once, however it is written: its own word confirms nothing", () => {
+test("a repeated RPC node counts once, in any spelling", () => {
   const named = (urls: string[]) => readConfig({ SERVICE_API_RPC_URL: urls.join() }).rpcUrls;
   const [a, b] = ["https://a.example.com", "https://b.example.com/rpc"];
   assert.deepEqual(named([a, b, a]), [a, b]);
@@ -43,7 +43,7 @@ test("an RPC node that is named twice counts once, however it is written: its ow
   assert.deepEqual(named(others), others, "another path, user or token may be another node's");
 });
 
-test("who has no keys yet is told of a command that works where his keys live", () => {
+test("the advice for a gateway without keys names a command for the place of its keys", () => {
   assert.match(adviceWithoutKeys(readConfig({})), /`gateway keygen`/);
   assert.match(
     adviceWithoutKeys(readConfig({ SERVICE_API_KEYS: "[]" })),

@@ -31,11 +31,11 @@ async function rekey(env: Record<string, string>, ...args: string[]) {
   return { code, out: io.out, err: io.err };
 }
 
-test("secrets rekey turns sealing on, changes the key and turns it off again", async () => {
+test("secrets rekey turns encryption on, changes the key and turns it off again", async () => {
   const plain = (await beside.store.subscriptions.get("wh_all"))!.secret;
   const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(on.code, 0);
-  assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
+  assert.match(on.out, /^the secrets of 2 webhooks in .* are encrypted with the new key: start the gateway with it/);
   const sealed = (await beside.store.subscriptions.get("wh_all"))!.secret;
   assert.equal(createSecretCipher(KEY).open("wh_all", sealed), plain);
   const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
@@ -45,11 +45,11 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
     plain,
   );
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
-  assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
+  assert.match(off.out, /^the secrets of 2 webhooks in .* are unencrypted: start the gateway without/);
   assert.equal((await beside.store.subscriptions.get("wh_all"))!.secret, plain);
 });
 
-test("secrets rekey shows its progress where standard error is a terminal, and leaves it out of a file", async () => {
+test("secrets rekey shows its progress only where standard error is a terminal", async () => {
   const args = ["rekey", "--store", beside.setting];
   const inFile = fakeIo({ env: { SERVICE_API_NEW_SECRETS_KEY: KEY }, isTerminal: true, isErrorTerminal: false });
   assert.equal(await runCommand(secretsCommand, args, inFile), 0);
@@ -59,17 +59,20 @@ test("secrets rekey shows its progress where standard error is a terminal, and l
   assert.ok(seen.err.endsWith("2 webhooks\r\x1b[K"), seen.err);
 });
 
-test("secrets rekey that is done already says so when it is run again", async () => {
-  assert.match((await rekey({}, "--off")).out, /^the webhooks' secrets in .* are kept plain already: start/);
+test("secrets rekey reports a change that is already done", async () => {
+  assert.match((await rekey({}, "--off")).out, /^the secrets of webhooks in .* are already unencrypted: start/);
   const env = { SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY };
   await rekey({ SERVICE_API_NEW_SECRETS_KEY: OTHER });
-  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* have a new key/);
+  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* are encrypted with the new key/);
   const again = await rekey(env);
   assert.equal(again.code, 0);
-  assert.match(again.out, /^the webhooks' secrets in .* have this key already: start the gateway with it in/);
+  assert.match(
+    again.out,
+    /^the secrets of webhooks in .* are already encrypted with this key: start the gateway with it in/,
+  );
 });
 
-test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {
+test("secrets rekey refuses a wrong or malformed key, naming its variable", async () => {
   await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   const wrong = await rekey({ SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: THIRD });
   assert.equal(wrong.code, 2);
@@ -87,7 +90,7 @@ test("secrets rekey is refused while a gateway serves the store", async () => {
   assert.match(refused.err, /^gateway secrets: a gateway serves sqlite:.* stop it first\n$/);
 });
 
-test("serve ends with 2 and says why when the secrets key is wrong, missing or none", async () => {
+test("serve ends with 2 and names the cause when the secrets key is wrong, missing or malformed", async () => {
   await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   const wrong: [Record<string, string>, RegExp][] = [
     [{ SERVICE_API_SECRETS_KEY: OTHER }, /^gateway serve: SERVICE_API_SECRETS_KEY is not the key/],
@@ -104,7 +107,7 @@ test("serve ends with 2 and says why when the secrets key is wrong, missing or n
   }
 });
 
-test("who makes a new key as the help shows still has it afterwards", async () => {
+test("the example of the help keeps the new key in a file", async () => {
   const example = secretsCommand.help(Infinity).split("\n").find((line) => line.includes("openssl"))!;
   const folder = await mkdtemp(join(tmpdir(), "rekey-"));
   try {

@@ -29,27 +29,27 @@ after(() => {
 
 const NOBODY = ["--store", "memory:", "--rpc-url", "http://127.0.0.1:9"];
 
-test("a gateway whose port is in use ends, and its last line says why, whatever its node does", async () => {
+test("a gateway whose port is in use ends, and its last line names the cause, whatever its node does", async () => {
   const { code, stderr } = await runGateway(["serve", "--port", port, ...NOBODY]);
   assert.equal(code, 1);
   assert.equal(
     stderr.trimEnd().split("\n").at(-1),
-    `gateway serve: cannot listen on 127.0.0.1:${port}: the port is in use: stop what listens there (ss -ltnp shows ` +
+    `gateway serve: cannot listen on 127.0.0.1:${port}: the port is in use: stop the program that listens there (ss -ltnp shows ` +
       "it), or choose another port with SERVICE_API_PORT (--port)",
   );
 });
 
-test("the last line of a gateway whose host is unknown says so", async () => {
+test("the last line of a gateway names an unknown host", async () => {
   const { code, stderr } = await runHere(["serve", "--port", "0", "--host", "256.1.1.1", ...NOBODY], {});
   assert.equal(code, 1);
   assert.equal(
     stderr.trimEnd().split("\n").at(-1),
-    "gateway serve: cannot listen on 256.1.1.1:0: the host is neither an IP address nor a name that is known here: " +
+    "gateway serve: cannot listen on 256.1.1.1:0: the host is neither an IP address nor a name that this machine knows: " +
       "set SERVICE_API_HOST (--host) to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all",
   );
 });
 
-test("a wrong part in the URL of a PostgreSQL store is a wrong setting: under systemd it is not tried again", async () => {
+test("a wrong parameter in the URL of a PostgreSQL store is a wrong setting, so systemd does not retry", async () => {
   const store = "postgres://gateway@127.0.0.1/gateway?sslmod=require";
   const { code, stderr } = await runHere(["serve", "--store", store], {});
   assert.equal(code, 2);
@@ -59,24 +59,23 @@ test("a wrong part in the URL of a PostgreSQL store is a wrong setting: under sy
   );
 });
 
-test("a sandbox that could not start says nothing but why", async () => {
+test("a sandbox that cannot start prints only the cause", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   const inUse = `cannot listen on 127.0.0.1:${port}: the port is in use`;
   const used = mkdtempSync(join(folder, "used-"));
   const lock = await lockFile(join(used, "ledger.db-lock"));
   const failures: [string[], string][] = [
-    [["--port", port], `${inUse}: name another with --port, 0 picks a free one`],
-    [["--rpc-port", port], `${inUse}: name another with --rpc-port, 0 picks a free one`],
-    [["--state", file], `--state ${file} cannot be made: something else is there`],
+    [["--port", port], `${inUse}: choose another with --port (0 picks a free one)`],
+    [["--rpc-port", port], `${inUse}: choose another with --rpc-port (0 picks a free one)`],
+    [["--state", file], `--state ${file} cannot be created: something else is there`],
     [
       ["--state", join(folder, "none", "state")],
-      `--state ${join(folder, "none", "state")} cannot be made: there is no folder ${join(folder, "none")}: make it, ` +
-      "or name another",
+      `--state must be in a folder that exists, got ${join(folder, "none", "state")}: create ${join(folder, "none")}`,
     ],
     [
       ["--state", used],
-      `${join(used, "ledger.db")} is in use by another sandbox: stop that one, or name another place`,
+      `another sandbox uses ${join(used, "ledger.db")}: stop it, or name another folder`,
     ],
   ];
   for (const [flags, why] of failures) {
@@ -86,11 +85,11 @@ test("a sandbox that could not start says nothing but why", async () => {
   assert.ok(!existsSync(join(folder, "none")));
 });
 
-test("a sandbox that has no place for its own folder names it, and what to set", async () => {
+test("a sandbox without a temporary folder names the folder and the variable to set", async () => {
   const none = join(folder, "none");
   const places = [[none, "there is no such folder"], [
     join(folder, "file"),
-    "a part of the path is no folder",
+    "a part of the path is not a folder",
   ]] as const;
   writeFileSync(places[1][0], "");
   const former = process.env.TMPDIR;
@@ -100,7 +99,7 @@ test("a sandbox that has no place for its own folder names it, and what to set",
       assert.deepEqual(await failingSandboxHere([]), {
         code: 1,
         stdout: "",
-        stderr: `gateway sandbox: no folder can be made in ${place}: ${why}: set TMPDIR to another, or keep it with ` +
+        stderr: `gateway sandbox: cannot create a folder in ${place} (${why}): set TMPDIR to another folder, or use ` +
           "--state\n",
       });
     }
@@ -117,7 +116,7 @@ describe("on PostgreSQL, whose connections keep a process alive,", { skip }, () 
   before(async () => void (database = await createDatabase(programs!)));
   after(() => database.remove());
 
-  test("a gateway whose keys cannot be read ends, and says why", async () => {
+  test("a gateway whose keys cannot be read ends, and logs the cause", async () => {
     const keysFile = join(folder, "keys.json");
     writeFileSync(keysFile, '[{ "id": "half', { mode: 0o600 });
     const env = { SERVICE_API_STORE: database.setting() };
@@ -126,7 +125,7 @@ describe("on PostgreSQL, whose connections keep a process alive,", { skip }, () 
     assert.equal(code, 1);
   });
 
-  test("a gateway that could not be told whether there are keys serves, and stops when it is asked to", async () => {
+  test("a gateway that cannot count its keys serves, and stops at a signal", async () => {
     await (await openStore(database.setting())).close();
     await database.sql("DROP TABLE gateway.api_key");
     const gateway = await startServe({ "port": "0", "store": database.setting(), "rpc-url": "http://127.0.0.1:9" });

@@ -32,7 +32,7 @@ describe("store copy to PostgreSQL", () => {
     await copied.close();
   });
 
-  test("shows no password that a variable has, and says where to put it", async () => {
+  test("shows no password of a variable, and names where to put it", async () => {
     const to = postgres.setting({ schema: "moved" });
     const io = fakeIo({ env: { MOVED_TO: to.replace("@", ":hush@") } });
     assert.equal(await runCommand(command, ["copy", beside.setting, "env:MOVED_TO"], io), 0, io.err);

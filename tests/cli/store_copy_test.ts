@@ -25,7 +25,7 @@ async function copy(args: string[], options: FakeIoOptions = {}) {
   return { code, out: io.out, err: io.err };
 }
 
-test("store copy prints what both stores hold, and how to serve from the copy", async () => {
+test("store copy prints the records of both stores, and the command that serves from the copy", async () => {
   const to = newSetting();
   const { code, out, err } = await copy([beside.setting, to]);
   assert.equal(code, 0, err);
@@ -33,8 +33,8 @@ test("store copy prints what both stores hold, and how to serve from the copy", 
   assert.match(out, /^events\t2\t[0-9a-f]{64}$/m);
   assert.match(out, /^keys\t1\t[0-9a-f]{64}$/m);
   assert.deepEqual(lines.slice(-2), [
-    `${beside.setting} is copied to ${to}, and the two are alike`,
-    `From now on serve from the copy alone: gateway serve --store ${to}`,
+    `${beside.setting} is copied to ${to}, and both are equal`,
+    `Serve only from the copy from now on: gateway serve --store ${to}`,
   ]);
   for (const line of ["Copying keys: 1, done", "Copying events: 2, done", "Comparing events: 2, done"]) {
     assert.ok(err.split("\n").includes(line), err);
@@ -45,7 +45,7 @@ test("store copy prints what both stores hold, and how to serve from the copy", 
   await copied.close();
 });
 
-test("store copy shows its progress in one line of a terminal, and prints one line of JSON when asked", async () => {
+test("store copy shows its progress in one line of a terminal, and with --json prints one line of JSON", async () => {
   const to = newSetting();
   const env = { FROM_HERE: beside.setting };
   const { out, err } = await copy(["env:FROM_HERE", to, "--json"], { isTerminal: true, env });
@@ -57,7 +57,7 @@ test("store copy shows its progress in one line of a terminal, and prints one li
   assert.ok(err.endsWith("\r\x1b[K"));
 });
 
-test("store copy is refused while a gateway serves one of the two, and into a store that holds anything", async () => {
+test("store copy refuses a store that a gateway uses, and a target that is not empty", async () => {
   const to = newSetting();
   const other = await openStore(to);
   await other.holdForServing();
@@ -75,10 +75,10 @@ test("store copy is refused while a gateway serves one of the two, and into a st
   await beside.store.holdForServing();
   const served = await copy([beside.setting, newSetting()]);
   assert.equal(served.code, 1);
-  assert.match(served.err, /^gateway store: a gateway serves .*, and would go on writing to it: stop it first\n$/);
+  assert.match(served.err, /^gateway store: a gateway serves .*, which writes to it: stop it first\n$/);
 });
 
-test("store copy refuses a store that is copied already, one that is not there, and itself", async () => {
+test("store copy refuses a copied store, a missing store and the same store twice", async () => {
   const to = newSetting();
   assert.equal((await copy([beside.setting, to])).code, 0);
   assert.match((await copy([beside.setting, to])).err, / is a whole copy of .* already\n$/);
@@ -89,14 +89,14 @@ test("store copy refuses a store that is copied already, one that is not there, 
   );
 });
 
-test("store copy says which of its stores is none, and never shows a password", async () => {
+test("store copy names the wrong argument, and never shows a password", async () => {
   const wrong: [string[], RegExp][] = [
     [[], /^FROM is missing/],
     [["sqlite:a.db"], /^TO is missing/],
     [["sqlite:a.db", "memory:"], /^TO must be sqlite:PATH, deno-kv:PATH, postgres:\/\/… or env:NAME$/],
     [["mysql://u:hush@h/db", "sqlite:a.db"], /^FROM must be sqlite:PATH/],
-    [["sqlite:a.db", "postgres://u:hush@h/db"], /^TO must not have a password in it.*env:NAME/],
-    [["env:NONE", "sqlite:a.db"], /^FROM names the variable NONE, which is not set$/],
+    [["sqlite:a.db", "postgres://u:hush@h/db"], /^TO must not hold a password.*env:NAME/],
+    [["env:NONE", "sqlite:a.db"], /^FROM must name a variable that is set: NONE is not$/],
     [["sqlite:a.db", "sqlite:b.db", "c"], /^unexpected "c" after TO$/],
   ];
   for (const [args, message] of wrong) {

@@ -15,7 +15,7 @@ import { appendMany } from "../store/samples.ts";
 /** More than the sockets' buffers hold. */
 const EVENTS = 20_000;
 
-test("a stop does not wait for who has a live stream open and reads nothing of it", { timeout: 120_000 }, async () => {
+test("a stop does not wait for a client that does not read its live stream", { timeout: 120_000 }, async () => {
   const on = await startTestNetwork();
   const store = await openStore("memory:");
   await appendMany(store, 1, EVENTS);

@@ -57,16 +57,16 @@ describe("verify", () => {
     assert.deepEqual(await verify([...STANDARD, "--body", file], { stdin: `${SECRET}\r\nmore` }), right);
   });
 
-  test("asks for the secret where somebody sits at the terminal", async () => {
+  test("asks for the secret at a terminal", async () => {
     const { code, err } = await verify([...SIGNATURE, "--body", file], { answer: SECRET });
     assert.deepEqual([code, err], [0, "Secret: "]);
   });
 
-  test("leaves standard input alone when it needs nothing from it", async () => {
+  test("does not read standard input when it needs nothing from it", async () => {
     assert.deepEqual(await verify([...SIGNATURE, "--body", file], { env, stdin: "whsec_other" }), right);
   });
 
-  test("exits with 1 and says why when the signature is wrong or old", async () => {
+  test("exits with 1 and prints the cause when the signature is wrong or old", async () => {
     const wrong = await verify(SIGNATURE, { env, stdin: BODY.replace("10", "99") });
     assert.deepEqual([wrong.code, wrong.out], [1, ""]);
     assert.equal(wrong.err, "gateway verify: no signature in X-Service-Signature is right for this body and secret\n");
@@ -84,7 +84,7 @@ describe("verify", () => {
     assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`, "--tolerance", "9"], later)).code, 1);
   });
 
-  test("takes the signature as a whole header, as it is copied from a log", async () => {
+  test("takes the signature as a whole header, as copied from a log", async () => {
     for (
       const args of [["--signature", `X-Service-Signature: t=${AT},v1=${V1}`], [
         "--signature",
@@ -94,12 +94,12 @@ describe("verify", () => {
     ) assert.deepEqual(await verify(args, { env, stdin: BODY }), right);
   });
 
-  test("says that the body is empty or cannot be read: neither is a wrong call", async () => {
+  test("fails with 1 when the body is empty or cannot be read", async () => {
     const failures: [string[], RegExp][] = [
       [SIGNATURE, /^the body is empty/],
       [
         [...SIGNATURE, "--body", "/none/body.json"],
-        /^--body \/none\/body\.json cannot be read: there is no such file$/,
+        /^--body \/none\/body\.json cannot be read: no such file$/,
       ],
       [[...SIGNATURE, "--body", folder], /cannot be read: it is a folder$/],
     ];
@@ -108,19 +108,19 @@ describe("verify", () => {
     }
   });
 
-  test("tells when only a newline at the end of the body is too much", async () => {
+  test("reports that only a newline at the end of the body is wrong", async () => {
     for (const newline of ["\n", "\r\n"]) {
       const { code, err } = await verify(SIGNATURE, { env, stdin: BODY + newline });
       assert.equal(code, 1);
-      assert.match(err, /It is right without the newline at the end of the body/);
+      assert.match(err, /is right without the newline at the end of the body/);
     }
     assert.doesNotMatch((await verify(SIGNATURE, { env, stdin: "{}\n" })).err, /newline/);
   });
 
   const wrong: [what: string, args: string[], message: RegExp, options?: FakeIoOptions][] = [
     ["no signature", [], /--signature is missing/],
-    ["no secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET, or give the body as --body FILE/, { env: {} }],
-    ["an empty secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET/, { env: { SERVICE_WEBHOOK_SECRET: "" } }],
+    ["no secret", SIGNATURE, /SERVICE_WEBHOOK_SECRET is not set: .* --body FILE/, { env: {} }],
+    ["an empty secret", SIGNATURE, /SERVICE_WEBHOOK_SECRET is not set/, { env: { SERVICE_WEBHOOK_SECRET: "" } }],
     ["a secret that is none", SIGNATURE, /SERVICE_WEBHOOK_SECRET must be .* whsec_ and base64$/, {
       env: { SERVICE_WEBHOOK_SECRET: "hush" },
     }],
@@ -140,10 +140,10 @@ describe("verify", () => {
       [...STANDARD.slice(0, 4), "--timestamp", "abc"],
       /^--timestamp must be an integer from 0 to 99999999999, got "abc"$/,
     ],
-    ["a cut secret", SIGNATURE, /must be a whole webhook's secret: is the one given, of 20 characters, cut\?$/, {
+    ["a cut secret", SIGNATURE, /must be a whole webhook secret, got 20 characters: is it cut off\?$/, {
       env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, 20) },
     }],
-    ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook's secret/, {
+    ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook secret/, {
       env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, -1) },
     }],
     [
@@ -158,7 +158,7 @@ describe("verify", () => {
     ],
     ["a webhook-signature without its id", STANDARD.slice(0, 2), /--id is missing/],
     ["a webhook-signature without its time", STANDARD.slice(0, 4), /--timestamp is missing/],
-    ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id belongs to/],
+    ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id is only for the webhook-signature/],
     ["what is no flag", [...SIGNATURE, "body.json"], /unexpected "body.json"/],
   ];
   for (const [what, args, message, options] of wrong) {
@@ -167,9 +167,9 @@ describe("verify", () => {
     });
   }
 
-  test("never repeats a secret that it refuses", async () => {
+  test("never quotes a secret that it refuses", async () => {
     const message = await usage([...SIGNATURE, "--body", file], { stdin: "hush-hush\n" });
-    assert.match(message, /^the first line of standard input must be a webhook's secret/);
+    assert.match(message, /^the first line of standard input must be a webhook secret/);
     assert.ok(!message.includes("hush"));
   });
 });

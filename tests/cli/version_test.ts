@@ -68,7 +68,7 @@ test("version --licenses names each package and crate inside, and has the text o
   assert.deepEqual(JSON.parse(asJson.out), notices);
 });
 
-test("cli/notices.json names the packages that are installed: else run ./compile.sh notices", () => {
+test("cli/notices.json names the installed packages, else run ./compile.sh notices", () => {
   assert.deepEqual(
     notices.packages.map(({ name, version, license }) => `${name} ${version} ${license}`),
     packagesInside().map(({ name, version, license }) => `${name} ${version} ${license}`),
@@ -85,6 +85,6 @@ test("cli/notices.json names the crates of the engine's and the contracts' lock 
   assert.deepEqual(gone, [], "run ./compile.sh notices");
 });
 
-test("version takes nothing else", async () => {
+test("version refuses other arguments", async () => {
   for (const args of [["--short"], ["now"]]) await assert.rejects(command.run(args, fakeIo()), UsageError);
 });

@@ -32,22 +32,22 @@ async function rotate(options: FakeIoOptions = {}, json = false) {
   return { code, out: io.out, err: io.err, waits };
 }
 
-test("rotate prints the new secret alone, when the gateway signs with it; the one before signs too for a day", async () => {
+test("rotate prints only the new secret, and the old one signs too for a day", async () => {
   const { secret: before } = await stored();
   const { code, out, err, waits } = await rotate();
   assert.equal(code, 0);
   assert.match(out, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   assert.equal(
     err,
-    `The new secret of wh_all in ${beside.setting}, shown this once. It signs from now on; ` +
-      `the one before signs too until ${UNTIL}.\n`,
+    `The new secret of wh_all in ${beside.setting}. Copy it now. It signs from now on. ` +
+      `The old secret signs too until ${UNTIL}.\n`,
   );
   assert.deepEqual(waits, [HEEDED_MS]);
   const { secret, previousSecret } = await stored();
   assert.deepEqual([secret, previousSecret], [out.trim(), { secret: before, untilMs: START_MS + 86_400_000 }]);
 });
 
-test("on a store that gateways share the one before signs for a day by their time, whatever this machine's clock says", async () => {
+test("on a shared store the old secret signs for a day by the store's clock, not by this machine's", async () => {
   const store = await openStore("memory:", { now: () => START_MS, isShared: true });
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
   const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
@@ -58,7 +58,7 @@ test("on a store that gateways share the one before signs for a day by their tim
   assert.ok(wrongByMs < 60_000, `${wrongByMs} ms`);
 });
 
-test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async () => {
+test("rotate --json prints the answer of POST /v1/webhooks/{id}/secret", async () => {
   const { out, err } = await rotate({}, true);
   const { id, url, types, deviceHash, merchant, createdAt, secret } = await stored();
   assert.equal(err, "");
@@ -69,7 +69,7 @@ test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async ()
   });
 });
 
-test("rotate keeps the new secret as the store's gateway does, and refuses where it could not", async () => {
+test("rotate encrypts the new secret as the gateway does, and refuses with another key", async () => {
   await sealSecrets(beside.store, createSecretCipher(KEY));
   const { code, out } = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.equal(code, 0);
@@ -88,29 +88,29 @@ test("rotate keeps the new secret as the store's gateway does, and refuses where
   assert.equal((await stored()).secret, secret);
 });
 
-test("rotate refuses a key where the store keeps secrets plain, and while a change of the key is interrupted", async () => {
+test("rotate refuses a key for a store with unencrypted secrets, and during an interrupted change of the key", async () => {
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
-  assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
+  assert.match(plain.err, /is set, but the store holds unencrypted secrets/);
   await beside.store.subscriptions.resealSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
-  assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
+  assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted; run `gateway secrets rekey` again/);
 });
 
-test("rotate changes nothing where nobody would see the secret, and says when nobody has", async () => {
+test("rotate changes nothing when standard output is closed, and reports a secret that it could not print", async () => {
   const { secret } = await stored();
   const unread = await rotate({ isOutputUnread: true });
   assert.equal(unread.code, 1);
-  assert.match(unread.err, /nobody would see the new secret, so the old one stays\n$/);
+  assert.match(unread.err, /standard output is closed, so the secret was not rotated\n$/);
   assert.equal((await stored()).secret, secret);
   const full = await rotate({ outputError: new OutputError("standard output cannot be written: the disk is full") });
   assert.equal(full.code, 1);
-  assert.match(full.err, /the disk is full, so nobody has seen the new secret of wh_all: make another; .* until 2/);
+  assert.match(full.err, /the disk is full, so the new secret of wh_all is not shown: rotate again before 2/);
   assert.ok(!full.err.includes("whsec_"));
 });
 
-test("rotate knows no webhook that is not there, and does not overwrite what somebody else has just made", async () => {
+test("rotate refuses an unknown webhook, and does not overwrite a secret that another command has just made", async () => {
   const io = fakeIo();
   assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", beside.setting], io), 1);
   assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${beside.setting}\n`);
@@ -124,6 +124,6 @@ test("rotate knows no webhook that is not there, and does not overwrite what som
     reader,
     json: false,
   };
-  await assert.rejects(rotateWebhook(call), /wh_all is gone, or its secret was changed by somebody else/);
+  await assert.rejects(rotateWebhook(call), /wh_all is deleted, or another command has just rotated its secret/);
   assert.equal((await stored()).secret, secret);
 });

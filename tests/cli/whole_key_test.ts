@@ -9,7 +9,7 @@ import { fakeIo } from "./fake_io.ts";
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
-test("a whole API key that is given for its id is not repeated, in whatever command and place", async () => {
+test("no command quotes a whole API key in place of its id", async () => {
   const { key } = mintKey({ name: "a", scopes: ["read"], now: Date.now(), random });
   const calls = [
     [keys, [key]],
@@ -25,6 +25,6 @@ test("a whole API key that is given for its id is not repeated, in whatever comm
   for (const [command, args] of calls) {
     const error = await command.run([...args, "--store", "sqlite:none.db"], fakeIo()).catch((error) => error);
     assert.ok(error instanceof UsageError, args[0]);
-    assert.ok(!error.message.includes(key) && error.message.includes("give its id"), error.message);
+    assert.ok(!error.message.includes(key) && error.message.includes("pass its id"), error.message);
   }
 });

@@ -42,7 +42,7 @@ export function apiTypes(): string {
       ...(spec.params === undefined ? [] : [`    params: ${typeOf(spec.params, "input", "    ")};`]),
       ...(spec.query === undefined ? [] : [`    query: ${queryType(spec.query)};`]),
       ...(spec.body === undefined ? [] : [`    body: ${typeOf(spec.body, "input", "    ")};`]),
-      `    answer: ${typeOf(spec.answer, "output", "    ")};`,
+      `    answer: ${typeOf(spec.response, "output", "    ")};`,
     ];
     const about = `  /** ${spec.summary} */\n`;
     return `${about}  ${JSON.stringify(`${method.toUpperCase()} ${path}`)}: {\n${parts.join("\n")}\n  };`;

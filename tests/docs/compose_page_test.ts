@@ -9,7 +9,7 @@ import { isInstalled, readDoc } from "./tools.ts";
 import { folderForTests } from "../folder.ts";
 
 /** What the page has done in the folder before Docker is called. */
-const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("several-gateways.md"))![0];
+const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("container.md"))![0];
 
 const folder = folderForTests();
 before(() => {
@@ -37,7 +37,7 @@ test("who runs the page's lines again, as for another image, keeps the database'
 });
 
 test("an update goes on to the second gateway only where the first, with the new image, is well", () => {
-  const [, updating] = /^# Another image: .*\n([\s\S]*?)^```$/m.exec(readDoc("several-gateways.md"))!;
+  const [, updating] = /^# Another image: .*\n([\s\S]*?)^```$/m.exec(readDoc("container.md"))!;
   const told = join(folder, "told");
   /** What Docker was asked to do, where commands in these containers fail. */
   const updated = (broken: string): string[] => {

@@ -25,15 +25,15 @@ test("the index of errors has a section with cause, cure and retry for every nam
   const names = [...new Set([...Object.keys(ERRORS), ...NAMED_CONTRACT_ERRORS, ...REJECTIONS])];
   assert.deepEqual([...sections.keys()].sort(), names.sort());
   for (const [name, section] of sections) {
-    assert.match(section, /^\n\S[\s\S]+\n\n\*\*What to do:\*\* \S[\s\S]+\n\n\*\*Again\?\*\* (No|Yes|As|With)/, name);
+    assert.match(section, /^\n\S[\s\S]+\n\n\*\*Do:\*\* \S[\s\S]+\n\n\*\*Retry:\*\* (No|Yes|As|With)/, name);
   }
 });
 
 test("the index of errors says of retries what the errors say", () => {
-  const said = (name: string) => /\*\*Again\?\*\* (.+)/.exec(sections.get(name)!)![1]!;
+  const said = (name: string) => /\*\*Retry:\*\* (.+)/.exec(sections.get(name)!)![1]!;
   for (const code of REJECTIONS) {
     const { retry } = rejection(code, "ab".repeat(32));
-    const expected = { same: /^Yes, the same/, prepare_again: /^Yes: prepare again/, never: /^No/ }[retry];
+    const expected = { same: /^Yes, the same/, prepare_again: /^Yes\. Prepare again/, never: /^No/ }[retry];
     assert.match(said(code), expected, code);
   }
   for (const [code, { status }] of Object.entries(ERRORS)) {

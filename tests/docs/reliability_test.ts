@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { readDoc } from "./tools.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url).href);
-const page = readDoc("reliability.md");
+const page = readDoc("reliability.md") + readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
 
 /** Whether there is a file or a folder of that name, in which `*` stands for anything. */
 function isThere(path: string): boolean {

@@ -10,6 +10,7 @@ import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { readDoc } from "./tools.ts";
 
 const page = readDoc("several-gateways.md");
+const upgradePage = readDoc("backup-and-upgrade.md");
 const source = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url).href), "utf8");
 
 /** A number that a file of the program keeps to itself, by its name. */
@@ -39,15 +40,15 @@ function deathTable(): string {
   return [
     "| what it held | is another's after, at most |",
     "|---|---|",
-    `| reading events from the network | ${duration(watcherMs + pollMs)}; with \`SERVICE_API_POLL_MS\` above ` +
+    `| watching the network | ${duration(watcherMs + pollMs)}; with \`SERVICE_API_POLL_MS\` above ` +
     `${watcherMs / 3} four polls |`,
     `| its share of the webhooks | ${duration(partitionMs)} |`,
     `| tokens of keys' rates, a tenth of each bucket at most | ${duration(tokensMs)}; they are missing until then |`,
     `| a webhook or replay it was making with an \`Idempotency-Key\` | ${
       duration(claimMs)
-    }; until then who begins again waits for ` +
-    `${duration(waitMs)} and is answered 409 |`,
-    `| forgetting what is old, an hourly job | ${duration(forgettingMs)} |`,
+    }; until then a retry waits for ` +
+    `${duration(waitMs)} and gets 409 |`,
+    `| the hourly retention job | ${duration(forgettingMs)} |`,
   ].join("\n");
 }
 
@@ -98,13 +99,13 @@ function stopMs(): { farewellMs: number; drainMs: number; stepsMs: number } {
   };
 }
 
-test("the page, the Compose file and the manifest give a stop the time that it may take", () => {
+test("the page about upgrades, the Compose file and the manifest give a stop the time that it may take", () => {
   const { farewellMs, drainMs, stepsMs } = stopMs();
-  for (const ms of [farewellMs, drainMs, stepsMs]) assert.ok(page.includes(duration(ms)), duration(ms));
+  for (const ms of [farewellMs, drainMs, stepsMs]) assert.ok(upgradePage.includes(duration(ms)), duration(ms));
   const neededMs = farewellMs + drainMs + stepsMs;
   const graceSeconds = Number(/^ {2}stop_grace_period: (\d+)s$/m.exec(readDoc("compose.yaml"))![1]);
   assert.ok(graceSeconds * 1_000 > neededMs);
-  assert.ok(page.includes(`Give it ${graceSeconds} s before a kill`));
+  assert.ok(upgradePage.includes(`Give it ${graceSeconds} s before a kill`));
   const manifest = readDoc("kubernetes.yaml");
   const seconds = (pattern: RegExp) => Number(pattern.exec(manifest)![1]);
   const sleepSeconds = seconds(/preStop: \{ sleep: \{ seconds: (\d+) \} \}/);
@@ -113,9 +114,9 @@ test("the page, the Compose file and the manifest give a stop the time that it m
   assert.ok(sleepSeconds > seconds(/periodSeconds: (\d+)/) * seconds(/failureThreshold: (\d+)/));
 });
 
-test("the page's connections, streams and times are those of the program", () => {
+test("the pages' connections, streams and times are those of the program", () => {
   const { poolSize } = parsePostgresSetting("postgres://gateway@db.example.com/gateway", {});
-  assert.ok(page.includes(`(8 + 1) × ${poolSize + 1} = ${9 * (poolSize + 1)}`));
+  assert.ok(readDoc("postgres.md").includes(`(8 + 1) × ${poolSize + 1} = ${9 * (poolSize + 1)}`));
   assert.equal(constantOf("lib/store/postgres/pool.ts", "IDLE_MS"), 300_000, "five minutes");
   assert.ok(page.includes(`${STREAM_LIMITS.perKey} of a key and ${STREAM_LIMITS.inAll} in all`));
   assert.equal(
@@ -135,8 +136,9 @@ test("HAProxy waits longer than a submit may take, and hears of a stop before th
   assert.ok(Number(everyMs) * Number(misses) < constantOf("cli/serve.ts", "FAREWELL_MS"));
 });
 
-test("the alerts and the metrics that the page names are there", () => {
+test("the alerts and the metrics of the page about monitoring are there", () => {
   const alerts = readDoc("alerts.yml");
+  const page = readDoc("monitoring.md");
   for (const [alert] of page.matchAll(/\bGateway[A-Z]\w+/g)) assert.ok(alerts.includes(`alert: ${alert}\n`), alert);
   const series = source("lib/gateway/gateway_metrics.ts");
   const named = [...page.matchAll(/`(gateway_\w+)`/g)].map(([, name]) => name!);

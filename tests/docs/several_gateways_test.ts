@@ -23,7 +23,7 @@ import { startRestartLoad } from "./restart_load.ts";
 import { isInstalled } from "./tools.ts";
 
 /*
- * What docs/several-gateways.md says was tried.
+ * The rolling restart of docs/backup-and-upgrade.md.
  */
 const ROUNDS = 2;
 /** How many cards are registered between two restarts. */

@@ -3,18 +3,16 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { startReadySandboxHere } from "../cli/sandbox/sandbox_here.ts";
 import { createClient, signed } from "../e2e/client.ts";
 import type { SandboxProcess } from "../e2e/sandbox_process.ts";
 import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
 import { longOnly } from "../tier.ts";
-import { samples } from "./tools.ts";
+import { importSamples, samples } from "./tools.ts";
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const run = promisify(execFile);
 const STORY_MS = 120_000;
 /** In the order of a card's life: each goes on where the one before has ended. */
@@ -49,33 +47,17 @@ async function eventsSince(count: number): Promise<string[]> {
   }
 }
 
-/** In the project's folder: its imports are resolved as in a project that has the packages. */
-async function inTypeScript(files: Record<string, string>): Promise<Record<string, unknown>[]> {
-  const folder = mkdtempSync(join(ROOT, ".docs-"));
-  const { log } = console;
-  console.log = () => {};
-  try {
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const modules = [];
-    for (const name of Object.keys(files)) modules.push(await import(pathToFileURL(join(folder, name)).href));
-    return modules;
-  } finally {
-    console.log = log;
-    rmSync(folder, { recursive: true });
-  }
-}
-
 test("the task pages' TypeScript lives a card's life on the sandbox", { timeout: STORY_MS }, async () => {
   const [write] = blocks("signing", "TypeScript");
   const tasks = TASKS.map((name) => [`${name}.ts`, blocks(name, "TypeScript").join("\n")]);
   assert.ok(tasks.every(([, text]) => text!.length > 100));
-  await inTypeScript({ "write.ts": write!, ...Object.fromEntries(tasks) });
+  await importSamples({ "write.ts": write!, ...Object.fromEntries(tasks) });
   assert.deepEqual(await eventsSince(0), LIFE);
 });
 
 test("two writes of the page about signing whose intent is null are two", async () => {
   const { asset, accounts: { owner, agent } } = sandbox.info;
-  const [module] = await inTypeScript({ "write.ts": blocks("signing", "TypeScript")[0]! });
+  const [module] = await importSamples({ "write.ts": blocks("signing", "TypeScript")[0]! });
   const write = module!.write as (secret: string, operation: object, intent?: string | null) => Promise<object>;
   const deviceHash = "cd".repeat(32);
   await write(owner.secret, { kind: "registerDevice", deviceHash, agent: agent.address });
@@ -90,7 +72,7 @@ test("the page about signing signs, in TypeScript, as everybody does", async () 
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
   const { body } = await createClient(gateway, apiKey)
     .post("/v1/transactions/prepare", { source: owner.address, operation });
-  const [module] = await inTypeScript({ "sign.ts": blocks("signing", "TypeScript")[1]! });
+  const [module] = await importSamples({ "sign.ts": blocks("signing", "TypeScript")[1]! });
   const sign = module!.sign as typeof signed;
   assert.equal(sign(body.xdr, networkPassphrase, owner.secret), signed(body.xdr, networkPassphrase, owner.secret));
 });

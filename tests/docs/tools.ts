@@ -1,7 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import clientPackage from "../../lib/client/npm/package.json" with { type: "json" };
 import type { SandboxInfo } from "../e2e/sandbox_process.ts";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
 /** A file of docs/. */
 export function readDoc(name: string): string {
@@ -10,10 +14,15 @@ export function readDoc(name: string): string {
 
 /** The samples of a page that stand under a tab, filled as the page in the browser fills them on this sandbox. */
 export function samples(page: string, tab: string, sandbox: SandboxInfo): string[] {
-  const { gateway, apiKey, asset, accounts: { owner, agent, merchant } } = sandbox;
+  const { gateway, apiKey, asset, contracts, networkPassphrase, accounts: { owner, agent, merchant } } = sandbox;
+  // A name that begins with another one comes before it.
   const known: Record<string, string> = {
     GATEWAY: gateway,
     KEY: apiKey,
+    PASSPHRASE: networkPassphrase,
+    DEVICE_REGISTRY: contracts.deviceRegistry,
+    AGENT_REGISTRY: contracts.agentRegistry,
+    PAYMENT_ESCROW: contracts.paymentEscrow,
     ASSET: asset,
     OWNER_SECRET: owner.secret,
     AGENT_SECRET: agent.secret,
@@ -31,6 +40,24 @@ export function samples(page: string, tab: string, sandbox: SandboxInfo): string
 export function sampleTexts(page: string, tab: string): string[] {
   const blocks = [...readDoc(page).matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)];
   return blocks.filter(([, title]) => title === tab).map(([, , code]) => code!);
+}
+
+/** Imports these files one after the other, by name, as in a project that has the packages. They print nothing. */
+export async function importSamples(files: Record<string, string>): Promise<Record<string, unknown>[]> {
+  const folder = mkdtempSync(join(ROOT, ".docs-"));
+  const { log } = console;
+  console.log = () => {};
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(folder, name), text.replace(`"${clientPackage.name}"`, '"../lib/client/client.ts"'));
+    }
+    const modules = [];
+    for (const name of Object.keys(files)) modules.push(await import(pathToFileURL(join(folder, name)).href));
+    return modules;
+  } finally {
+    console.log = log;
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** Whether a program is on this machine; servers are where only root has them in its path. */

@@ -113,7 +113,7 @@ export interface Pair {
   api: ReturnType<typeof createClient>;
   first: RpcProxy;
   second: RpcProxy;
-  /** Reads, and sharedState a card: all of it is answered as if no node had ever failed. */
+  /** Reads, and registers a card: all of it is answered as if no node had ever failed. */
   works(): Promise<void>;
   nodes(): Promise<NodeStatus[]>;
   /** Waits until the nodes stand so; does `meanwhile` over and over. */

@@ -74,7 +74,7 @@ test(
     gateway.signal("SIGTERM");
     assert.equal(await gateway.ended, 0, gateway.log());
     await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
-    await tail.until((_out, errors) => /the gateway at \S+ does not answer: trying again/.test(errors));
+    await tail.until((_out, errors) => /the gateway at \S+ does not answer, retrying/.test(errors));
     gateway = await serve(port);
     await tail.until((out) => heard(out).length === 2);
     const id = key.split("_")[2]!;

@@ -10,6 +10,7 @@ import { tellStory } from "./story.ts";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
+import { until } from "../until.ts";
 
 let sandbox: SandboxProcess;
 let receiver: Receiver;
@@ -54,8 +55,10 @@ test("a receiver hears the whole life of a card once, signed, in the ledger's or
   assert.equal(JSON.parse(claim!.body).event.type, "payment.claimed");
   assert.deepEqual(more, []);
 
-  const { body: { deliveries } } = await api.get(`/v1/webhooks/${created.body.id}/deliveries`);
-  assert.equal(deliveries.length, 9);
+  // A receiver has its delivery before the gateway has stored the attempt.
+  const attempts = async () => (await api.get(`/v1/webhooks/${created.body.id}/deliveries`)).body.deliveries;
+  await until(async () => (await attempts()).length === 9);
+  const deliveries = await attempts();
   assert.ok(
     deliveries.every((one: { outcome: string; statusCode: number; responseBody: string | null }) =>
       one.outcome === "delivered" && one.statusCode === 200 && one.responseBody === null

@@ -41,12 +41,12 @@ describe("the life of a card", () => {
       code: "contract_refused",
       name: "DeviceNotRegistered",
       message:
-        `payment_escrow.fund_escrow refused: nobody has registered card ${CARD} (DeviceNotRegistered), and whoever ` +
-        "does could take out what its escrow holds",
+        `payment_escrow.fund_escrow refused: card ${CARD} is not registered (DeviceNotRegistered). Register it first, else ` +
+        "any wallet can register it and take the money out",
     });
   });
 
-  test("its owner sharedState it, and reads the write at once", async () => {
+  test("its owner registers it, and reads the write at once", async () => {
     const agent = sandbox.agent.publicKey();
     await act(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
     assert.deepEqual(await gateway.escrow.reads.device(CARD), {
@@ -80,7 +80,7 @@ describe("the life of a card", () => {
     assert.equal(
       poor.message,
       `payment_escrow.fund_escrow refused: asset contract ${asset} error #10 (BalanceError): the source holds less of the ` +
-        "asset than that; of lumens its reserve can't be spent",
+        "asset than that; an account cannot spend its lumen reserve",
     );
     const nothing = sandbox.contracts.deviceRegistry;
     const wrong = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset: nothing, amount: "1" });
@@ -266,7 +266,7 @@ describe("the life of a card", () => {
     assert.deepEqual([error.code, error.param, error.message], [
       "invalid_request",
       "operation.asset",
-      `operation.asset must be a contract that is there on this network; got ${nowhere}`,
+      `operation.asset must be a contract that exists on this network; got ${nowhere}`,
     ]);
   });
 

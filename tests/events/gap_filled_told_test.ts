@@ -5,8 +5,8 @@ import { createFixture, OTHER_CONTRACT, restart, simulate, untilAtTip } from "./
 import { CONTRACT } from "./simulated_node.ts";
 
 const told: [happened: object[], words: RegExp][] = [
-  [[{}], /^20 events of gaps were found; gaps that are left: 0$/],
-  [[], /^what was missing was read, and holds no events; gaps that are left: 0$/],
+  [[{}], /^20 events of gaps were found; gaps left: 0$/],
+  [[], /^gaps were filled, and held no events; gaps left: 0$/],
 ];
 for (const [happened, words] of told) {
   const events = happened.length === 0 ? "nothing" : "something";

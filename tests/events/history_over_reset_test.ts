@@ -43,7 +43,7 @@ describe("history over a reset of the network", () => {
       await assert.rejects(
         history.page({ cursor: bounded, toLedger, limit: 4 }),
         refusedWith(
-          /^cursor is of a page up to ledger 1005 of the network before its reset: begin again with fromLedger$/,
+          /^cursor is of a page up to ledger 1005 of the network before its reset; begin again with fromLedger$/,
         ),
       );
     }

@@ -170,7 +170,10 @@ describe("a page of history", () => {
     await assert.rejects(history.page({ cursor: at(5), order: "desc", limit: 1 }), refusedWith(/^order must be asc/));
     const early = (await history.page({ limit: 4 })).cursor;
     await bareStore.events.forget({ upTo: 6, undelivered: [] });
-    await assert.rejects(history.page({ cursor: early, limit: 1 }), refusedWith(/^cursor is older than what is held/));
+    await assert.rejects(
+      history.page({ cursor: early, limit: 1 }),
+      refusedWith(/^cursor is older than the oldest stored event/),
+    );
     assert.equal((await history.page({ limit: 100 })).events.length, 14);
     assert.equal((await history.page({ fromLedger: 1, limit: 100 })).events.length, 14);
     assert.equal((await history.page({ cursor: at(6), limit: 100 })).events.length, 14);

@@ -27,7 +27,9 @@ describe("a page of history up to a ledger", () => {
       await assert.rejects(
         history.page({ cursor, toLedger, limit: 4 }),
         (error) =>
-          refusedWith(new RegExp(`^toLedger must be 1005, as it was for this cursor.*fromLedger.*got ${got}$`))(
+          refusedWith(
+            new RegExp(`^toLedger must be 1005, as for this cursor.*got ${got}. Begin again with fromLedger`),
+          )(
             error,
           ) &&
           (error as GatewayError).param === "toLedger",

@@ -19,7 +19,7 @@ function historyOf(store: Store): History {
 
 const isRefused = (error: unknown) =>
   error instanceof GatewayError && error.code === "invalid_request" &&
-  /^cursor is of a log that has gone on otherwise since, .*backup: begin again with fromLedger/.test(error.message);
+  /^cursor is of a log that continued differently, .*backup. Begin again with fromLedger/.test(error.message);
 
 describe("a cursor from after the moment that a backup was restored of", () => {
   let restored: Store;

@@ -22,7 +22,7 @@ test("a stream that is ended while its key is looked at passes over nothing: wha
     subjects: {},
     first: [],
     join: () => true,
-    vet(one) {
+    checkKey(one) {
       vet(one);
       return vetting;
     },

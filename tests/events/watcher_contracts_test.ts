@@ -107,14 +107,16 @@ describe("the watcher and its contracts", () => {
       await threeTurns(fixture);
       return fixture.problems.map(({ message }) => message);
     };
-    const since = "earlier events of a new one are read as far back as an RPC node holds them";
+    const since = "the watcher reads earlier events of a new one as far back as an RPC node holds them";
     assert.deepEqual(await told([OTHER_CONTRACT]), [
-      `other contracts are watched now; SERVICE_API_OTHER is ${OTHER_CONTRACT}; ${CONTRACT} is watched no more; ${since}`,
+      `the watched contracts have changed; SERVICE_API_OTHER is ${OTHER_CONTRACT}; ${CONTRACT} is no longer watched; ${since}`,
     ]);
     assert.deepEqual(await told([CONTRACT, OTHER_CONTRACT]), [
-      `other contracts are watched now; SERVICE_API_FIRST is ${CONTRACT}; ${since}`,
+      `the watched contracts have changed; SERVICE_API_FIRST is ${CONTRACT}; ${since}`,
     ]);
-    assert.deepEqual(await told([OTHER_CONTRACT]), [`other contracts are watched now; ${CONTRACT} is watched no more`]);
+    assert.deepEqual(await told([OTHER_CONTRACT]), [
+      `the watched contracts have changed; ${CONTRACT} is no longer watched`,
+    ]);
     assert.deepEqual(await told([OTHER_CONTRACT]), []);
   });
 

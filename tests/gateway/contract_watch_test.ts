@@ -125,12 +125,15 @@ describe("the contracts of the settings", () => {
     for (const escrow of [NOWHERE, paymentEscrow]) {
       await withGateway({ store: () => store, settings: { paymentEscrow: escrow } }, async (api) => {
         await api.gateway.turn(20_000);
-        const told = api.log().includes("other contracts are watched now");
+        const told = api.log().includes("the watched contracts have changed");
         assert.equal(told, escrow !== NOWHERE);
         const setting =
-          `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} is watched no more`;
+          `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} is no longer watched`;
         if (told) {
-          assert.ok(api.log().includes(`other contracts are watched now; ${setting}; earlier events`), api.log());
+          assert.ok(
+            api.log().includes(`the watched contracts have changed; ${setting}; the watcher reads earlier events`),
+            api.log(),
+          );
         }
       });
     }

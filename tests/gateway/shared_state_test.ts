@@ -136,7 +136,7 @@ test("a difference that one gateway finds is heeded by the others within a minut
   await one.findings.verdicts.put("device", CODES, "entries");
   await late.choice.choose("device", CODES, ways("a", "a"));
   assert.equal(late.choice.way("device"), "calls");
-  assert.match(late.problems.join(), /reads go by calls/);
+  assert.match(late.problems.join(), /reads now call the functions/);
   await two.choice.choose("pending", CODES, ways("a", "b"));
   assert.equal(one.choice.way("device"), "entries");
   clock.advance(60_000);

@@ -108,7 +108,10 @@ test("a Last-Event-ID that a stream can't go on from is named as the header that
       headers: { "last-event-id": lastEventId },
     });
     assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "Last-Event-ID"]);
-    assert.match(body.error.message, /^Last-Event-ID (is of a descending page|must be one from an earlier answer)/);
+    assert.match(
+      body.error.message,
+      /^Last-Event-ID (must be of an ascending page|must be one from an earlier answer)/,
+    );
   }
 });
 

@@ -90,7 +90,7 @@ describe("submit with an Idempotency-Key", () => {
     await useSequence(card);
     await pass(3_000);
     const { body } = await submitted(card, unknown.body.xdr, { of: late });
-    assert.match(body.error.message, /its outcome can no longer be told/);
+    assert.match(body.error.message, /its outcome is no longer known/);
     assert.equal(body.error.retry, "never");
   });
 

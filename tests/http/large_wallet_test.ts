@@ -64,8 +64,8 @@ describe("a wallet with more and more cards", () => {
       body.warning,
       `with this card the wallet has ${
         IN_ANY_ORDER + 1
-      }, and its oldest one can be revoked only after newer ones; of more ` +
-        `than ${MOST} the contract can revoke none: register further cards with another wallet`,
+      } cards, and its oldest one can be revoked only after newer ones. ` +
+        `Of more than ${MOST} the contract can revoke none. Register further cards with another wallet`,
     );
     const keyed = await register({ "idempotency-key": "register-one-more" });
     assert.equal(keyed.body.warning, body.warning);
@@ -107,7 +107,7 @@ describe("a wallet with more and more cards", () => {
     assert.deepEqual((await prepare(operation, keyed)).body, { ...body, status: "success", ledger });
   });
 
-  test("of too many is told that none of them can be revoked, and what still works does", async () => {
+  test("with too many cards gets the refusal that none can be revoked, and what still works does", async () => {
     const all = LIMITS.touched + 20;
     // Five of those were revoked.
     await grow(all + 5);
@@ -117,16 +117,18 @@ describe("a wallet with more and more cards", () => {
       assert.match(
         body.error.message,
         new RegExp(
-          `: the contract goes through all ${all} cards of this wallet to take one out, and can do so with ${MOST} at most: ` +
-            "it can revoke none of them any more\\. What still works for each: revokeAgent ends its payments, then " +
-            "sweepEscrow or defundEscrow takes its money back$",
+          `: the contract reads all ${all} cards of this wallet to revoke one, and can read ${MOST} at most, so it can ` +
+            "revoke none of them\\. For each card revokeAgent still ends its payments, and sweepEscrow or defundEscrow " +
+            "then takes its money back$",
         ),
       );
     }
     assert.equal(
       (await register()).body.warning,
-      `with this card the wallet has ${all + 1}, and of more than ${MOST} the contract can revoke none; revokeAgent, ` +
-        "sweepEscrow and defundEscrow still work for each: register further cards with another wallet",
+      `with this card the wallet has ${
+        all + 1
+      } cards, and of more than ${MOST} the contract can revoke none. revokeAgent, ` +
+        "sweepEscrow and defundEscrow still work for each. Register further cards with another wallet",
     );
     const { asset } = on.sandbox;
     const of = { deviceHash: card(1) };

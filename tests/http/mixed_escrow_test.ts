@@ -141,7 +141,7 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     );
     assert.equal(
       registered.message,
-      `operation.deviceHash must be one whose escrow holds a single asset, and not ${both}: take out each with ` +
+      `operation.deviceHash must be a card with a single asset in its escrow, not ${both}: take out each with ` +
         `defundEscrow first; got ${card}`,
     );
     assert.deepEqual([registered.param, registered.reason], ["operation.deviceHash", "asset_mismatch"]);

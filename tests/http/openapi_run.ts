@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { exampleValuesOf } from "../../cli/sandbox/running_sandbox.ts";
+import { EXAMPLE, withValuesOf } from "../../lib/escrow/example_values.ts";
 import type { Examples } from "../../lib/http/openapi.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
@@ -91,8 +93,8 @@ export async function recordExamples(): Promise<Examples> {
     await refusals(run);
     await failures(run);
     await invalidRequests(run);
-    // What is public about a receiver on this machine.
-    return JSON.parse(JSON.stringify(run.examples).replaceAll(receiver.url, "https://shop.example.com"));
+    const recorded = JSON.stringify(run.examples);
+    return JSON.parse(withValuesOf(EXAMPLE, recorded, exampleValuesOf(on.sandbox, receiver.url)));
   } finally {
     await api.stop();
     await receiver.stop();

@@ -119,8 +119,8 @@ describe("a claim that one transaction cannot carry", () => {
       new RegExp(
         "^payment_escrow\\.claim needs more than the network allows one transaction \\(it would write " +
           `${count + 3} ledger entries, where ${LIMITS.written} are allowed\\): the contract collects all ` +
-          `${count} pending payments at once, or none; a claim fits again when the oldest \\d+ have expired, at about ` +
-          "20.*Z: what expires is lost",
+          `${count} pending payments at once, or none\\. A claim fits again when the oldest \\d+ have expired, at about ` +
+          "20.*Z\\. The merchant loses expired payments",
       ),
     );
     await asked.stop();
@@ -148,7 +148,7 @@ describe("a claim that one transaction cannot carry", () => {
     assert.equal(status, 400);
     const all = `goes through all ${
       collectable + 1
-    } payments .* with ${collectable} at most: it can collect none of them`;
+    } payments .* at most ${collectable} fit\\. The contract can no longer collect any of them`;
     assert.match(body.error.message, new RegExp(all));
     await asked.stop();
   });

@@ -89,7 +89,7 @@ test("an attempt that there is none of, or of another key's webhook, is not foun
   const { id } = await webhookAt("/sent-none");
   const none = await get(`/v1/webhooks/${id}/deliveries/77`);
   assert.deepEqual([none.status, none.body.error.code], [404, "not_found"]);
-  assert.match(none.body.error.message, /the attempt 77 of wh_\w+ is not kept, or was never made/);
+  assert.match(none.body.error.message, /the attempt 77 of wh_\w+ is deleted, or was never made/);
   assert.equal((await get(`/v1/webhooks/${id}/deliveries/0`)).status, 400);
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
   const other = await api.newKey();
@@ -127,8 +127,12 @@ test("a replay of one event refuses one that there is none of, one that is not h
   const [{ eventId }] = await attemptsOf(heard.id, 1);
   const bad: [string, unknown, RegExp][] = [
     [heard.id, { eventId: "x" }, /^eventId must be the id of an event/],
-    [heard.id, { eventId: "9999999999999999999-0000000000" }, /^eventId 9{19}-0{10} is no event of the history/],
-    [deaf.id, { eventId }, /^eventId \S+ is a device\.registered that wh_\w+ does not hear/],
+    [
+      heard.id,
+      { eventId: "9999999999999999999-0000000000" },
+      /^eventId 9{19}-0{10} must be an event of the stored history/,
+    ],
+    [deaf.id, { eventId }, /^eventId \S+ is a device\.registered, which the filter of wh_\w+ excludes/],
     [heard.id, { eventId, fromLedger: 1 }, /^eventId and a range of ledgers exclude each other/],
     [heard.id, { eventId, toLedger: 1 }, /^eventId and a range of ledgers exclude each other/],
     [heard.id, { toLedger: 1 }, /^fromLedger is missing: send it, or eventId/],

@@ -116,6 +116,7 @@ export interface UnderTestOptions {
   checkAnswers?: boolean;
   bodyTimeoutMs?: number;
   targets?: GatewayOptions["targets"];
+  exampleValues?: GatewayOptions["exampleValues"];
 }
 
 /** How many devices were registered by all gateways of this process. */
@@ -155,6 +156,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     checkAnswers: options.checkAnswers ?? true,
     bodyTimeoutMs: options.bodyTimeoutMs,
     targets: options.targets,
+    exampleValues: options.exampleValues,
   });
   if (options.started ?? true) gateway.start();
 

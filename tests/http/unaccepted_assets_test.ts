@@ -55,7 +55,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
       assert.equal(status, 400);
       assert.deepEqual(body.error, {
         code: "invalid_request",
-        message: `operation.asset must be ${on.sandbox.asset}, which this gateway deals in; got ${junk}`,
+        message: `operation.asset must be ${on.sandbox.asset}, which this gateway accepts; got ${junk}`,
         retry: "never",
         param: "operation.asset",
       });
@@ -66,7 +66,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     const xdr = signedEnvelope(on.network, thief, call);
     const { status, body } = await api.submit(xdr);
     assert.equal(status, 400);
-    assert.match(body.error.message, /^xdr must be a call with the asset C.*, which this gateway deals in; got C/);
+    assert.match(body.error.message, /^xdr must be a call with the asset C.*, which this gateway accepts; got C/);
     const check = await api.request("POST", "/v1/payments/check", {
       body: { deviceHash: CARD, asset: junk, amount: "1" },
     });

@@ -52,7 +52,7 @@ describe("listening", () => {
     test(`refuses ${JSON.stringify(hostname)} without asking anybody: it is neither address nor name`, async () => {
       await assert.rejects(listening({ hostname, port: 0 }, () => assert.fail("bound"), unasked), {
         kind: "unknown_host",
-        message: `cannot listen on ${hostname}:0: the host is neither an IP address nor a name that is known here`,
+        message: `cannot listen on ${hostname}:0: the host is neither an IP address nor a name that this machine knows`,
       });
     });
   }

@@ -25,7 +25,7 @@ export function bucketContract({ store }: Subject): void {
     await store().buckets.save([]);
     await assert.rejects(
       store().buckets.save([...buckets, spent]),
-      new RangeError("at most 500 items fit in one call, got 501"),
+      new RangeError("a call must have at most 500 items; got 501"),
     );
   });
 

@@ -98,12 +98,12 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     ];
     for (const [most, call] of beyond) {
       await assert.rejects(call(), (error: unknown) => {
-        return error instanceof RangeError && error.message.startsWith(`at most ${most} items fit in one call`);
+        return error instanceof RangeError && error.message.startsWith(`a call must have at most ${most} items`);
       });
     }
     for (const [attempts, failed, delivered] of [[901, 0, 0], [1, 225, 0], [0, 150, 101]] as const) {
       const writes = attempts + 4 * failed + 3 * delivered;
-      const message = `at most 900 writes fit, got ${writes}`;
+      const message = `settlements must have at most 900 writes; got ${writes}`;
       await assert.rejects(deliveries.settle(step(attempts, failed, delivered)), new RangeError(message));
     }
     const query = { after: 0, upTo: 0, inFlight: [], nowMs: 0 };

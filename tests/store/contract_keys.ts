@@ -100,7 +100,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     await store().keys.touch([]);
     await assert.rejects(
       store().keys.touch([...uses, { id: "c", lastUsedAt: "2026-12-01T00:00:00.000Z" }]),
-      new RangeError("at most 500 items fit in one call, got 501"),
+      new RangeError("a call must have at most 500 items; got 501"),
     );
   });
 

@@ -104,7 +104,10 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
 
   test("a register's name has 1 to 200 characters, its value up to 32 KiB", async () => {
     for (const name of ["", "x".repeat(201)]) {
-      await assert.rejects(count(store(), name), new RangeError(`a name has 1 to 200 characters, got ${name.length}`));
+      await assert.rejects(
+        count(store(), name),
+        new RangeError(`name must have 1 to 200 characters; got ${name.length}`),
+      );
       await assert.rejects(store().sharedState.read(name), RangeError);
     }
     const value = "x".repeat(32_766);

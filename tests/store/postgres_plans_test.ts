@@ -5,7 +5,7 @@ import type { StoreDriver } from "../../lib/store/checked_store.ts";
 import { heightOf } from "../../lib/store/event.ts";
 import type { EventFilter } from "../../lib/store/event.ts";
 import { openDatabase, type PostgresDatabase, type Queries } from "../../lib/store/postgres/database.ts";
-import type { Parameter } from "../../lib/store/postgres/connection.ts";
+import type { Parameter } from "../../lib/store/sql/database.ts";
 import { migrate, tablePrefix } from "../../lib/store/postgres/schema.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { createPostgresDriver } from "../../lib/store/postgres/open.ts";

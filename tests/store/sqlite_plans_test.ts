@@ -53,8 +53,9 @@ describe("what the sqlite store does does not get slower as it fills", () => {
   test("no statement sorts what grows: an index has it in order", async () => {
     const { statements, planOf } = await listening();
     const sorting = statements.filter((sql) => planOf(sql).some((step) => /TEMP B-TREE/.test(step)));
-    // But for what one step of forgetting takes with it.
-    assert.deepEqual(sorting.filter((sql) => !sql.includes("GROUP BY subscription, state")), []);
+    // One step of forgetting sorts few rows, and a statement may sort the rows that the caller gives.
+    const isBounded = (sql: string) => /GROUP BY subscription, state|json_each/.test(sql);
+    assert.deepEqual(sorting.filter((sql) => !isBounded(sql)), []);
   });
 
   test("forgetting an event takes no longer where there are many more after it", async () => {

@@ -49,7 +49,7 @@ test("replays of a key are begun until they have looked through a million events
   }
   const refused = await refusal("key");
   assert.deepEqual([refused?.code, refused?.headers], ["rate_limited", { "Retry-After": String(20 * 3_600) }]);
-  assert.match(refused!.message, /looked through 1000000 events in a day/);
+  assert.match(refused!.message, /read 1000000 events in a day/);
   assert.equal(await refusal("another"), undefined);
   nowMs = startMs + 86_400_000;
   assert.equal(await refusal("key", 3 * MAX_REPLAYED), undefined, "the first hour is a day ago");

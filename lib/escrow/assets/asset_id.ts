@@ -1,8 +1,8 @@
 import { Asset, StrKey } from "@stellar/stellar-sdk/base";
 
 /**
- * The contract of an asset on a network: of `native`, of a classic asset `CODE:ISSUER` (its built-in contract, CAP-46-06),
- * or the contract id itself; undefined for text that is none of them.
+ * The contract of `native`, of a classic asset `CODE:ISSUER` (its built-in contract, CAP-46-06) or of a contract id.
+ * Undefined for any other text.
  */
 export function assetId(name: string, networkPassphrase: string): string | undefined {
   if (StrKey.isValidContract(name)) return name;

@@ -1,16 +1,16 @@
 import { GatewayError } from "../../errors.ts";
 import { assetId } from "./asset_id.ts";
 
-/** The assets that this deployment deals in. The escrow keeps one balance for all assets: a worthless one would buy others. */
+/** The assets that this gateway accepts. The escrow has one balance for all assets, so a worthless asset could buy others. */
 export interface AssetList {
-  /** Their contracts; undefined: none is refused for its own sake. */
+  /** Their contracts; undefined when the gateway accepts every asset. */
   ids: readonly string[] | undefined;
   has(asset: string): boolean;
-  /** @throws {GatewayError} `invalid_request` naming the field for an asset that is not dealt in */
+  /** @throws {GatewayError} `invalid_request` with the field's name, for an asset that is not accepted */
   require(asset: string, param: string): void;
 }
 
-/** @param names as the setting gives them (`assetId`), already checked for their form; undefined: all assets are dealt in */
+/** @param names the setting's, each valid for `assetContract`; undefined to accept every asset */
 export function createAssetList(names: readonly string[] | undefined, networkPassphrase: string): AssetList {
   const ids = names?.map((name) => assetId(name, networkPassphrase)!);
   const has = (asset: string) => ids === undefined || ids.includes(asset);
@@ -24,7 +24,7 @@ export function createAssetList(names: readonly string[] | undefined, networkPas
         "invalid_request",
         `${param} must be ${
           param === "xdr" ? "a call with the asset " : ""
-        }${one}, which this gateway deals in; got ${asset}`,
+        }${one}, which this gateway accepts; got ${asset}`,
         { param },
       );
     },

@@ -5,10 +5,12 @@ import type { AssetList } from "./asset_list.ts";
 import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
 
 /**
- * Why a movement is foreign. `not_listed`: its asset is none of those dealt in. `not_the_policys`: a card was funded in
- * another asset than its policy names. `not_what_was_funded`: a card was funded in another asset than its escrow held, or
- * more of an asset was paid, or paid out, than was there of it. `not_what_was_authorized`: a merchant claimed another asset
- * than the payments were authorised in.
+ * Why a movement bypassed the gateway.
+ * - `not_listed`: its asset is not accepted.
+ * - `not_the_policys`: a card was funded in another asset than its policy names.
+ * - `not_what_was_funded`: a card was funded in another asset than its escrow held. Or it paid, or paid out, more of an
+ *   asset than its escrow held.
+ * - `not_what_was_authorized`: a merchant claimed another asset than its payments were authorised in.
  */
 export const BYPASS_REASONS = [
   "not_listed",
@@ -18,7 +20,7 @@ export const BYPASS_REASONS = [
 ] as const;
 export type BypassReason = (typeof BYPASS_REASONS)[number];
 
-/** An event of the log, as far as it is looked at here. */
+/** The fields of a logged event that this file uses. */
 export interface MovementEvent {
   sequence: number;
   id: string;
@@ -45,7 +47,7 @@ interface MovementFilter {
   merchant?: string;
 }
 
-/** What the log is asked. Everything in the order of sequences. */
+/** The log. All pages are in the order of sequences. */
 export interface MovementLog {
   bounds(): Promise<{ last: number }>;
   read(query: {
@@ -60,38 +62,38 @@ export interface MovementLog {
 }
 
 export interface BypassMovements {
-  /** Looks at what the log holds since the last look. Joins a look that is under way. Rejects when the log can't be read. */
+  /** Checks the events since the last check, or joins a check in progress. Rejects when the log cannot be read. */
   look(): Promise<void>;
-  /** How many were found, and the last one. */
+  /** The number of bypass movements, and the last one. */
   found(): { count: number; last: BypassMovement | undefined };
 }
 
-/** How far back the first look goes: what was found before a restart is found again. */
+/** How far back the first check goes, so that a restart finds the same movements again. */
 export const FIRST_LOOK_EVENTS = 5_000;
 const PAGE = 500;
-/** More than one transaction can claim. */
+/** More payments than one transaction can claim. */
 const MOST_AUTHORIZED = 500;
-/** What a card's escrow holds is first learnt from so many movements before. */
+/** How many earlier movements the first holdings of a card are computed from. */
 const MOST_MOVEMENTS = 200;
 const LOOKED_AT = ["agent.registered", "agent.revoked", ...ESCROW_MOVEMENTS, "payment.claimed"];
 const MOST_CARDS = 10_000;
 
 /**
- * Follows the log for movements in an asset that they should not be in: the contracts take any, and pay it out of the one
- * balance that they keep for all. Asks nobody but the log. What the log does not say (an asset that was not learnt, a policy
- * from before it) is not held against a movement, nor what happened at other contracts or in another life of the network.
+ * Follows the log for movements in a wrong asset: the contracts accept any asset, and pay it out of one balance for all.
+ * Reads the log only. Where the log lacks an asset or a policy, the movement counts as right. Events of other contracts and
+ * of former epochs do not count.
  */
 export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   log: MovementLog;
-  /** The contracts of now: the log keeps the events of those that were watched before. */
+  /** The current contracts; the log also has events of contracts that were watched before. */
   contractIds: readonly string[];
   assets: Pick<AssetList, "has">;
-  /** Told of each as it is found, in the log's order. */
+  /** Called with each bypass movement, in the log's order. */
   onForeign(movement: BypassMovement): void;
 }): BypassMovements {
-  /** By life of the network and card, the asset that its newest policy names; null: the log does not know, or there is none. */
+  /** The asset of each card's newest policy, by epoch and card; null when the log has none. */
   const policies = createRecentMap<string | null>(MOST_CARDS);
-  /** By life of the network and card, what its escrow holds. */
+  /** The holdings of each card's escrow, by epoch and card. */
   const held = createRecentMap<Holdings>(MOST_CARDS);
   let looked: number | undefined;
   let looking: Promise<void> | undefined;
@@ -101,8 +103,8 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
 
   /**
-   * The newest so many before this event, newest ledger first, without those of other contracts and lives of the network.
-   * `isLate`: there are some after it, so that what was before it is not what is now.
+   * The newest events before this one, newest ledger first, without those of other contracts and epochs. `isLate`: later
+   * ledgers have such events too, so the state before this event is not the current one.
    */
   async function before(event: MovementEvent, filter: MovementFilter, limit: number) {
     const read = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
@@ -123,7 +125,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
     return asset;
   }
 
-  /** What the card's escrow held before this event, as far as the log says. */
+  /** The holdings of the card's escrow before this event, as far as the log has them. */
   async function heldBefore(event: MovementEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
     const known = held.get(keyOf(event));
     if (known !== undefined) return { holdings: known, isLate: false };
@@ -133,7 +135,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
     return { holdings: found.reduceRight((holdings, one) => afterMovement(holdings, one).holdings, none), isLate };
   }
 
-  /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
+  /** Whether a movement adds a second asset to an escrow, or takes out another asset than is there. Records the movement. */
   async function isOfAnother(event: MovementEvent): Promise<boolean> {
     const { type, deviceHash, asset } = event;
     if (deviceHash === undefined) return false;
@@ -144,7 +146,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
     return asset !== undefined && heldInOthers(holdings, asset).length > 0;
   }
 
-  /** The assets of what a claim collected: all that was authorised for the merchant since the claim before. */
+  /** The assets of the payments that a claim collected: all authorised for the merchant since the claim before. */
   async function authorizedAssets(event: MovementEvent): Promise<string[]> {
     const filter = { types: ["payment.authorized", "payment.claimed"], merchant: event.merchant };
     const { found } = await before(event, filter, MOST_AUTHORIZED);
@@ -186,9 +188,9 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
       const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
       for (const event of events) {
         if (isOurs(event)) await lookAt(event);
-        // What was before it takes a store that answers at once up to some milliseconds.
+        // Reading the events before this one keeps a store without its own thread busy for some milliseconds.
         await yieldToOthers();
-        // What the store fails at later does not have this one counted twice.
+        // Set before the next read: if that read fails, the next check does not count this event twice.
         looked = event.sequence;
       }
       if (events.length < PAGE) looked = upTo;
@@ -204,12 +206,12 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
   };
 }
 
-/** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
+/** The epoch's part of an event's id: all before the node's own 30 characters. */
 function lifeOf({ id }: Pick<MovementEvent, "id">): string {
   return id.slice(0, -30);
 }
 
-/** By which a card of one life of the network is remembered. */
+/** The key of a card in one epoch. */
 function keyOf(event: MovementEvent): string {
   return `${lifeOf(event)} ${event.deviceHash}`;
 }

@@ -9,19 +9,19 @@ import {
   UNKNOWN_ASSET,
 } from "./holdings.ts";
 
-/** An event of the log, as far as it is looked at here. */
+/** The fields of a logged event that this file uses. */
 export interface EscrowEvent extends EscrowMovement {
   sequence: number;
-  /** In the order of the ledgers. */
+  /** Ascends with the ledgers. */
   id: string;
   deviceHash?: string;
   /** ISO 8601 UTC. */
   ledgerClosedAt: string;
 }
 
-/** The log of the contracts' events, and who writes it. */
+/** The log of the contracts' events, and its watcher. */
 export interface EventLog {
-  /** How far it has come, undefined before its first ledger. */
+  /** The last ledger read, undefined before the first. */
   reach(): Promise<{ scannedLedger: number; completeFromHeight: number } | undefined>;
   /** By sequence, the newest first. */
   read(query: {
@@ -31,27 +31,27 @@ export interface EventLog {
     order: "desc";
     limit: number;
   }): Promise<EscrowEvent[]>;
-  /** Has the watcher look at once, and waits until it has. Never rejects. */
+  /** Makes the watcher poll now, and resolves after that poll. Never rejects. */
   catchUp(): Promise<unknown>;
 }
 
-/** What the log says about the assets in the escrow contract, which itself does not know them. */
+/** The assets in the escrow contract by the log, because the contract does not record them. */
 export interface EscrowLog {
   /**
-   * What this balance of a card is made up of, as far as the log goes back. What was there before the newest hundred
-   * movements counts as of the asset that was funded last before them.
+   * The assets in this balance of a card, as far back as the log reaches. The balance before the newest hundred movements
+   * counts as the asset of the last funding before them.
    */
   holdings(deviceHash: string, balance: bigint): Promise<Holdings>;
-  /** The asset that a card was funded in last. */
+  /** The asset of a card's last funding. */
   lastFunded(deviceHash: string): Promise<string | undefined>;
-  /** Whether one of a card's newest fundings was in another asset: only then its escrow may hold another one. */
+  /** Whether a recent funding of the card was in another asset. Only then may its escrow hold another asset. */
   mayHoldOthers(deviceHash: string, asset: string): Promise<boolean>;
-  /** The most of a card's balance that can be paid in this asset: all of it as far as nothing else is known. */
+  /** The most of a card's balance that it can pay in this asset: all but the known amounts of other assets. */
   spendable(deviceHash: string, asset: string, balance: bigint): Promise<bigint>;
-  /** The payments authorised for a merchant since the last claim, the newest first, whether they have expired or not. */
+  /** The payments authorised for a merchant since its last claim, the newest first, expired ones included. */
   unclaimed(merchant: string): Promise<EscrowEvent[]>;
   /**
-   * Resolves when the log has all up to this ledger; at once when there is no watcher that writes it.
+   * Resolves when the log has all events up to this ledger; at once without a log.
    * @throws {GatewayError} `upstream_error` when that takes too long
    */
   reaches(ledger: number): Promise<void>;
@@ -61,12 +61,12 @@ type ReadFilter = Parameters<EventLog["read"]>[0]["filter"];
 
 const MOST_MOVEMENTS = 100;
 const MOST_FUNDINGS = 20;
-/** More than one transaction can claim. */
+/** More payments than one transaction can claim. */
 const MOST_PAYMENTS = 500;
 const LONGEST_WAIT_MS = 5_000;
 const PAUSE_MS = 250;
 
-/** Answers from the log alone. Without one nothing is known. */
+/** Answers from the log alone. Without a log no asset is known. */
 export function createEscrowLog({ log, clock }: {
   log: EventLog | undefined;
   clock: Pick<Clock, "wait" | "monotonicMs">;
@@ -131,7 +131,7 @@ export function createEscrowLog({ log, clock }: {
   return escrow;
 }
 
-/** The log has what came late at its end; ids are in the order of the ledgers, those of later lives of the network longer. */
+/** Sorts by ledger, because late events are at the log's end. Ids ascend with ledgers, and those of later epochs are longer. */
 export function newestLedgerFirst(a: { id: string }, b: { id: string }): number {
   return b.id.length - a.id.length || (a.id < b.id ? 1 : -1);
 }
@@ -139,7 +139,7 @@ export function newestLedgerFirst(a: { id: string }, b: { id: string }): number 
 function notReadYet(ledger: number): GatewayError {
   return new GatewayError(
     "upstream_error",
-    `ledger ${ledger} changed what the escrow holds, and its events have not been read yet: which asset is there is not ` +
-      "known; try again in a few seconds",
+    `the gateway has not read the events of ledger ${ledger} yet, and needs them to know which asset the escrow holds; ` +
+      "retry in a few seconds",
   );
 }

@@ -1,9 +1,9 @@
 /**
- * What a card's escrow is made up of. The contract keeps one number for all assets; which they are, and how much of each,
- * follows from the events since the escrow was last empty.
+ * The assets in a card's escrow. The contract keeps one number for all assets. The events since the escrow was last empty
+ * show the amount of each.
  */
 
-/** How much of each asset, by its contract; under `UNKNOWN_ASSET` what the log does not know the asset of. Nothing is 0. */
+/** The amount of each asset by its contract, never 0. `UNKNOWN_ASSET` has the amount whose asset the log does not know. */
 export type Holdings = ReadonlyMap<string, bigint>;
 
 export const UNKNOWN_ASSET = "";
@@ -13,15 +13,15 @@ export const ESCROW_MOVEMENTS = ["escrow.funded", "escrow.defunded", "escrow.swe
 
 export interface EscrowMovement {
   type: string;
-  /** Undefined: not known. */
+  /** Undefined when not known. */
   asset?: string;
   /** Decimal. */
   amount?: string;
 }
 
 /**
- * The holdings after one movement, and how much it took out of other assets than its own. What is taken comes out of its
- * own asset first, then out of what is not known, at last out of the others: so that the sum stays the contract's.
+ * The holdings after one movement, and how much it took out of other assets than its own. A withdrawal takes from its own
+ * asset first, then from the unknown asset, then from the others. So the sum stays the contract's balance.
  */
 export function afterMovement(before: Holdings, movement: EscrowMovement): { holdings: Holdings; foreign: bigint } {
   const { type, asset = UNKNOWN_ASSET, amount = "0" } = movement;
@@ -39,14 +39,14 @@ export function afterMovement(before: Holdings, movement: EscrowMovement): { hol
     else holdings.set(from, held - taken);
     if (asset !== UNKNOWN_ASSET && from !== asset && from !== UNKNOWN_ASSET) foreign += taken;
   }
-  // A sweep leaves nothing, whatever of the card's past is not known.
+  // A sweep empties the escrow, even where earlier movements are unknown.
   return { holdings: type === "escrow.swept" ? new Map() : holdings, foreign };
 }
 
 /**
- * What a balance is made up of, by the card's movements, the newest first: back to when the escrow was empty, or as far as
- * they go. Undefined when they do not add up to it.
- * @param earlier the asset of what was there before all of them
+ * The holdings that make up a balance, by the card's movements, the newest first. Goes back to when the escrow was empty, or
+ * to the oldest movement. Undefined when the movements do not add up to the balance.
+ * @param earlier the asset of the balance before all of them
  */
 export function holdingsOf(
   balance: bigint,
@@ -66,12 +66,12 @@ export function holdingsOf(
   return since.reduce((holdings, movement) => afterMovement(holdings, movement).holdings, begin);
 }
 
-/** What is held in other assets than this one, as far as they are known. */
+/** The known holdings in other assets than this one. */
 export function heldInOthers(holdings: Holdings, asset: string): [asset: string, amount: bigint][] {
   return [...holdings].filter(([held]) => held !== asset && held !== UNKNOWN_ASSET);
 }
 
-/** The most that can be of this asset: what is known to be, and what is not known. */
+/** The most that can be of this asset: its known amount and the unknown amount. */
 export function heldAtMost(holdings: Holdings, asset: string): bigint {
   return (holdings.get(asset) ?? 0n) + (holdings.get(UNKNOWN_ASSET) ?? 0n);
 }

@@ -7,7 +7,7 @@ import type { ContractIds } from "../contracts/errors.ts";
 import { asAddress, asHash, asI128 } from "../decode.ts";
 import type { DecodedEvent } from "../events.ts";
 
-/** The call that makes an event, and where its asset, its card, its merchant and its amount stand among the arguments. */
+/** The call that emits an event, and the positions of asset, card, merchant and amount among its arguments. */
 interface Source {
   contract: keyof ContractIds;
   function: string;
@@ -33,15 +33,15 @@ const SOURCES: Partial<Record<DecodedEvent["type"], Source>> = {
   "payment.claimed": { contract: "paymentEscrow", function: "claim", asset: 0, merchant: 1 },
 };
 
-/** Whether such an event speaks of an asset: every movement, and the policy that an agent is registered with. */
+/** Whether an event of this type has an asset: every movement, and the registration of an agent with its policy. */
 export function speaksOfAsset({ type }: { type: string }): boolean {
   return Object.hasOwn(SOURCES, type);
 }
 
 /**
- * The contract of the asset that an event speaks of, from its transaction: the arguments of the call that the envelope makes;
- * where another contract made that call, those that the host recorded, or the token's own event. Signed authorisations are
- * no source: they may speak of calls that were not made. Undefined when none of these says it, or more than one asset.
+ * The asset contract of an event, from its transaction. Takes it from the arguments of the envelope's call. If another
+ * contract made the call, takes it from the call that the host recorded, or from the token's own event. Signed authorisations
+ * are no source, because they may be for calls that were not made. Undefined when none or several assets are found.
  */
 export function movedAsset(
   event: Pick<DecodedEvent, "deviceHash" | "merchant" | "amount"> & { type: string },
@@ -59,7 +59,7 @@ export function movedAsset(
     if (recorded.length > 0) return theOnly(recorded.map(({ args }) => asAddress(args[source.asset]!)));
     return theOnly(contractEvents(transaction).flatMap((one) => tokenMoved(one, event, contracts.paymentEscrow) ?? []));
   } catch {
-    // XDR that is none, arguments of other types: nothing is learnt from it.
+    // Invalid XDR, or arguments of other types: the asset stays unknown.
     return undefined;
   }
 }
@@ -77,7 +77,7 @@ function isCallOf(
     says(source.amount, (value) => asI128(value).toString(), event.amount);
 }
 
-/** The token that a `transfer` (SEP-41) says this amount of was moved, when it was to the escrow or from it. */
+/** The token whose `transfer` event (SEP-41) moved this amount into or out of the escrow contract. */
 function tokenMoved(
   event: xdr.ContractEvent,
   { type, amount }: { type?: string; amount?: string },
@@ -88,7 +88,7 @@ function tokenMoved(
   const end = type === "escrow.funded" ? to : type === "payment.authorized" ? undefined : from;
   if (end?.type !== "scvAddress" || asAddress(end) !== paymentEscrow) return undefined;
   const { data } = event.body.v0;
-  // With a muxed destination the amount stands in a map (CAP-67).
+  // With a muxed destination the amount is in a map (CAP-67).
   const value = data.type === "scvMap" ? data.map?.find(({ key }) => nameOf(key) === "amount")?.val : data;
   if (value?.type !== "scvI128" || asI128(value).toString() !== amount) return undefined;
   return StrKey.encodeContract(event.contractId.toBytes());

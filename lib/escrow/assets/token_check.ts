@@ -5,15 +5,14 @@ import { asCode, asU32, entryValue, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
 /**
- * Tells whether a contract, whose instance this is, is a token: the protocol's own for an asset, or one that says how many
- * decimals it has (SEP-41).
+ * Returns whether the contract with this instance is a token: a built-in asset contract, or one with `decimals()` (SEP-41).
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export type TokenCheck = (contract: string, instance: RawLedgerEntry) => Promise<boolean>;
 
 const MAX_KEPT = 1_000;
 
-/** Asks contracts that are not the protocol's own; a token is asked once. */
+/** Simulates `decimals()` of contracts that are not built in, and caches each token it finds. */
 export function createTokenCheck(calls: ContractCalls): TokenCheck {
   const tokens = createRecentMap<true>(MAX_KEPT);
 

@@ -6,11 +6,11 @@ import { instanceKey } from "../reads/storage_keys.ts";
 
 export interface ContractCodes {
   /**
-   * Which code the contracts run that a kind of read speaks with: a text that changes with it. Read once a ledger.
+   * The code of the contracts that a kind of read uses, as a text that changes with the code. Read once a ledger.
    * @throws {GatewayError} `upstream_error` naming the contract that does not exist on this network
    */
   of(kind: ReadKind): Promise<string>;
-  /** Whether a contract is the protocol's built-in asset contract; false when that can't be told. */
+  /** Whether a contract is a built-in asset contract; false when unknown. */
   isAssetContract(contract: string): Promise<boolean>;
 }
 
@@ -27,7 +27,7 @@ export function createContractCodes(
 ): ContractCodes {
   const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
   const instanceKeys = CONTRACTS.map((name) => instanceKey(idOf(name)));
-  /** By the instance's XDR: it seldom changes, and is asked for with every read. */
+  /** By the instance's XDR, which seldom changes and which every read needs. */
   const decoded = new Map<string, string>();
 
   function code(instanceXdr: string): string {
@@ -53,7 +53,7 @@ export function createContractCodes(
         const { entries: [instance] } = await entries.read([instanceKey(contract)]);
         return instance !== undefined && code(instance.xdr) === "asset";
       } catch {
-        // The refusal at hand is told with a number instead of a name then.
+        // The refusal then has a number instead of a name.
         return false;
       }
     },

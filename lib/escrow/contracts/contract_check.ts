@@ -2,22 +2,22 @@ import { CONTRACT_KEYS, type ContractName } from "./errors.ts";
 import { CONTRACT_TITLES, contractWords } from "./words.ts";
 import { checkInterfaces, type ContractFinding, type InterfaceCheckParts, registriesOf } from "./interface_check.ts";
 
-/** Whether one of the three contracts is what the gateway needs. */
+/** The check of one of the three contracts. */
 export interface ContractCheck {
   name: ContractName;
   id: string;
-  /** What is there instead, as one sentence for the operator; undefined when all is as it should be. */
+  /** The problem as one sentence for the operator; undefined when the contract is as expected. */
   problem: string | undefined;
 }
 
-/** Whether the gateway can work with it, though its refusals may be told by the wrong name. */
+/** Whether the gateway can use the contract, even if refusals may carry a wrong name. */
 export function isUsable({ state }: ContractFinding): boolean {
   return state === "as_expected" || state === "other_errors";
 }
 
 /**
- * Looks at the three contracts in at most three calls: each is there and of the expected interface, and the escrow was
- * initialised with these registries.
+ * Checks that each contract exists with the expected interface, and that the escrow was initialised with these registries.
+ * Makes at most three calls.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkContracts(parts: InterfaceCheckParts): Promise<ContractCheck[]> {
@@ -32,11 +32,11 @@ export async function checkContracts(parts: InterfaceCheckParts): Promise<Contra
   return checks.map((check) => ({ ...check, problem: check.problem ?? registryProblem(check, own) }));
 }
 
-/** The escrow asks the registries it was initialised with, whatever the settings say. */
+/** The escrow uses the registries of its initialisation, whatever the settings name. */
 function registryProblem({ name, id }: ContractCheck, own: Awaited<ReturnType<typeof registriesOf>>) {
   if (name === "payment_escrow") {
     const isInitialised = own.deviceRegistry !== undefined && own.agentRegistry !== undefined;
-    return isInitialised ? undefined : `${id} is not initialised: it knows no registries`;
+    return isInitialised ? undefined : `${id} is not initialised with registries`;
   }
   const asked = own[CONTRACT_KEYS[name]];
   return asked === undefined || asked === id

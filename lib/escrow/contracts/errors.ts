@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 
-/** The three contracts the gateway stands in front of, by the names they go by in messages. */
+/** The three contracts, by their names in messages. */
 export const CONTRACTS = ["device_registry", "agent_registry", "payment_escrow"] as const;
 export type ContractName = (typeof CONTRACTS)[number];
 
@@ -11,7 +11,7 @@ export interface ContractIds {
   paymentEscrow: string;
 }
 
-/** Where the id of each contract stands. */
+/** The field of each contract's id. */
 export const CONTRACT_KEYS = {
   device_registry: "deviceRegistry",
   agent_registry: "agentRegistry",
@@ -26,7 +26,7 @@ export function contractName(ids: ContractIds, id: string): ContractName | undef
   return undefined;
 }
 
-/** Error numbers of the three contracts, as their interfaces name them. */
+/** Names of the three contracts' errors, by number. */
 export const CONTRACT_ERRORS: Record<ContractName, Record<number, string>> = {
   device_registry: {
     1: "AlreadyInitialized",
@@ -70,12 +70,12 @@ export const ASSET_CONTRACT_ERRORS: Record<number, string> = {
   15: "TooManyAccountSubentries",
 };
 
-/** Every error that can be told by its name. */
+/** The names of all known errors. */
 export const NAMED_CONTRACT_ERRORS: string[] = [
   ...new Set([...Object.values(CONTRACT_ERRORS), ASSET_CONTRACT_ERRORS].flatMap((names) => Object.values(names))),
 ];
 
-/** A contract that the gateway was pointed at is not there: its id is wrong, or the network was reset. */
+/** The error for a contract of the settings that does not exist: its id is wrong, or the network was reset. */
 export function missingContract(name: string, contract: string): GatewayError {
   return new GatewayError("upstream_error", `${name} ${contract} does not exist on this network`);
 }

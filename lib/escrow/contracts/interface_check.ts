@@ -8,21 +8,21 @@ import { type ContractSpec, specOf } from "./spec.ts";
 import { asAddress, asCode, entryValue } from "../decode.ts";
 import { instanceKey, registryKey } from "../reads/storage_keys.ts";
 
-/** How one contract id stands against what the gateway expects behind it. */
+/** The comparison of one contract with the expected interface. */
 export interface ContractFinding {
   name: ContractName;
   id: string;
   /**
    * - `as_expected`;
    * - `missing`: no contract of this id on this network;
-   * - `archived`: it was not used for so long that it, or its code, has to be restored before it can be called;
+   * - `archived`: it, or its code, must be restored before a call, because it was unused for long;
    * - `asset`: the protocol's built-in asset contract;
-   * - `another`: a contract of another interface; `looksLike` when it is that of one of the other two;
-   * - `other_errors`: it can be called, but names its errors otherwise.
+   * - `another`: a contract with another interface, with `looksLike` when that is one of the other two;
+   * - `other_errors`: it can be called, but its errors have other names.
    */
   state: "as_expected" | "missing" | "archived" | "asset" | "another" | "other_errors";
   looksLike?: ContractName;
-  /** What differs, each a sentence's part: `authorize takes (…), not (…)`. */
+  /** The differences, each as part of a sentence: `authorize is (…), expected (…)`. */
   differences: string[];
   /** SHA-256 of its code, hex; undefined without one. */
   codeHash?: string;
@@ -34,8 +34,8 @@ export interface InterfaceCheckParts {
 }
 
 /**
- * Looks at the three contracts as the ledger holds them: whether they exist, and whether their code says of itself what
- * the gateway expects (SEP-48: contract interface specification).
+ * Compares the three contracts in the ledger with the expected interfaces, by the interface specification in their code
+ * (SEP-48).
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): Promise<ContractFinding[]> {
@@ -58,7 +58,7 @@ export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): 
   });
 }
 
-/** The registries that the escrow was initialised with; undefined where it keeps none. @throws {GatewayError} */
+/** The registries of the escrow's initialisation; undefined where it stores none. @throws {GatewayError} */
 export async function registriesOf(
   { rpc, contracts: { paymentEscrow } }: InterfaceCheckParts,
 ): Promise<{ deviceRegistry?: string; agentRegistry?: string }> {
@@ -83,7 +83,7 @@ async function read(rpc: InterfaceCheckParts["rpc"], keys: string[]): Promise<(R
   return keys.map((key) => byKey.get(key));
 }
 
-/** `asCode` answers the executable's XDR: four bytes of its kind, then the hash. */
+/** The hash in the executable's XDR (`asCode`), after four bytes of its kind. */
 function codeHash(code: string): string {
   return code === "asset" ? code : code.slice(8);
 }
@@ -129,7 +129,7 @@ function interfaceDifferences(name: ContractName, found: ContractSpec): string[]
   return [...ofFunctions, ...ofStructs];
 }
 
-/** An error that is not there yet is none; one of another name would be told wrongly. */
+/** Errors with another name, which refusals would report by the wrong name. A missing error is no difference. */
 function errorDifferences(name: ContractName, found: ContractSpec): string[] {
   return Object.entries(CONTRACT_ERRORS[name]).flatMap(([number, expected]) => {
     const actual = found.errors[Number(number)];

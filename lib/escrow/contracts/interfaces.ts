@@ -1,14 +1,14 @@
 import type { ContractName } from "./errors.ts";
 
-/** What the gateway relies on in one contract, in the words of a Soroban interface. */
+/** The part of a contract's interface that the gateway uses. */
 export interface ContractInterface {
-  /** Argument types in order, because calls are positional, and what is returned; names of arguments do not matter. */
+  /** Argument types in order, and the returned type. Calls are positional, so names of arguments do not matter. */
   functions: Record<string, string>;
   /** Fields of the structs that are decoded, by name. */
   structs: Record<string, Record<string, string>>;
 }
 
-/** Functions that the gateway calls, or builds calls of; a contract may have more. */
+/** The functions that the gateway calls or builds calls of; a contract may have more. */
 export const CONTRACT_INTERFACES: Record<ContractName, ContractInterface> = {
   device_registry: {
     functions: {

@@ -4,8 +4,8 @@ import { contractCall } from "../operations/operations.ts";
 import type { ContractIds } from "./errors.ts";
 
 /**
- * Whether the agent registry lets anyone register an agent for a card that is not theirs: asked by simulating it, of a card
- * that nobody owns, for an account that nobody holds.
+ * Whether the agent registry lets any wallet register an agent for any card. Simulates that with an unregistered card and
+ * an account without a known key.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function isOpenToStrangers(

@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import type { ContractInterface } from "./interfaces.ts";
 
-/** What a contract says of itself. */
+/** The interface in a contract's code. */
 export interface ContractSpec extends ContractInterface {
   /** Names of its errors by number. */
   errors: Record<number, string>;
@@ -11,8 +11,8 @@ export interface ContractSpec extends ContractInterface {
 const SECTION = "contractspecv0";
 
 /**
- * Reads the interface out of a contract's wasm.
- * @throws {Error} when it is no wasm, or says nothing of its interface
+ * Reads the interface from a contract's wasm.
+ * @throws {Error} when the code is no wasm, or has no interface section
  */
 export function specOf(wasm: Uint8Array<ArrayBuffer>): ContractSpec {
   const [section] = WebAssembly.Module.customSections(new WebAssembly.Module(wasm), SECTION);
@@ -36,7 +36,7 @@ export function specOf(wasm: Uint8Array<ArrayBuffer>): ContractSpec {
 }
 
 function signature(inputs: xdr.ScSpecTypeDef[], outputs: xdr.ScSpecTypeDef[]): string {
-  // `Result<T, Error>` is how a contract says that it may fail; the caller gets T. An empty T is nothing.
+  // A function that may fail has the type `Result<T, Error>`, and its caller gets T. An empty T counts as none.
   const [returned] = outputs.map((type) => type.type === "scSpecTypeResult" ? type.result.okType : type);
   const result = returned === undefined || returned.type === "scSpecTypeVoid" ? "" : ` -> ${typeName(returned)}`;
   return `(${inputs.map(typeName).join(", ")})${result}`;
@@ -52,7 +52,7 @@ function typeName(type: xdr.ScSpecTypeDef): string {
     case "scSpecTypeAddress":
       return "Address";
     default:
-      // u32, i128, bool, …; of what the gateway never uses the bare kind is enough to see that it is another.
+      // u32, i128, bool, …; for types that the gateway never uses, the kind is enough to see the difference.
       return type.type.replace("scSpecType", "").toLowerCase();
   }
 }

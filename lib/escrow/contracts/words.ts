@@ -1,14 +1,14 @@
 import type { ContractName } from "./errors.ts";
 import type { ContractFinding } from "./interface_check.ts";
 
-/** What the contracts are called for people. */
+/** The contracts' names in texts for people. */
 export const CONTRACT_TITLES: Record<ContractName, string> = {
   device_registry: "device registry",
   agent_registry: "agent registry",
   payment_escrow: "payment escrow",
 };
 
-/** What is behind a contract's id, as one sentence for the operator. */
+/** The finding as one sentence for the operator. */
 export function contractWords({ name, id, state, looksLike, differences }: ContractFinding): string {
   const title = CONTRACT_TITLES[name];
   switch (state) {
@@ -21,7 +21,7 @@ export function contractWords({ name, id, state, looksLike, differences }: Contr
     case "asset":
       return `${id} is the contract of an asset, not the ${title}`;
     case "other_errors":
-      return `${id} can be called, but names its errors otherwise: ${differences.join("; ")}`;
+      return `${id} can be called, but its errors have other names: ${differences.join("; ")}`;
     case "another":
       return looksLike === undefined
         ? `${id} has another interface than the ${title}: ${abridged(differences)}`

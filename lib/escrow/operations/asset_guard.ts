@@ -4,10 +4,10 @@ import { heldAtMost, heldInOthers, type Holdings, UNKNOWN_ASSET } from "../asset
 import type { Card } from "../reads/read_source.ts";
 import type { Operation } from "./operations.ts";
 
-/** The field of the request that is at fault: an operation's, or the envelope that holds it. */
+/** The operation's field at fault. */
 type Field = "asset" | "amount" | "deviceHash";
 
-/** A call that moves what a card's escrow holds, or names the asset it is for. */
+/** A call that moves money of a card's escrow, or names its asset. */
 export interface AssetCall {
   kind: Operation["kind"];
   deviceHash: string;
@@ -16,17 +16,17 @@ export interface AssetCall {
   param: "source" | "xdr";
 }
 
-/** The escrow of a card as the ledger has it. */
+/** A card's escrow in the current ledger. */
 export interface EscrowNow {
   balance: bigint;
-  /** The ledger that changed the balance last; undefined where that is not known. */
+  /** The last ledger that changed the balance; undefined when unknown. */
   changedIn: number | undefined;
 }
 
 /**
- * Refuses what would take one asset out of an escrow that holds another, or put a second one in: the contract keeps one
- * number for all. What the log does not know the asset of is let through, in whatever asset.
- * @throws {GatewayError} `invalid_request`; `upstream_error` while the log has not come to the last change
+ * Refuses a call that would take one asset out of an escrow that holds another, or put a second one in. The contract keeps
+ * one balance for all assets. An amount whose asset the log does not know may leave in any asset.
+ * @throws {GatewayError} `invalid_request`; `upstream_error` while the log has not reached the last change
  */
 export async function guardAssets(log: EscrowLog, call: AssetCall, { balance, changedIn }: EscrowNow): Promise<void> {
   if (balance === 0n) return;
@@ -41,19 +41,19 @@ export async function guardAssets(log: EscrowLog, call: AssetCall, { balance, ch
 }
 
 /**
- * Refuses a payment that would spend what is there in another asset. Costs one look into the log, and does not wait for it:
- * the asset is the policy's, which was looked at when the agent was registered.
+ * Refuses a payment that would spend another asset than its own. Costs one read of the log, and does not wait for the log,
+ * because the gateway checked the policy's asset at the agent's registration.
  * @throws {GatewayError} `invalid_request`
  */
 export async function guardPayment(log: EscrowLog, call: AssetCall, card: () => Promise<Card>): Promise<void> {
   const { deviceHash, asset } = call;
   if (!await log.mayHoldOthers(deviceHash, asset)) return;
   const { policy, balance } = await card();
-  // Another asset than the policy's is what the contract says.
+  // The contract itself refuses another asset than the policy's.
   if (policy?.asset === asset) refuseMoreThanHeld(call, await log.holdings(deviceHash, balance), balance);
 }
 
-/** More than the whole balance is what the contract says. */
+/** Leaves amounts above the whole balance to the contract, which refuses them. */
 function refuseMoreThanHeld(call: AssetCall, holdings: Holdings, balance: bigint): void {
   const { deviceHash, asset, amount = 0n } = call;
   const most = heldAtMost(holdings, asset);
@@ -74,26 +74,24 @@ function otherAsset(call: AssetCall, holdings: Holdings): GatewayError {
   const known = [...holdings].filter(([held]) => held !== UNKNOWN_ASSET);
   const [[held, amount] = ["", 0n]] = known;
   if (known.length > 1 && kind !== "defundEscrow") {
-    const be = `one whose escrow holds a single asset, and not ${
-      inWords(known)
-    }: take out each with defundEscrow first`;
+    const be = `a card with a single asset in its escrow, not ${inWords(known)}: take out each with defundEscrow first`;
     return refusal(param, "deviceHash", be, deviceHash, "asset_mismatch");
   }
   const leaves = kind === "sweepEscrow" || kind === "defundEscrow";
   const be = known.length > 1
-    ? `one of which the card's escrow holds something: ${inWords(known)}`
+    ? `an asset in the card's escrow, which holds ${inWords(known)}`
     : `${held}, of which the card's escrow holds ${amount}${leaves ? "" : ": sweep it first"}`;
   return refusal(param, "asset", be, asset, "asset_mismatch");
 }
 
-/** Which assets, and how much of each, as part of a message. */
+/** Assets and their amounts, as part of a message. */
 export function inWords(held: Iterable<[asset: string, amount: bigint]>): string {
   return [...held].map(([asset, amount]) => `${amount} of ${asset}`).join(" and ");
 }
 
 const NOUNS: Record<Field, string> = { asset: "asset", amount: "amount", deviceHash: "card" };
 
-/** A refusal in the words of the field at fault. */
+/** A refusal that names the field at fault. */
 export function refusal(
   param: AssetCall["param"],
   field: Field,

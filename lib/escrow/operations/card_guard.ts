@@ -22,16 +22,16 @@ import { guardAssets, guardPayment, refusal } from "./asset_guard.ts";
 import { claimGuard } from "./claim_guard.ts";
 import { type Operation, operationKind } from "./operations.ts";
 
-/** Where arguments stand. */
+/** Positions of the arguments. */
 interface Places {
   card: number;
-  /** Who acts; absent: the source. */
+  /** The acting wallet; absent when the source acts. */
   wallet?: number;
   asset?: number;
   amount?: number;
 }
 
-/** Of the operations that are the owner's. */
+/** The operations that only the card's owner may do. */
 const OWNERS: Partial<Record<Operation["kind"], Places>> = {
   registerAgent: { wallet: 0, card: 1, asset: 4 },
   revokeAgent: { wallet: 0, card: 1 },
@@ -44,22 +44,24 @@ const OWNERS: Partial<Record<Operation["kind"], Places>> = {
 const PAYMENT = { card: 1, asset: 3, amount: 4 };
 const CLAIM = { asset: 0, merchant: 1 };
 
-/** What a call does with whose card. */
+/** A call on a card, decoded. */
 interface CardCall {
   kind: Operation["kind"];
   deviceHash: string;
-  /** Who acts: any of these has to be the owner. */
+  /** The acting wallets, one of which must be the owner. */
   actors: string[];
   asset: string | undefined;
   amount: bigint | undefined;
 }
 
 /**
- * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
- * register and revoke its agent), so the gateway does. It also refuses to fund a card that nobody owns, or one in another
- * asset than its policy names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or
- * is no token, and whatever is in an asset that is not dealt in: that throws at once. What the escrow holds itself:
- * `asset_guard.ts`, `claim_guard.ts`.
+ * Guards the owner's operations, because the contracts do not check the owner: agent_registry lets any wallet register and
+ * revoke a card's agent. The guard also refuses:
+ * - to fund an unregistered card, or a card in another asset than its policy names (the escrow has one balance for all);
+ * - a policy for an asset that does not exist or is no token;
+ * - every call in an asset that the gateway does not accept: this throws at once, before any read.
+ *
+ * `asset_guard.ts` and `claim_guard.ts` guard the assets in the escrow.
  */
 export function createCardGuard({ contracts, assets, log, isToken, reads }: {
   contracts: ContractIds;
@@ -70,12 +72,12 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
-  /** The card, by these entries of it where the contracts' storage may be believed. */
+  /** The card, from these entries, or by calls where the storage and the functions of the contracts differ. */
   async function cardNow(
     deviceHash: string,
     [device, policy, balance]: (RawLedgerEntry | undefined)[],
   ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint; changedIn?: number }> {
-    // Of new code the storage is compared with the functions first: nobody is let through on a storage that is misread.
+    // After an upgrade this first compares storage and functions, so no call passes by a misread storage.
     if (await reads.wayOfCards(deviceHash) === "calls") {
       const { value } = await reads.card(deviceHash);
       return { owner: value.device?.owner, policy: value.policy, balance: value.balance };
@@ -96,7 +98,7 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
         policyKey(agentRegistry, deviceHash),
         balanceKey(paymentEscrow, deviceHash),
         ...(namesPolicy ? [instanceKey(asset)] : []),
-        // Read with the others, the code that `wayOfCards` asks for costs no call of its own.
+        // The instances that `wayOfCards` needs: read with the other entries, they cost no call of their own.
         ...Object.values(contracts).map(instanceKey),
       ],
       async check(entries) {
@@ -113,10 +115,10 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
           );
         }
         if (namesPolicy && entries[3] === undefined) {
-          throw refusal(param, "asset", "a contract that is there on this network", asset);
+          throw refusal(param, "asset", "a contract that exists on this network", asset);
         }
         if (namesPolicy && !await isToken(asset, entries[3]!)) {
-          throw refusal(param, "asset", "a token, which says how many decimals() it has", asset);
+          throw refusal(param, "asset", "a token, a contract with decimals()", asset);
         }
         await guardAssets(log, { kind, deviceHash, asset, amount, param }, { balance, changedIn });
       },
@@ -173,18 +175,18 @@ function notTheOwner(deviceHash: string, owner: string, actors: string[], param:
   const got = `got ${actors[0]}`;
   return refused(
     !owner.startsWith("G") && param === "source"
-      ? `cannot be the owner of card ${deviceHash}, which is the contract ${owner}; ${got}`
+      ? `cannot act for the owner of card ${deviceHash}, the contract ${owner}; ${got}`
       : `must ${param === "source" ? "be" : "act for"} ${owner}, the registered owner of card ${deviceHash}; ${got}`,
     param,
   );
 }
 
-/** Contracts older than the newest take it. */
+/** Older contracts accept this call, so the gateway refuses it as the newest contract does. */
 function notRegistered(deviceHash: string, param: CallInEnvelope["param"]): GatewayError {
   return new GatewayError(
     "contract_refused",
-    `payment_escrow.fund_escrow refused: nobody has registered card ${deviceHash} (DeviceNotRegistered), and whoever does ` +
-      "could take out what its escrow holds",
+    `payment_escrow.fund_escrow refused: card ${deviceHash} is not registered (DeviceNotRegistered). Register it first, else ` +
+      "any wallet can register it and take the money out",
     { contractError: "DeviceNotRegistered", param: param === "source" ? "operation.deviceHash" : param },
   );
 }

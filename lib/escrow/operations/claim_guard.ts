@@ -5,7 +5,7 @@ import type { EscrowReads, PendingPaymentAnswer } from "../reads/reads.ts";
 import { pendingIndexKey } from "../reads/storage_keys.ts";
 import { refusal } from "./asset_guard.ts";
 
-/** Who claims what. */
+/** A merchant's claim. */
 export interface ClaimCall {
   merchant: string;
   asset: string;
@@ -13,10 +13,10 @@ export interface ClaimCall {
 }
 
 /**
- * Guards a claim: the contract pays all that is pending in the one asset that it is told, whatever it was authorised in.
- * Refused when nothing of it is known to be, or may be, in that asset. Where some is, the rest goes with it, and is an alarm
- * (`bypass_movements.ts`): anybody can authorise a payment in another asset past the gateway, and a merchant whose claims
- * were refused for it would lose all that is pending when it expires.
+ * Guards a claim: the contract pays all pending payments in the claimed asset, also those authorised in another one.
+ * Refuses the claim when no pending payment is in that asset, as far as the log knows. Otherwise the claim passes, and
+ * payments in other assets raise an alarm (`bypass_movements.ts`). A refusal would harm the merchant: any agent can bypass
+ * the gateway with a payment in another asset, and the merchant's payments would expire unclaimed.
  */
 export function claimGuard(
   { merchant, asset, param }: ClaimCall,
@@ -29,7 +29,7 @@ export function claimGuard(
       await log.reaches(pendingIndex.lastModifiedLedgerSeq);
       const authorized = await log.unclaimed(merchant);
       if (authorized.every((event) => event.asset === undefined || event.asset === asset)) return;
-      // What has expired is not claimed: only the ledger knows what is left.
+      // A claim does not collect expired payments, and only the ledger shows which are left.
       const { payments } = await reads.pending(merchant);
       const pending = payments === null ? new Map() : assetsOf(payments, authorized);
       const others = heldInOthers(pending, asset);
@@ -41,7 +41,7 @@ export function claimGuard(
   };
 }
 
-/** How much of these payments is in which asset, by the events of their authorisations. */
+/** The amount of these payments in each asset, by the events of their authorisations. */
 function assetsOf(payments: PendingPaymentAnswer[], authorized: EscrowEvent[]): Holdings {
   const events = Map.groupBy(
     authorized,
@@ -55,7 +55,7 @@ function assetsOf(payments: PendingPaymentAnswer[], authorized: EscrowEvent[]): 
   return found;
 }
 
-/** What the ledger keeps of a payment, and its event says too. */
+/** The fields that a payment's entry and its event share. */
 function paymentKey(
   { deviceHash, amount, authorizedAt }: { deviceHash?: string; amount?: string; authorizedAt: number },
 ): string {

@@ -1,45 +1,45 @@
-/** What else may be applied for a merchant before an envelope that is being prepared. */
+/** The envelopes for a merchant that the network may apply before the one in preparation. */
 export interface CompetingEnvelopes {
   payments: number;
   claim: boolean;
 }
 
 /**
- * Remembers, merchant by merchant, who was handed an envelope that may still be applied, and how many at once there were
- * lately: so many may come in between again.
+ * Counts the envelopes of each merchant that may still be applied. Also keeps the most at one time in the last five minutes,
+ * because as many may come between again.
  */
 export interface MerchantEnvelopes {
-  /** Notes that a payer is being handed a payment, or the merchant a claim; answers how to take that back. */
+  /** Records a payer's payment, or the merchant's claim; returns a function that removes the record. */
   handOut(merchant: string, source: string, kind: "authorize" | "claim"): () => void;
-  /** `everywhere`: what all gateways on the store are known to be out with. */
+  /** @param everywhere the competing envelopes of all gateways on the store */
   others(merchant: string, source: string, everywhere?: CompetingEnvelopes): CompetingEnvelopes;
-  /** An envelope was applied: it is out no more. */
+  /** Removes an envelope that was applied. */
   confirmed(merchant: string, source: string, kind: "authorize" | "claim"): void;
-  /** A payment or claim failed since others came in between whom this gateway did not foresee. */
+  /** Raises the count, because others came between a payment or claim and made it fail. */
   collided(merchant: string): void;
 }
 
-/** The same of all gateways on a store. */
+/** The same for all gateways on a store. */
 export interface SharedMerchantEnvelopes {
-  /** Notes it there, and answers what else is out. */
+  /** Records the envelope in the store, and returns the competing ones. */
   handOut(merchant: string, source: string, kind: "authorize" | "claim"): Promise<CompetingEnvelopes>;
   confirmed(merchant: string, source: string, kind: "authorize" | "claim"): Promise<void>;
 }
 
 interface Merchant {
-  /** By source, for a sequence number is applied once; each until when its newest envelope is valid, oldest first. */
+  /** The end of each source's newest envelope, oldest first: of one source the network applies one per sequence number. */
   payers: Map<string, { untilMs: number }>;
-  /** Until when its newest claim is valid. */
+  /** The end of the newest claim's validity. */
   claim: { untilMs: number } | undefined;
-  /** The most other payments that one was out with of late. */
+  /** The most competing payments at one time, of the last five minutes. */
   most: number;
   mostUntilMs: number;
 }
 
 const MOST_MERCHANTS = 10_000;
-/** More payers than reserved keys are ever added for. */
+/** More payers than an envelope ever reserves keys for. */
 const MOST_PAYERS = 64;
-/** A merchant with one crowd at the till soon has another. */
+/** A merchant with many payers at one time soon has as many again. */
 const LATELY_MS = 300_000;
 const AFTER_A_COLLISION = 4;
 
@@ -49,7 +49,7 @@ export function createMerchantEnvelopes(
 ): MerchantEnvelopes {
   const merchants = new Map<string, Merchant>();
 
-  /** Set anew each time, so that those seldom heard of are forgotten first. */
+  /** Moves the merchant to the end, so that the map drops the least recently used first. */
   function of(address: string): Merchant {
     const merchant = merchants.get(address) ??
       { payers: new Map(), claim: undefined, most: 0, mostUntilMs: -Infinity };

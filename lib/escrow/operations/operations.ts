@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
+import { EXAMPLE } from "../example_values.ts";
 import { addressVal, hashVal } from "../reads/storage_keys.ts";
 import {
   accountAddress,
@@ -16,51 +17,64 @@ import {
   nonce,
 } from "../values.ts";
 
-/** The fields of each kind of operation, besides `kind`. Unknown fields are refused by name. */
+/** The schema of each kind of operation. It refuses unknown fields by name. */
 const kinds = {
-  /** By the agent: reserves a payment of a card for a merchant. Without a nonce the gateway fills in the next. */
+  /** By the agent: reserves a payment of a card for a merchant. Without a nonce the gateway fills in the next one. */
   authorize: z.strictObject({
-    kind: z.literal("authorize"),
+    kind: kindOf("authorize"),
     deviceHash,
-    merchant: accountAddress,
+    merchant,
     asset: contractId,
     amount,
     nonce: nonce.optional(),
   }).meta({ id: "AuthorizeOperation" }),
   /** By the merchant: collects all pending payments. */
   claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }).meta({ id: "ClaimOperation" }),
-  /** By the owner, as all that follow: lets an agent pay with a card, within a policy. */
+  /** By the owner, as all below: lets an agent pay with a card, within a policy. */
   registerAgent: z.strictObject({
-    kind: z.literal("registerAgent"),
+    kind: kindOf("registerAgent"),
     deviceHash,
-    agent: accountAddress,
+    agent,
     asset: contractId,
     maxAmount,
     expiresAt: expiresAt.optional(),
-  }).meta({ id: "RegisterAgentOperation" }),
-  revokeAgent: z.strictObject({ kind: z.literal("revokeAgent"), deviceHash })
-    .meta({ id: "RevokeAgentOperation" }),
-  fundEscrow: z.strictObject({ kind: z.literal("fundEscrow"), deviceHash, asset: contractId, amount })
-    .meta({ id: "FundEscrowOperation" }),
-  defundEscrow: z.strictObject({ kind: z.literal("defundEscrow"), deviceHash, asset: contractId, amount })
-    .meta({ id: "DefundEscrowOperation" }),
-  registerDevice: z.strictObject({ kind: z.literal("registerDevice"), deviceHash, agent: accountAddress })
-    .meta({ id: "RegisterDeviceOperation" }),
-  revokeDevice: z.strictObject({ kind: z.literal("revokeDevice"), deviceHash })
-    .meta({ id: "RevokeDeviceOperation" }),
-  sweepEscrow: z.strictObject({ kind: z.literal("sweepEscrow"), deviceHash, asset: contractId, agent: address })
-    .meta({ id: "SweepEscrowOperation" }),
+  }).meta({
+    id: "RegisterAgentOperation",
+    description: "The owner lets an agent pay with a card, within a policy.",
+  }),
+  revokeAgent: z.strictObject({ kind: kindOf("revokeAgent"), deviceHash })
+    .meta({ id: "RevokeAgentOperation", description: "The owner ends the agent's right to pay with a card." }),
+  fundEscrow: z.strictObject({ kind: kindOf("fundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "FundEscrowOperation", description: "The owner pays into the card's escrow." }),
+  defundEscrow: z.strictObject({ kind: kindOf("defundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "DefundEscrowOperation", description: "The owner takes money back from the card's escrow." }),
+  registerDevice: z.strictObject({ kind: kindOf("registerDevice"), deviceHash, agent })
+    .meta({ id: "RegisterDeviceOperation", description: "The owner registers a card." }),
+  revokeDevice: z.strictObject({ kind: kindOf("revokeDevice"), deviceHash })
+    .meta({ id: "RevokeDeviceOperation", description: "The owner gives a card up." }),
+  sweepEscrow: z.strictObject({
+    kind: kindOf("sweepEscrow"),
+    deviceHash,
+    asset: contractId,
+    agent: address.meta({
+      description: "Agent of the card: an account (G…) or a contract (C…) with its checksum.",
+      example: EXAMPLE.agent,
+    }),
+  }).meta({
+    id: "SweepEscrowOperation",
+    description: "The owner takes back all that is left in the card's escrow.",
+  }),
 };
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 
-/** Ends the message for a kind that is none. */
+/** The end of the message for an unknown kind. */
 function unknownKind(input: unknown): string {
   const { kind } = input as { kind?: unknown };
   return mustBeOneOf(OPERATION_KINDS).error({ input: kind });
 }
 
-/** An operation as it is asked for. */
+/** An operation in a request. */
 export const operation = z.discriminatedUnion(
   "kind",
   [
@@ -75,21 +89,30 @@ export const operation = z.discriminatedUnion(
     kinds.sweepEscrow,
   ],
   { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
-).meta({ id: "Operation" });
+).meta({ id: "Operation", description: "The operation of a transaction; kind selects its fields." });
 export type Operation = z.output<typeof operation>;
 
-/** An operation as it will be called, with what the gateway filled in. */
+/** An operation with the fields that the gateway filled in. */
 export const preparedOperation = z.discriminatedUnion("kind", [
-  kinds.authorize.extend({ nonce }).meta({ id: "PreparedAuthorizeOperation" }),
+  kinds.authorize.extend({ nonce }).meta({
+    id: "PreparedAuthorizeOperation",
+    description: "The agent reserves a payment of a card for a merchant, with the nonce of the payment.",
+  }),
   kinds.claim,
-  kinds.registerAgent.extend({ expiresAt }).meta({ id: "PreparedRegisterAgentOperation" }),
+  kinds.registerAgent.extend({ expiresAt }).meta({
+    id: "PreparedRegisterAgentOperation",
+    description: "The owner lets an agent pay with a card, within a policy; expiresAt is always present.",
+  }),
   kinds.revokeAgent,
   kinds.fundEscrow,
   kinds.defundEscrow,
   kinds.registerDevice,
   kinds.revokeDevice,
   kinds.sweepEscrow,
-]).meta({ id: "PreparedOperation" });
+]).meta({
+  id: "PreparedOperation",
+  description: "The operation of a prepared transaction, with the fields that the gateway filled in.",
+});
 export type PreparedOperation = z.output<typeof preparedOperation>;
 
 const i128 = (decimal: string) => xdr.ScVal.scvI128(i128Parts(BigInt(decimal)));
@@ -99,7 +122,7 @@ function i128Parts(value: bigint): xdr.Int128Parts {
   return new xdr.Int128Parts({ hi: value >> 64n, lo: value & 0xffff_ffff_ffff_ffffn });
 }
 
-/** The contract call that an operation is; `source` is who acts. Arguments in the order of the contracts' interfaces. */
+/** The contract call of an operation; `source` acts. Arguments are in the order of the contracts' interfaces. */
 export function contractCall(contracts: ContractIds, source: string, op: PreparedOperation): ContractCall {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
   const call = (contract: string, name: string, ...args: xdr.ScVal[]): ContractCall => ({
@@ -145,7 +168,7 @@ export function contractCall(contracts: ContractIds, source: string, op: Prepare
   }
 }
 
-/** The functions that are operations, by contract. */
+/** The functions of the nine operations, by contract. */
 const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<string, Operation["kind"]>> = {
   device_registry: { register: "registerDevice", revoke: "revokeDevice" },
   agent_registry: { register_agent: "registerAgent", revoke_agent: "revokeAgent" },
@@ -158,7 +181,7 @@ const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<str
   },
 };
 
-/** Which operation a call is, undefined when it is none. */
+/** The operation of a call, undefined when it is none. */
 export function operationKind(contracts: ContractIds, call: ContractCall): Operation["kind"] | undefined {
   const ours = contractName(contracts, call.contract);
   return ours !== undefined && Object.hasOwn(FUNCTIONS[ours], call.function)
@@ -166,7 +189,7 @@ export function operationKind(contracts: ContractIds, call: ContractCall): Opera
     : undefined;
 }
 
-/** Of these functions the argument that tells one call from another that does the same. */
+/** The position of the nonce, in functions that have one. */
 const NONCE_ARGUMENT: Record<string, number> = { authorize: 5 };
 
 /** The nonce of a call, decimal; undefined where it has none. */
@@ -175,13 +198,13 @@ export function nonceIn({ function: name, args }: ContractCall): string | undefi
   return nonce?.type === "scvU64" ? nonce.u64.toString() : undefined;
 }
 
-/** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
+/** 64 hex digits, equal for two calls that differ in their nonces only. */
 export function operationDigest({ contract, function: name, args }: ContractCall): string {
   const means = args.filter((_, index) => index !== NONCE_ARGUMENT[name]).map((arg) => arg.toXdr("base64"));
   return createHash("sha256").update(JSON.stringify([contract, name, ...means])).digest("hex");
 }
 
-/** Why the gateway does not submit this call, undefined when it is one of the nine operations. */
+/** Why the gateway does not submit a call; undefined for the nine operations. */
 export function refuseCall(contracts: ContractIds, call: ContractCall): string | undefined {
   const ours = contractName(contracts, call.contract);
   if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${call.contract}`;

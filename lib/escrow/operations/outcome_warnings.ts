@@ -3,25 +3,25 @@ import type { ContractIds } from "../contracts/errors.ts";
 import { contractCall, type Operation, operationDigest } from "./operations.ts";
 import type { PrepareRequest } from "./prepare_operation.ts";
 
-/** An envelope that was sent and of which nobody has been told how it ended. */
+/** A submitted envelope whose outcome no client has received. */
 export interface UnresolvedSubmission {
   hash: string;
   /** `operationDigest` of its call. */
   operation: string;
 }
 
-/** A client in trouble sends one envelope after the other; each costs a question to the node. */
-const MOST_LOOKED_AT = 3;
+/** Each costs a call of the node, and a client in trouble may have sent many. */
+const MOST_LOOKED_UP = 3;
 
 /**
- * Whoever prepares an operation again because he was not told how the last try ended may do it twice. So where the same
- * source has sent the same operation and its outcome was not told, prepare says which transaction to ask for.
+ * Warns a client that may do an operation twice: its source submitted the same one, and no client received the outcome. The
+ * warning names the transaction to look up.
  */
 export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
   contracts: ContractIds;
   status: Transactions["status"];
   untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
-  /** Told of one that turned out to be applied: the warning may be lost, too. */
+  /** Keeps a submission that was applied among them, because the client may not receive the warning either. */
   keepUntold(hash: string): Promise<void>;
 }): (request: PrepareRequest) => Promise<string | undefined> {
   return async function warning({ source, operation }) {
@@ -29,7 +29,7 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
     const sent = await untold(source, digest);
     const same = sent.filter((submission) => submission.operation === digest);
     for (const [index, { hash }] of same.entries()) {
-      const known = index < MOST_LOOKED_AT ? await status(hash, keepUntold).catch(() => undefined) : undefined;
+      const known = index < MOST_LOOKED_UP ? await status(hash, keepUntold).catch(() => undefined) : undefined;
       const where = `ask GET /v1/transactions/${hash} before you sign another`;
       if (known === undefined || known.status === "pending") {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;
@@ -43,7 +43,7 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
   };
 }
 
-/** `operationDigest` of what is asked for: what the gateway fills in tells nothing apart. */
+/** `operationDigest` of a request; the fields that the gateway fills in do not change it. */
 export function requestDigest(contracts: ContractIds, { source, operation }: PrepareRequest): string {
   return operationDigest(contractCall(contracts, source, filledIn(operation)));
 }

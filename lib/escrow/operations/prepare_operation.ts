@@ -13,17 +13,17 @@ export interface PrepareRequest {
   operation: Operation;
 }
 
-/** An unsigned envelope and what it will do. */
+/** An unsigned envelope and its operation. */
 export type PreparedRequest = PreparedTransaction & {
   operation: PreparedOperation;
-  /** What whoever signs it should know. */
+  /** A warning for the signer. */
   warning?: string;
 };
 
-/** The same of one that was just built: `sinceLedger` as in `BuiltTransaction`. */
+/** The same for a new envelope, with `sinceLedger` of `BuiltTransaction`. */
 export type BuiltRequest = PreparedRequest & Pick<BuiltTransaction, "sinceLedger">;
 
-/** What an unsigned envelope for this request says, byte for byte as when it was prepared, and its sequence number. */
+/** The answer for a stored envelope of this request, equal to the first answer, and the envelope's sequence number. */
 export function preparedOf(
   envelope: Uint8Array,
   { operation }: PrepareRequest,
@@ -38,20 +38,20 @@ function withFilledIn(operation: Operation, call: ContractCall): PreparedOperati
   return operation.kind === "authorize" ? { ...operation, nonce: nonceIn(call)! } : operation;
 }
 
-/** An envelope that is not made so soon after its nonce was asked for is not handed out: it could outlive the nonce. */
+/** The longest time from nonce to envelope. A later envelope could outlive the time for which its nonce is reserved. */
 const LONGEST_PREPARE_MS = 30_000;
-/** For so long beyond an envelope's validity its nonce is kept from others: half of it is for clocks that differ. */
+/** How long a nonce stays reserved after its envelope's validity; half of this allows for different clocks. */
 export const NONCE_SLACK_MS = 2 * LONGEST_PREPARE_MS;
 
-/** Prepares operations: fills in what was left open, makes room for others, and builds the envelope. */
+/** Prepares operations: fills in missing fields, reserves slots, and builds the envelope. */
 export function createOperationPreparer({ contracts, clock, transactions, nextNonce, spares, warningOf }: {
   contracts: ContractIds;
   clock: Pick<Clock, "monotonicMs">;
   transactions: Pick<Transactions, "prepare">;
-  /** A nonce of an agent for a device that no other envelope has which may still be applied, kept for `NONCE_SLACK_MS` more. */
+  /** A nonce of an agent for a device that no valid envelope has, reserved until `NONCE_SLACK_MS` after the validity. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
   spares: ReservedSlots;
-  /** What whoever signs this should know. Never rejects. */
+  /** The warning for the signer. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<BuiltRequest> {
   async function prepared(
@@ -73,7 +73,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     if (operation.kind !== "authorize") return await prepared(source, operation, place);
     if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
     return await withNextNonce(source, operation, place).catch((error) => {
-      // Another may have used a higher one since it was asked for: nobody here has asked for this one.
+      // The gateway chose this nonce, and another envelope may have used a higher one since. Retry once with a new one.
       if (!(error instanceof GatewayError) || error.contractError !== "DuplicateAuth") throw error;
       return withNextNonce(source, operation, place);
     });
@@ -90,7 +90,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     if (clock.monotonicMs() - askedAtMs <= LONGEST_PREPARE_MS) return answer;
     throw new GatewayError(
       "upstream_error",
-      "it took so long to prepare this that its nonce may go to another: try again",
+      "the preparation took so long that another payment may get its nonce; retry",
     );
   }
 

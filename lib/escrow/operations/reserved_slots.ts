@@ -10,30 +10,31 @@ import { OutsideFootprint } from "../refusals/refusal.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../reads/storage_keys.ts";
 
 /**
- * The payments of a merchant are numbered: which entry a payment is kept in depends on how many others were applied
- * before it, but its envelope names the entry when it is simulated. So an envelope also names the entries that it needs
- * when others come first: as many as are out, or were lately. A claim needs those of the payments that may precede it.
+ * Reserves entries (slots) in envelopes for one merchant. The contract numbers a merchant's payments, so a payment's slot
+ * depends on how many others are applied first. But the envelope names the slot at its simulation. So each envelope also
+ * names the slots that it needs when others come first: one for each competing envelope, current or recent. A claim names
+ * the slots of the payments that may precede it.
  */
 export interface ReservedSlots {
-  /** Called before anything else is done for an operation; undefined when it shares nothing with others. */
+  /** Starts the preparation of an operation; undefined when the operation competes with no other. */
   enter(source: string, operation: Operation): SlotReservation | undefined;
-  /** Told how a submitted call ended. */
+  /** Records the outcome of a submitted call. */
   ended(call: ContractCall, error: unknown): void;
 }
 
-/** One envelope that is being prepared. */
+/** One envelope in preparation. */
 export interface SlotReservation {
-  /** The simulation's transaction data, with room for the others. Never rejects: what can't be widened stays as it is. */
+  /** The simulation's transaction data with reserved slots, or unchanged where that fails. Never rejects. */
   widen(simulation: RawSimulation): Promise<string>;
-  /** Nothing was handed out after all. */
+  /** Ends the preparation without an envelope. */
   withdraw(): void;
 }
 
-/** So many for the payments before, and one more for after a claim: 21 such envelopes still fit into one ledger. */
+/** The most slots for payments before, besides one for after a claim: 21 such envelopes still fit into one ledger. */
 const MOST_SPARES = 20;
 /**
- * What a key more takes, measured: 37 000 to 75 000 instructions for a payment, the more the longer the list; for a claim
- * 120 000 where it collects few and 400 000 where it collects as many as it can. Ten thousand cost seven stroops.
+ * Instructions for each further key, above those measured. A payment takes 37 000 to 75 000, more in a longer list. A claim
+ * takes 120 000 where it collects few payments, and 400 000 where it collects the most. Ten thousand cost seven stroops.
  */
 const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
@@ -41,14 +42,14 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
   paymentEscrow: string;
   terms: { read(): Promise<FootprintTerms> };
   traffic: MerchantEnvelopes;
-  /** Absent where this gateway has the store for itself. */
+  /** Absent when this gateway has the store for itself. */
   sharedEnvelopes?: SharedMerchantEnvelopes;
   onProblem?: (message: string) => void;
 }): ReservedSlots {
   const keysFrom = (merchant: string, first: number, count: number): string[] =>
     Array.from({ length: count }, (_, offset) => pendingPaymentKey(paymentEscrow, merchant, first + offset));
 
-  /** After a payment that would be kept at `last`: the next ones, and the first ones for when a claim comes in between. */
+  /** For a payment at the slot `last`: the slots after it, and the first ones, in case a claim comes between. */
   function forPayment(
     merchant: string,
     last: number,
@@ -58,7 +59,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
     const count = Math.min(others.payments, MOST_SPARES);
     const counted = writtenEntry(simulation, pendingIndexKey(paymentEscrow, merchant));
     const payment = writtenEntry(simulation, pendingPaymentKey(paymentEscrow, merchant, last));
-    // Contracts were seen that count from 0 and that count from 1; the count after the first payment is 1 in both.
+    // Some contracts number from 0 and some from 1; in both the count after the first payment is 1.
     const first = last + 1 - asU32(counted.val);
     return {
       keys: [...keysFrom(merchant, last + 1, count), ...keysFrom(merchant, first, count + 1)],
@@ -67,7 +68,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
     };
   }
 
-  /** After the last payment it would collect: those that may come before it. What it removes is not written. */
+  /** For a claim: the slots of payments that may come before it. A claim only removes entries, so it writes no bytes. */
   function forClaim(merchant: string, last: number, others: CompetingEnvelopes): ReservedKeys {
     const keys = keysFrom(merchant, last + 1, Math.min(others.payments, MOST_SPARES));
     return { keys, instructionsPerKey: INSTRUCTIONS_PER_KEY.claim, bytesPerKey: 0 };
@@ -82,7 +83,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
         withdraw: traffic.handOut(merchant, source, kind),
         async widen(simulation) {
           const transactionData = simulation.transactionData!;
-          // What the store fails at is told elsewhere; this gateway's own traffic is known all the same.
+          // Where the store fails (it logs that itself), this gateway's own envelopes still count.
           const everywhere = await sharedEnvelopes?.handOut(merchant, source, kind).catch(() => undefined);
           const others = traffic.others(merchant, source, everywhere);
           if (others.payments === 0 && (kind === "claim" || !others.claim)) return transactionData;
@@ -94,7 +95,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
               : forPayment(merchant, last, others, simulation);
             return withReservedKeys(transactionData, reserved, await terms.read());
           } catch (error) {
-            onProblem?.(`${kind} is prepared without room for others: ${(error as Error).message}`);
+            onProblem?.(`${kind} is prepared without reserved slots: ${(error as Error).message}`);
             return transactionData;
           }
         },
@@ -114,7 +115,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
   };
 }
 
-/** The highest number among the payments of a merchant in a footprint, undefined when it has none. */
+/** The highest slot of a merchant in a footprint, undefined when it has none. */
 function lastPayment(transactionData: string, paymentEscrow: string, merchant: string): number | undefined {
   const { readOnly, readWrite } = nodeXdr(
     "transactionData",
@@ -130,7 +131,7 @@ function lastPayment(transactionData: string, paymentEscrow: string, merchant: s
   return numbers.length === 0 ? undefined : Math.max(...numbers);
 }
 
-/** A contract's entry as the simulation would leave it. @throws {TypeError} when the node does not show it */
+/** A contract's entry after the simulation. @throws {TypeError} when the node does not return it */
 function writtenEntry({ stateChanges = [] }: RawSimulation, key: string): { val: xdr.ScVal; bytes: number } {
   const change = (stateChanges as { key?: unknown; after?: unknown }[]).find((one) => one.key === key);
   if (typeof change?.after !== "string") throw new TypeError("the simulation does not show what it changes");

@@ -3,23 +3,23 @@ import type { EscrowReads } from "../reads/reads.ts";
 import type { Operation } from "./operations.ts";
 
 /**
- * How many cards of one wallet can be revoked. The device registry keeps them in a list: to take one out it reads the list
- * to its end and writes every place from the card's own on. Both counts were measured, and hold for every place.
+ * How many cards of one wallet the contract can revoke. The device registry keeps a wallet's cards in a list. To revoke one
+ * it reads the whole list, and writes each place from the card's place to the end. Both counts were measured.
  */
 export interface RevocableCards {
-  /** Of more, the contract can revoke none. */
+  /** In a wallet with more cards, the contract can revoke none. */
   most: number;
-  /** Of more, the oldest can be revoked only after newer ones. */
+  /** In a wallet with more cards, the oldest can be revoked only after newer ones. */
   inAnyOrder: number;
 }
 
-/** What a revocation reads besides the list: the contract and its code, the list's length, the card. */
+/** Entries that a revocation reads besides the list: the contract and its code, the list's length, the card. */
 const OTHERS_READ = 4;
-/** What it writes besides the places after the card's: the list's length, the card, the list's last place. */
+/** Entries that it writes besides the places after the card's: the list's length, the card, the list's last place. */
 const OTHERS_WRITTEN = 3;
-/** What a claim touches besides the payments: contracts and their code, the payments' count, who pays and who is paid. Measured. */
+/** Entries that a claim needs besides the payments, measured: contracts and their code, the count, payer and receiver. */
 const OTHERS_CLAIMED = 6;
-/** Nobody need look up the network's limits for fewer payments. */
+/** Below this number of payments, the network's limits do not matter. */
 const FEW = 100;
 
 /** How many cards of one wallet can be revoked under the network's limits. */
@@ -28,73 +28,70 @@ export function revocableCards({ mostEntries, mostWrittenEntries }: FootprintTer
 }
 
 /**
- * Of how many payments the escrow contract can collect any: it goes through all places since the last claim, those whose
- * payment has expired, too, and only a claim begins anew. With more the merchant can never claim again.
+ * The most payments since the last claim with which a merchant can claim. The contract reads all their slots, also those of
+ * expired payments, and only a claim starts again at the first slot. With more the merchant can never claim again.
  */
 export function collectablePayments({ mostEntries }: FootprintTerms): number {
   return mostEntries - OTHERS_CLAIMED;
 }
 
 /**
- * Says what to know before an operation is signed that is no reason to refuse it; undefined where there is nothing to say,
- * or it can't be told. Never rejects.
+ * Returns warnings for the signer of an operation that the gateway does not refuse. Undefined when there is none, or when a
+ * read fails. Never rejects.
  */
 export function createWarnings({ reads, paidSinceClaim, terms }: {
   reads: Pick<EscrowReads, "card" | "walletSize" | "ways">;
-  /** How many payments a merchant was given since the last claim, expired or not; undefined where that can't be told. */
+  /** The number of payments for a merchant since its last claim, expired ones included; undefined when unknown. */
   paidSinceClaim(merchant: string): Promise<number | undefined>;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
 }): (source: string, operation: Operation) => Promise<string | undefined> {
-  /** A card that can't be revoked can still be emptied and shut. */
+  /** For a wallet with too many cards to revoke them. */
   async function ofFullWallet(wallet: string): Promise<string | undefined> {
     const cards = await reads.walletSize(wallet) + 1;
-    // Contracts with another storage keep another list.
+    // Contracts with another storage may have another limit.
     if (reads.ways().walletDevices !== "entries") return undefined;
     const { most, inAnyOrder } = revocableCards(await terms.read());
     if (cards <= inAnyOrder) return undefined;
-    const further = "register further cards with another wallet";
+    const further = "Register further cards with another wallet";
     if (cards > most) {
-      return `with this card the wallet has ${cards}, and of more than ${most} the contract can revoke none; revokeAgent, ` +
-        `sweepEscrow and defundEscrow still work for each: ${further}`;
+      return `with this card the wallet has ${cards} cards, and of more than ${most} the contract can revoke none. ` +
+        `revokeAgent, sweepEscrow and defundEscrow still work for each. ${further}`;
     }
     const late = cards - inAnyOrder;
-    return `with this card the wallet has ${cards}, and its ${
-      late === 1 ? "oldest one" : `${late} oldest ones`
-    } can be ` +
-      `revoked only after newer ones; of more than ${most} the contract can revoke none: ${further}`;
+    const oldest = late === 1 ? "oldest one" : `${late} oldest ones`;
+    return `with this card the wallet has ${cards} cards, and its ${oldest} can be revoked only after newer ones. ` +
+      `Of more than ${most} the contract can revoke none. ${further}`;
   }
 
-  /** The merchant can never claim this payment. */
+  /** For a payment that the merchant can never claim. */
   async function ofFullMerchant(merchant: string): Promise<string | undefined> {
     const paid = await paidSinceClaim(merchant) ?? 0;
     if (paid < FEW) return undefined;
     const most = collectablePayments(await terms.read());
     if (paid < most) return undefined;
-    return `with this payment the merchant has ${
-      paid + 1
-    } since the last claim, expired ones counted, and of more than ` +
-      `${most} the contract can never collect any again: what is paid is lost; pay another account of the merchant`;
+    return `with this payment the merchant has ${paid + 1} since the last claim, expired ones included. Of more than ` +
+      `${most} the contract can never collect any, so this payment is lost. Pay another account of the merchant`;
   }
 
   /**
-   * The device registry forgets the owner, the escrow contract keeps the money, and whoever registers the card next is its
-   * owner. It is not refused: anybody can put a unit into the escrow of a card, of an asset that nobody can take out, and only
-   * who owns a card can have its agent revoked.
+   * For a revocation of a card with money in its escrow: the next wallet to register the card owns that money. The gateway
+   * does not refuse it. Otherwise any wallet could block it with one unit of an asset that cannot be taken out, and only an
+   * owner can revoke the agent.
    */
   async function ofGivenUpCard(deviceHash: string): Promise<string | undefined> {
     const { value: { balance, policy } } = await reads.card(deviceHash);
     if (balance <= 0n) return undefined;
-    const spent = policy === undefined ? "" : `, and its agent ${policy.agent} can go on paying with it`;
-    return `the card's escrow still holds ${balance}: anybody can register the card then, and take that out${spent}; ` +
-      "revokeAgent and sweepEscrow come first";
+    const spent = policy === undefined ? "" : `, and its agent ${policy.agent} can still pay with it`;
+    return `the card's escrow still holds ${balance}. After the revocation any wallet can register the card and take that ` +
+      `out${spent}. Do revokeAgent and sweepEscrow first`;
   }
 
-  /** A card that was given up keeps its agent, and anybody can register one for a card that nobody owns. */
+  /** For a registration of a card with an agent: revocation keeps the agent, and any wallet can add one to an unowned card. */
   async function ofTakenOverCard(deviceHash: string, agent: string): Promise<string | undefined> {
     const { value: { policy } } = await reads.card(deviceHash);
     if (policy === undefined || policy.agent === agent) return undefined;
-    return `the card has an agent already, ${policy.agent}, who can pay with what its escrow is funded with: revokeAgent comes ` +
+    return `the card already has an agent, ${policy.agent}, that can pay with the money in its escrow. Do revokeAgent ` +
       "before fundEscrow";
   }
 

@@ -2,13 +2,13 @@ import type { Head } from "../../stellar/head.ts";
 import type { AsOf } from "./read_source.ts";
 
 export interface AnswerCache<T> {
-  /** The answer cached under `key`, at once; else what `ask` finds, joined by whoever asks meanwhile, and not too late. */
+  /** The cached answer, without a promise. Else the answer of `ask`, which concurrent callers share until `maxAgeMs`. */
   get(key: string, ask: () => AsOf<T> | Promise<AsOf<T>>): T | Promise<T>;
 }
 
 const MOST_CACHED = 50_000;
 
-/** Answers that hold until the head changes, or for `maxAgeMs` after they were asked for. Failures are not cached. */
+/** Caches answers until the head changes, at most `maxAgeMs` after their request. Does not cache failures. */
 export function createAnswerCache<T>(
   { head, now, maxAgeMs }: { head: Pick<Head, "sequence" | "onChange">; now: () => number; maxAgeMs: number },
 ): AnswerCache<T> {
@@ -16,12 +16,12 @@ export function createAnswerCache<T>(
   const asked = new Map<string, { answer: Promise<T>; askedAtMs: number }>();
   head.onChange(() => {
     cached.clear();
-    // What was asked before may be true of the ledger before: later callers ask anew.
+    // A pending answer may show the ledger before, so later callers do not share it.
     asked.clear();
   });
 
   function keep(key: string, { ledger, value }: AsOf<T>, askedAtMs: number): T {
-    // An answer as of an older ledger is shown, and not kept.
+    // An answer of an older ledger is returned, but not cached.
     if (ledger === head.sequence) {
       if (cached.size >= MOST_CACHED) cached.delete(cached.keys().next().value!);
       cached.set(key, { value, askedAtMs });

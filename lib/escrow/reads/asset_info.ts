@@ -5,26 +5,26 @@ import type { ContractCalls } from "../../stellar/transactions/contract_call.ts"
 import { asU32, type Decode, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
-/** What the contract of an asset says of itself (SEP-41). */
+/** Symbol, name and decimals of an asset, from its contract (SEP-41). */
 export interface AssetInfo {
   /** Its contract, `C…`. */
   asset: string;
-  /** `native` for the network's own, the code of an issued one. Anybody's text for a token of anybody's. */
+  /** `native` for lumens, the code of a classic asset, any text for another token. */
   symbol: string;
   name: string;
-  /** Digits after the point in one unit: amounts count the smallest part. 7 for all of the protocol's own. */
+  /** Digits after the decimal point. Amounts count the smallest unit. 7 for lumens and classic assets. */
   decimals: number;
 }
 
 /**
- * Reads what an asset says of itself.
- * @throws {GatewayError} `not_found` where there is no token, `upstream_error` when the node fails
+ * Reads symbol, name and decimals of an asset.
+ * @throws {GatewayError} `not_found` when the contract is no token, `upstream_error` when the node fails
  */
 export type AssetReader = (asset: string) => Promise<AssetInfo>;
 
-/** So many are kept: a token does not change its name. */
+/** The number of cached assets, without a time limit: a token does not change its name. */
 const MAX_KEPT = 1_000;
-/** A token may say what it likes, UTF-8 or not; so many letters of it are passed on. */
+/** A token may return any text, UTF-8 or not; the gateway passes this many letters on. */
 const MAX_LETTERS = 64;
 
 const asText: Decode<string> = (value) => {
@@ -41,7 +41,7 @@ export function createAssetReader(calls: ContractCalls): AssetReader {
     const { error, results } = await calls.simulate({ contract, function: getter, args: [] });
     if (error === undefined && results?.[0] !== undefined) return returnedValue(results[0].xdr, decode);
     if (error !== undefined) requireHostError(error, `${getter}() of ${contract}`);
-    throw new GatewayError("not_found", `${contract} is no token on this network: it does not answer ${getter}()`);
+    throw new GatewayError("not_found", `${contract} is no token on this network: it has no ${getter}()`);
   }
 
   return async function assetInfo(asset) {

@@ -2,61 +2,61 @@ import type { Wait } from "../../clock.ts";
 import type { EscrowReads, PendingPaymentAnswer } from "./reads.ts";
 import { createWaitingMerchants, type PaymentLog } from "./waiting_merchants.ts";
 
-/** Payments that merchants should claim before the network forgets them. */
+/** Payments that merchants should claim before they expire. */
 export interface Expiring {
-  /** How many payments are in the last quarter of their life. */
+  /** The number of payments in the last quarter of their life. */
   payments: number;
-  /** How many merchants they are for. */
+  /** The number of their merchants. */
   merchants: number;
   /** When the first of them expires, Unix seconds; null when there is none. */
   firstAt: number | null;
-  /** False: there may be more, for not all that may be expiring could be looked at yet. */
+  /** False when there may be more, because the check of all payments is not complete yet. */
   complete: boolean;
 }
 
 export interface ExpiringPayments {
-  /** As of a minute ago at most, and at once what is known where the node takes long. Rejects when the log can't be read. */
+  /** At most a minute old. Returns a partial answer after a second. Rejects when the log cannot be read. */
   now(): Promise<Expiring>;
 }
 
 /** A merchant with a payment so old that it may be about to expire. */
 interface Waiting {
-  /** When to ask for its payments again, Unix seconds. */
+  /** When to read its payments again, Unix seconds. */
   dueAt: number;
-  /** The count of the look in which it was asked last; 0: never. */
-  askedIn: number;
-  /** Whether the last answer told all. */
-  isTold: boolean;
-  /** When each payment expires that was in its last quarter then. */
+  /** The number of the last check that read its payments; 0 for none. */
+  readIn: number;
+  /** Whether the last answer was complete. */
+  isComplete: boolean;
+  /** The end of each payment that was in its last quarter at that check. */
   expiring: number[];
 }
 
 const CACHED_MS = 60_000;
-/** Nobody who asks how the gateway does waits longer for a node. */
+/** The longest time that a status request waits for the node. */
 const PATIENCE_MS = 1_000;
-/** While not all of the log was looked at. */
+/** How long an answer is cached while the log is not read to its end. */
 const CATCHING_UP_MS = 2_000;
-/** Each costs a call. */
-const ASKED_AT_ONCE = 100;
-/** When there are so many, the log is not followed until some are done with. */
+/** Merchants read in one check; each costs a call. */
+const READ_AT_ONCE = 100;
+/** With this many waiting merchants, the check does not follow the log further. */
 const MOST_WAITING = 10_000;
-/** What is left of a payment's life, in quarters, when it counts. */
+/** A payment counts when this share of its life is left. */
 const LAST_QUARTER = 0.25;
-/** When a payment comes into its last quarter is an estimate, the better the nearer. */
+/** The longest time between reads: the start of a payment's last quarter is an estimate that gets better with time. */
 const LOOK_AGAIN_SECONDS = 3_600;
 
 /**
- * Finds payments that are about to expire: in the log those merchants that have had a payment for three quarters of a life
- * and not claimed since, and of these on the chain what is pending. A deployment whose merchants claim costs no call.
+ * Finds payments that expire soon. The log gives the merchants with an unclaimed payment older than three quarters of the
+ * shortest life. A call for each of them reads the pending payments. When all merchants claim in time, there are no calls.
  */
 export function createExpiringPayments({ log, reads, shortestLife, latestLedger, nowMs, wait }: {
   log: PaymentLog;
   reads: Pick<EscrowReads, "pending">;
-  /** How many ledgers a payment lives at the least. */
+  /** The fewest ledgers that a payment lives. */
   shortestLife(): Promise<number>;
-  /** 0 before the first. */
+  /** 0 before the first ledger. */
   latestLedger(): number;
-  /** The network's time: it goes back where a clock turns out to have been ahead. */
+  /** The network's time, which steps back when a clock was ahead. */
   nowMs: () => number;
   wait: Wait;
 }): ExpiringPayments {
@@ -64,39 +64,41 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   const merchants = createWaitingMerchants({ log, isWaiting: (merchant) => waiting.has(merchant) });
   let cached: Promise<Expiring> | undefined;
   let cachedUntilMs = -Infinity;
-  let looks = 0;
+  let checks = 0;
 
-  /** False while not all of the log was looked at. */
+  /** Reads the log further; false while it is not read to its end. */
   async function follow(): Promise<boolean> {
     const latest = latestLedger();
     if (latest === 0 || waiting.size >= MOST_WAITING) return false;
     const life = await shortestLife();
     const upTo = latest - Math.ceil(life * (1 - LAST_QUARTER));
     return await merchants.follow({ from: Math.max(0, latest - life), upTo: Math.max(0, upTo) }, (merchant) => {
-      waiting.set(merchant, { dueAt: -Infinity, askedIn: 0, isTold: false, expiring: [] });
+      waiting.set(merchant, { dueAt: -Infinity, readIn: 0, isComplete: false, expiring: [] });
     });
   }
 
-  async function ask(merchant: string, one: Waiting, seconds: number): Promise<void> {
-    one.askedIn = looks;
-    one.isTold = false;
+  async function readMerchant(merchant: string, one: Waiting, seconds: number): Promise<void> {
+    one.readIn = checks;
+    one.isComplete = false;
     const got = await Promise.resolve().then(() => reads.pending(merchant)).catch(() => undefined);
     if (got === undefined || got.payments === null) return;
     const { payments, more } = got;
     if (payments.length === 0) return void waiting.delete(merchant);
     const quarters = payments.flatMap((payment) => lastQuarterOf(payment) ?? []);
     one.expiring = quarters.flatMap(({ from, expiresAt }) => from <= seconds ? [expiresAt] : []);
-    // What is not listed is younger: it may expire only where all that is listed does.
+    // Unlisted payments are younger, so they can be expiring only when all listed ones are.
     const mayBeMore = more === true && one.expiring.length === payments.length;
-    one.isTold = quarters.length === payments.length && !mayBeMore;
-    one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : -Infinity;
+    one.isComplete = quarters.length === payments.length && !mayBeMore;
+    one.dueAt = one.isComplete
+      ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from))
+      : -Infinity;
   }
 
-  /** What the last answers told together. */
+  /** The sum of the last answers. */
   function found(seconds: number, isCaughtUp: boolean): Expiring {
     const all: Expiring = { payments: 0, merchants: 0, firstAt: null, complete: isCaughtUp };
-    for (const { expiring, isTold } of waiting.values()) {
-      all.complete &&= isTold;
+    for (const { expiring, isComplete } of waiting.values()) {
+      all.complete &&= isComplete;
       const still = expiring.filter((expiresAt) => expiresAt > seconds);
       if (still.length === 0) continue;
       all.payments += still.length;
@@ -106,14 +108,14 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
     return all;
   }
 
-  async function look(): Promise<Expiring> {
-    looks += 1;
+  async function check(): Promise<Expiring> {
+    checks += 1;
     const isCaughtUp = await follow();
     const seconds = nowMs() / 1_000;
-    // Further off than it is ever put: by a time that was ahead.
+    // A time further ahead than any that is set: the clock stepped back since.
     const isDue = ({ dueAt }: Waiting) => dueAt <= seconds || dueAt > seconds + LOOK_AGAIN_SECONDS;
-    const due = [...waiting].filter(([, one]) => isDue(one)).sort(([, a], [, b]) => a.askedIn - b.askedIn);
-    await Promise.all(due.slice(0, ASKED_AT_ONCE).map(([merchant, one]) => ask(merchant, one, seconds)));
+    const due = [...waiting].filter(([, one]) => isDue(one)).sort(([, a], [, b]) => a.readIn - b.readIn);
+    await Promise.all(due.slice(0, READ_AT_ONCE).map(([merchant, one]) => readMerchant(merchant, one, seconds)));
     if (!isCaughtUp) cachedUntilMs = nowMs() + CATCHING_UP_MS;
     return found(seconds, isCaughtUp);
   }
@@ -121,21 +123,21 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   return {
     async now() {
       const leftMs = cachedUntilMs - nowMs();
-      // More than it ever is: by a time that was ahead.
+      // More than the longest caching time: the clock stepped back since.
       if (cached === undefined || leftMs <= 0 || leftMs > CACHED_MS) {
         cachedUntilMs = nowMs() + CACHED_MS;
-        cached = look();
+        cached = check();
         cached.catch(() => cachedUntilMs = -Infinity);
       }
       const answered = new AbortController();
       const late = wait(PATIENCE_MS, answered.signal).then(() => undefined);
-      const looked = await Promise.race([cached, late]).finally(() => answered.abort());
-      return looked ?? found(nowMs() / 1_000, false);
+      const checked = await Promise.race([cached, late]).finally(() => answered.abort());
+      return checked ?? found(nowMs() / 1_000, false);
     },
   };
 }
 
-/** From when on a payment counts, Unix seconds; undefined when the node does not say how long it lives. */
+/** The start of a payment's last quarter, Unix seconds; undefined when the node does not report its end. */
 function lastQuarterOf({ authorizedAt, expiresAt }: PendingPaymentAnswer) {
   return expiresAt === null ? undefined : { from: expiresAt - (expiresAt - authorizedAt) * LAST_QUARTER, expiresAt };
 }

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
+import { EXAMPLE } from "../example_values.ts";
 import type { AsOf, Card } from "./read_source.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
-/** Why a payment would not be authorised, in order of precedence. */
+/** Why the contracts would refuse a payment, in order of precedence. */
 export const REFUSAL_REASONS = [
   "device_not_found",
   "agent_not_found",
@@ -16,30 +17,35 @@ export const REFUSAL_REASONS = [
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** The body of a payment check. Agent and merchant are accounts, as for `authorize`; the contracts pay any merchant. */
+/** The body of a payment check. Agent and merchant are accounts, as for `authorize`; the contracts accept any merchant. */
 export const checkRequest = z.strictObject({
   deviceHash,
   asset: contractId,
   amount,
-  agent: accountAddress.optional(),
-  merchant: accountAddress.optional(),
-}).meta({ id: "PaymentCheck" });
+  agent: accountAddress.optional().meta({
+    description: "Agent that would authorise the payment: an account (G… with its checksum). Absent: the card's agent.",
+  }),
+  merchant: accountAddress.optional().meta({
+    description: "Merchant of the payment: an account (G… with its checksum). It does not change the verdict.",
+    example: EXAMPLE.merchant,
+  }),
+}).meta({ id: "PaymentCheck", description: "A payment that the client is about to prepare." });
 export type CheckRequest = z.output<typeof checkRequest>;
 
 export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };
 
 /**
- * Whether the contracts would authorise a payment at a moment: agent_registry.check_payment, then the balance.
+ * Whether the contracts would authorise a payment at a given time: agent_registry.check_payment, then the balance.
  * @param nowSeconds the ledger's close time, Unix seconds
- * @param isDealtIn whether this gateway prepares payments in the asset; the contracts do not ask
+ * @param isAccepted whether this gateway prepares payments in the asset; the contracts do not check that
  */
 export function checkPayment(
   { device, policy, balance }: Card,
   request: Pick<CheckRequest, "asset" | "amount" | "agent">,
   nowSeconds: number,
-  isDealtIn = true,
+  isAccepted = true,
 ): PaymentVerdict {
-  const reason = refusalReason({ device, policy, balance }, request, nowSeconds, isDealtIn);
+  const reason = refusalReason({ device, policy, balance }, request, nowSeconds, isAccepted);
   return reason === undefined ? { ok: true } : { ok: false, reason };
 }
 
@@ -47,20 +53,20 @@ function refusalReason(
   { device, policy, balance }: Card,
   request: Pick<CheckRequest, "asset" | "amount" | "agent">,
   nowSeconds: number,
-  isDealtIn: boolean,
+  isAccepted: boolean,
 ): RefusalReason | undefined {
   const amountAsked = BigInt(request.amount);
   if (device === undefined) return "device_not_found";
   if (policy === undefined) return "agent_not_found";
   if (request.agent !== undefined && request.agent !== policy.agent) return "agent_mismatch";
   if (isExpired(policy, nowSeconds)) return "policy_expired";
-  if (request.asset !== policy.asset || !isDealtIn) return "asset_mismatch";
+  if (request.asset !== policy.asset || !isAccepted) return "asset_mismatch";
   if (policy.maxAmount !== 0n && amountAsked > policy.maxAmount) return "amount_exceeds_limit";
   if (balance < amountAsked) return "insufficient_escrow";
   return undefined;
 }
 
-/** Why, with the numbers, as the end of a message: `50000001 is above the policy's 50000000`. */
+/** The reason with its numbers, as the end of a message: `50000001 is above the policy's 50000000`. */
 export function refusalWords(
   reason: RefusalReason,
   { policy, balance }: Card,
@@ -85,7 +91,7 @@ export function refusalWords(
   }
 }
 
-/** A policy holds through the second it ends in. */
+/** A policy is valid through its last second. */
 function isExpired({ expiresAt }: AgentPolicy, nowSeconds: number): boolean {
   return expiresAt !== 0n && BigInt(nowSeconds) > expiresAt;
 }
@@ -95,7 +101,7 @@ export interface PaymentChecker {
   check(request: CheckRequest): Promise<PaymentVerdict>;
 }
 
-/** Answers payment checks from what is held of the newest ledger, at that ledger's time. */
+/** Answers payment checks from the cached state of the newest ledger, at that ledger's close time. */
 export function createPaymentChecker({ card, ledgerTime, assets, accountExists, spendable }: {
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Close time of the newest ledger, Unix seconds. */
@@ -112,7 +118,7 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
       const { value: found } = read;
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
       const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
-      // What is called ok can be prepared: by an account that is there.
+      // `ok` means that a prepare succeeds, which needs an agent with an existing account.
       const { agent } = found.policy ?? {};
       if (!verdict.ok || agent === undefined) return verdict;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };

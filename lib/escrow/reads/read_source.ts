@@ -1,51 +1,51 @@
 import type { AgentPolicy, DeviceInfo, Payment } from "../decode.ts";
 
-/** A value, and the ledger it is true of. */
+/** A value and its ledger. */
 export interface AsOf<T> {
   ledger: number;
   value: T;
 }
 
-/** All that is known of one card. */
+/** The state of one card. */
 export interface Card {
-  /** Undefined: the device registry does not know it. */
+  /** Undefined when the device registry does not know the card. */
   device: DeviceInfo | undefined;
-  /** Undefined: no agent is registered for it. */
+  /** Undefined when the card has no agent. */
   policy: AgentPolicy | undefined;
-  /** What its escrow holds. */
+  /** The balance of its escrow. */
   balance: bigint;
 }
 
-/** A wallet's devices in the registry's order: how many there are, and the first of them. */
+/** A wallet's devices in the registry's order: their number, and the first of them. */
 export interface WalletDevices {
   count: number;
   devices: string[];
 }
 
-/** What a merchant can claim. */
+/** The payments that a merchant can claim. */
 export interface Pending {
   total: bigint;
-  /** A payment counted here lives in this ledger and in no later one: another reader may already miss it. */
+  /** Whether this ledger is the last one of a counted payment, so that another node may no longer have it. */
   ending: boolean;
-  /** In the order in which they were authorised; undefined where the functions are asked, which tell the sum only. */
+  /** In the order of authorisation; undefined when read by calls, because the contract returns the sum only. */
   payments?: PendingPayment[];
 }
 
 /** A payment that a merchant has not claimed. */
 export interface PendingPayment extends Payment {
-  /** The last ledger it lives in; undefined when the node does not say. */
+  /** The last ledger of its life; undefined when the node does not report it. */
   liveUntilLedger: number | undefined;
 }
 
-/** What is read of the contracts. Everything in one answer is true of one ledger. */
+/** Reads the contracts' state. All parts of one answer are of one ledger. */
 export interface ReadSource {
   /** @throws {GatewayError} `upstream_error`, as every method here */
   card(deviceHash: string): Promise<AsOf<Card>>;
   policy(deviceHash: string): Promise<AsOf<AgentPolicy | undefined>>;
-  /** `atMost`: how many devices are read; all when absent. */
+  /** @param atMost how many devices to read; all when absent */
   walletDevices(wallet: string, atMost?: number): Promise<AsOf<WalletDevices>>;
   pending(merchant: string): Promise<AsOf<Pending>>;
 }
 
-/** How often an answer that is put together from several requests is tried before it fails. */
+/** Tries of an answer that needs several requests. */
 export const TRIES = 3;

@@ -8,18 +8,18 @@ import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_sour
 import type { EntrySource } from "./reads_by_entries.ts";
 import { type BothWays, createSourceChoice, type KeptVerdicts, READ_KINDS, type ReadKind } from "./source_choice.ts";
 
-/** A policy as it is answered. */
+/** A policy in an answer. */
 export interface Policy {
   agent: string;
-  /** Decimal; "0": no cap. */
+  /** Decimal; "0" for no cap. */
   maxAmount: string;
   asset: string;
-  /** Unix seconds; null: never, or so late that a JSON number can't hold it: `note` says when then. */
+  /** Unix seconds. Null for never, or for a time that a JSON number cannot hold; then `note` has the time. */
   expiresAt: number | null;
   note?: string;
 }
 
-/** A card as it is answered; the fields of its policy are null while no agent is registered. */
+/** A card in an answer; the fields of its policy are null without an agent. */
 export interface Device {
   deviceHash: string;
   owner: string;
@@ -28,13 +28,13 @@ export interface Device {
   escrowBalance: string;
 }
 
-/** What a merchant can claim. */
+/** The payments that a merchant can claim. */
 export interface PendingAnswer {
   /** The sum, decimal. */
   pending: string;
-  /** The oldest first; null where the contracts' storage cannot be read, whose functions tell the sum only. */
+  /** The oldest first; null when read by calls, because the contract returns the sum only. */
   payments: PendingPaymentAnswer[] | null;
-  /** There are more than are listed. */
+  /** Present when there are more payments than listed. */
   more?: true;
 }
 
@@ -44,13 +44,13 @@ export interface PendingPaymentAnswer {
   amount: string;
   /** Unix seconds. */
   authorizedAt: number;
-  /** About when the network forgets it and it can't be claimed any more, Unix seconds; null when the node does not say. */
+  /** About when it expires unless claimed, Unix seconds; null when the node does not report it. */
   expiresAt: number | null;
 }
 
 /**
- * What is known of the contracts. An answer cached for the newest ledger comes at once, without a promise, and is the
- * same object each time. Every method throws or rejects with `upstream_error` when the node fails.
+ * The contracts' state. An answer cached for the newest ledger is returned without a promise, as the same object each
+ * time. Every method throws or rejects with `upstream_error` when the node fails.
  */
 export interface EscrowReads {
   /** @throws {GatewayError} `device_not_found` */
@@ -59,15 +59,15 @@ export interface EscrowReads {
   policy(deviceHash: string): Policy | Promise<Policy>;
   /** In the registry's order. */
   walletDevices(wallet: string): string[] | Promise<string[]>;
-  /** How many devices a wallet has. */
+  /** The number of a wallet's devices. */
   walletSize(wallet: string): number | Promise<number>;
-  /** What a merchant can claim, at most 500 payments of it one by one. */
+  /** The payments that a merchant can claim; lists at most 500. */
   pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
-  /** Everything of one card, absent parts undefined. */
+  /** The state of one card, with undefined for absent parts. */
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
-  /** As `ways().device`, for the code that the contracts run in the newest ledger: other code is compared first, by this card. */
+  /** As `ways().device`, for the contracts' code in the newest ledger. Compares new code first, with this card. */
   wayOfCards(deviceHash: string): Promise<ReturnType<EscrowReads["ways"]>["device"]>;
-  /** Which way each kind of read goes. */
+  /** The way of each kind of read. */
   ways(): Record<ReadKind, "entries" | "calls" | "not_compared">;
 }
 
@@ -77,21 +77,21 @@ export interface EscrowReadsParts {
   codes: ContractCodes;
   head: Head;
   now: () => number;
-  /** Tells the ledgers' time. */
+
   ledgerTimes: LedgerClock["times"];
-  /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
+  /** How long a cached answer holds when no new ledger arrives; 6 000 when absent. */
   maxAgeMs?: number;
   /** See `createSourceChoice`. */
   verdicts?: KeptVerdicts;
   onProblem?: (message: string) => void;
-  /** Told when a read finds that the contracts run other code than before. */
+  /** Called when a read finds that the contracts run other code than before. */
   onNewCodes?: () => void;
 }
 
-/** Devices of a wallet that are compared: each costs a simulation. */
+/** The number of a wallet's devices to compare; each costs a simulation. */
 const COMPARED_DEVICES = 8;
 
-/** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
+/** Reads ledger entries, or calls the contracts where the two differ. Caches answers until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const { byEntries, byCalls, codes, head, now } = parts;
   const { onProblem, onNewCodes, verdicts } = parts;
@@ -105,7 +105,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const pendings = cache<PendingAnswer>();
 
   async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
-    // The codes are asked for in the same breath, so that both go out in one upstream call.
+    // Started before the read of the codes, so that both share one call of the node.
     const ahead = choice.way(kind) === "entries" ? ways.byEntries() : undefined;
     ahead?.catch(() => {});
     const running = await codes.of(kind);
@@ -193,7 +193,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
 
 const MOST_PAYMENTS = 500;
 
-/** The functions tell no more: what is compared with them is this. */
+/** The sum without the payments, to compare with the contract's function, which returns no more. */
 async function sumOnly(asked: Promise<AsOf<Pending>>): Promise<AsOf<Pending>> {
   const { ledger, value: { total, ending } } = await asked;
   return { ledger, value: { total, ending } };

@@ -9,13 +9,13 @@ import { type AsOf, type ReadSource, TRIES } from "./read_source.ts";
 import type { Refusals } from "../refusals/refusal.ts";
 import { addressVal, hashVal } from "./storage_keys.ts";
 
-/** How many getters are simulated at a time. */
+/** Getters simulated at one time. */
 const AT_ONCE = 8;
 
 /** device_registry's DeviceNotFound and agent_registry's AgentNotFound. */
 const NOT_FOUND = "#2";
 
-/** Asks the contracts' getter functions, simulated: slower, and independent of how they store things. */
+/** Simulates the contracts' getters: slower than entries, but independent of the storage layout. */
 export function createCallSource({ calls, contracts, refusals }: {
   calls: ContractCalls;
   contracts: ContractIds;
@@ -28,11 +28,11 @@ export function createCallSource({ calls, contracts, refusals }: {
     if (found.value !== undefined) return { ledger: found.ledger, value: found.value };
     throw new GatewayError(
       "upstream_error",
-      `${call.function} of ${call.contract} knows nothing of what it has to know`,
+      `${call.function} of ${call.contract} returned an error where it must return a value`,
     );
   }
 
-  /** Undefined where the contract itself answers that it does not know the device. */
+  /** Undefined when the contract itself reports that it does not know the device. */
   async function valueIfFound<T>(call: ContractCall, decode: Decode<T>): Promise<AsOf<T | undefined>> {
     const simulation = await calls.simulate(call);
     const { latestLedger, error, events = [], results } = simulation;
@@ -47,7 +47,7 @@ export function createCallSource({ calls, contracts, refusals }: {
       return { ledger: latestLedger, value: undefined };
     }
     const refusal = await refusals.ofSimulation(call, simulation);
-    // Nobody asked for anything that a contract could refuse: whatever it says, it is not the contract it should be.
+    // No getter may refuse anything else, so this is not the expected contract.
     throw refusal.code === "upstream_error" ? refusal : new GatewayError("upstream_error", refusal.message);
   }
 
@@ -109,7 +109,7 @@ export function createCallSource({ calls, contracts, refusals }: {
   };
 }
 
-/** Asks until all parts of an answer are true of the same ledger, three times at most. */
+/** Asks at most three times, until all parts of an answer are of one ledger. */
 async function ofOneLedger<T>(ask: () => Promise<{ ledgers: number[]; value: T }>): Promise<AsOf<T>> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const { ledgers, value } = await ask();

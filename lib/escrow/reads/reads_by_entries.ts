@@ -17,13 +17,13 @@ import {
 import { type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
 
-/** The most devices of a wallet, or payments of a merchant, that are read: far beyond what the contracts themselves can walk. */
+/** The most devices of a wallet, or payments of a merchant, to read; far more than the contracts themselves can read. */
 const MOST_ITEMS = 40_000;
 
 export interface EntrySource extends ReadSource {
-  /** The last nonce an agent has used for a device, undefined before its first payment; read anew. */
+  /** The last nonce an agent used for a device, undefined before its first payment. Not cached. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
-  /** How many payments a merchant was given since the last claim, expired or not. */
+  /** The number of payments for a merchant since its last claim, expired ones included. */
   paidSinceClaim(merchant: string): Promise<number>;
 }
 
@@ -33,7 +33,7 @@ export function createEntrySource(
 ): EntrySource {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
-  /** Reads a count and then the items it speaks of, until both are true of one ledger. */
+  /** Reads a count and then its items, until both are of one ledger. */
   async function counted(
     countKey: string,
     itemKeys: (count: number) => string[],
@@ -81,7 +81,7 @@ export function createEntrySource(
     async pending(merchant) {
       const { ledger, items } = await counted(
         keys.pendingIndexKey(paymentEscrow, merchant),
-        // Contracts were seen that count from 0 and that count from 1: the one place that is too many is empty.
+        // Some contracts number from 0 and some from 1, so this reads one place more, which is empty.
         (found) => indexes(found + 1).map((index) => keys.pendingPaymentKey(paymentEscrow, merchant, index)),
       );
       return { ledger, value: pendingOf(items, ledger) };
@@ -101,7 +101,7 @@ export function createEntrySource(
   };
 }
 
-/** Temporary entries count only while they live, whether the node still lists them or not. */
+/** Counts live entries only, because a node may still return expired ones. */
 function pendingOf(items: (RawLedgerEntry | undefined)[], ledger: number): Pending {
   let total = 0n;
   let ending = false;
@@ -126,5 +126,5 @@ function indexes(count: number): number[] {
 }
 
 function missing(): never {
-  throw new UnexpectedEntry("a device of the wallet is counted and not there");
+  throw new UnexpectedEntry("a counted device of the wallet is missing");
 }

@@ -2,64 +2,64 @@ import { GatewayError } from "../../errors.ts";
 import { UnexpectedEntry } from "../decode.ts";
 import { type AsOf, TRIES } from "./read_source.ts";
 
-/** What is read, each kind with a layout of its own. */
+/** The kinds of reads, each with its own storage layout. */
 export const READ_KINDS = ["device", "policy", "walletDevices", "pending"] as const;
 export type ReadKind = (typeof READ_KINDS)[number];
 
-/** One read, both ways. */
+/** One read by entries and by calls. */
 export interface BothWays<T> {
   byEntries(): Promise<AsOf<T>>;
   byCalls(): Promise<AsOf<T>>;
-  /** Nothing found: both ways agree on that whatever the layout is. */
+  /** Whether the read found nothing. Then both ways agree in any layout, so this proves little. */
   isEmpty(value: T): boolean;
-  /** True where the two may rightly differ, at the edge between two ledgers. */
+  /** Whether the two may differ, because an entry ends with this ledger. */
   isEdge?(value: T): boolean;
 }
 
 export interface SourceChoice {
-  /** Which way reads of this kind go; by entries as long as the two ways are not compared. */
+  /** The way of this kind of read; `not_compared` reads by entries. */
   way(kind: ReadKind): "entries" | "calls" | "not_compared";
   /**
-   * Makes the first read of a kind, with this code of the contracts, both ways; resolves when the way is chosen, or
-   * could not be chosen now. Never rejects.
+   * Compares both ways at the first read of a kind with this code of the contracts. Resolves when the way is chosen, or
+   * cannot be chosen now. Never rejects.
    */
   choose<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
 }
 
-/** What all gateways on one store found out together. */
+/** The verdicts of all gateways on one store. */
 export interface KeptVerdicts {
   get(kind: ReadKind, codes: string): Promise<"entries" | "calls" | undefined>;
-  /** That the two ways differ is never taken back. */
+  /** `calls` is final: a later `entries` does not replace it. */
   put(kind: ReadKind, codes: string, way: "entries" | "calls"): Promise<void>;
 }
 
 interface Choice {
   codes: string;
   way: "entries" | "calls" | "not_compared";
-  /** When the others are asked whether they found a difference. */
-  askOthersMs: number;
+  /** When to load the other gateways' verdict again. */
+  nextLoadMs: number;
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
-  /** What was found here is not in the store yet. */
-  isUntold: boolean;
+  /** Whether the verdict of this gateway is not in the store yet. */
+  isUnsaved: boolean;
 }
 
-/** After a comparison that could not be finished the next one waits this long: reads must not fail for it. */
+/** The pause after a comparison that failed. Reads go on meanwhile. */
 const PAUSE_MS = 1_000;
-/** So many comparisons of nothing with nothing count as one of something. */
+/** This many equal comparisons without a value count as one with a value. */
 const ENOUGH_EMPTY = 10;
-const ASK_OTHERS_MS = 60_000;
-const DIFFERENT = "the contracts' storage and their functions say different things; reads go by calls now";
+const LOAD_EVERY_MS = 60_000;
+const DIFFERENT = "storage and functions of the contracts differ; reads now call the functions";
 
-/** Chooses between ledger entries and calls, kind by kind: entries, unless a comparison showed that they differ. */
+/** Chooses for each kind between ledger entries and calls: entries, unless a comparison found a difference. */
 export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   now: () => number;
-  /** Absent: this gateway is alone with its store, and compares after each start. */
+  /** Absent when this gateway has the store for itself; then it compares after each start. */
   verdicts?: KeptVerdicts;
-  /** Told when the two ways differ, and when they could not be compared. */
+  /** Called when the two ways differ, and when a comparison fails. */
   onProblem?: (message: string) => void;
-  /** Told when the contracts run other code than at the last read of a kind. */
+  /** Called when the contracts run other code than at the last read of a kind. */
   onNewCodes?: () => void;
 }): SourceChoice {
   const choices = new Map<ReadKind, Choice>();
@@ -70,11 +70,11 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     const fresh: Choice = {
       codes,
       way: "not_compared",
-      askOthersMs: 0,
+      nextLoadMs: 0,
       comparing: undefined,
       notBeforeMs: 0,
       emptyComparisons: 0,
-      isUntold: false,
+      isUnsaved: false,
     };
     choices.set(kind, fresh);
     if (known !== undefined) onNewCodes?.();
@@ -86,35 +86,35 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     choice.way = way;
   }
 
-  /** Takes over what another gateway has found; a store that fails keeps nobody from comparing. */
-  async function askOthers(kind: ReadKind, choice: Choice): Promise<void> {
-    choice.askOthersMs = now() + ASK_OTHERS_MS;
-    if (choice.isUntold && choice.way !== "not_compared") await tellOthers(kind, choice, choice.way);
+  /** Applies the verdict of another gateway. Where the store fails, this gateway compares by itself. */
+  async function load(kind: ReadKind, choice: Choice): Promise<void> {
+    choice.nextLoadMs = now() + LOAD_EVERY_MS;
+    if (choice.isUnsaved && choice.way !== "not_compared") await save(kind, choice, choice.way);
     const way = await verdicts?.get(kind, choice.codes).catch(() => undefined);
     if (way === "calls" || (way === "entries" && choice.way === "not_compared")) decide(kind, choice, way);
   }
 
-  /** What others are not told now they are told at the next look at what they found. */
-  async function tellOthers(kind: ReadKind, choice: Choice, way: "entries" | "calls"): Promise<void> {
-    choice.isUntold = true;
-    await verdicts?.put(kind, choice.codes, way).then(() => choice.isUntold = false, () => {});
+  /** Stores the verdict for the other gateways. Where the store fails, the next `load` repeats it. */
+  async function save(kind: ReadKind, choice: Choice, way: "entries" | "calls"): Promise<void> {
+    choice.isUnsaved = true;
+    await verdicts?.put(kind, choice.codes, way).then(() => choice.isUnsaved = false, () => {});
   }
 
   async function compare<T>(kind: ReadKind, choice: Choice, read: BothWays<T>): Promise<void> {
     try {
-      if (now() >= choice.askOthersMs) await askOthers(kind, choice);
+      if (now() >= choice.nextLoadMs) await load(kind, choice);
       if (choice.way === "not_compared") {
         const verdict = await comparison(read);
         const isEnough = verdict !== "empty" || (choice.emptyComparisons += 1) >= ENOUGH_EMPTY;
         const way = verdict === "different" ? "calls" : "entries";
         if (isEnough) {
           decide(kind, choice, way);
-          await tellOthers(kind, choice, way);
+          await save(kind, choice, way);
         }
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      onProblem?.(`${kind}: storage and functions of the contracts could not be compared: ${why}`);
+      onProblem?.(`${kind}: storage and functions of the contracts could not be compared (${why})`);
       choice.notBeforeMs = now() + PAUSE_MS;
     }
     choice.comparing = undefined;
@@ -124,8 +124,8 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     way: (kind) => choices.get(kind)?.way ?? "not_compared",
     async choose(kind, codes, read) {
       const choice = choiceOf(kind, codes);
-      if ((choice.way === "entries" || choice.isUntold) && verdicts !== undefined && now() >= choice.askOthersMs) {
-        void askOthers(kind, choice);
+      if ((choice.way === "entries" || choice.isUnsaved) && verdicts !== undefined && now() >= choice.nextLoadMs) {
+        void load(kind, choice);
       }
       if (choice.way !== "not_compared") return;
       if (choice.comparing === undefined && now() >= choice.notBeforeMs) choice.comparing = compare(kind, choice, read);
@@ -134,7 +134,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   };
 }
 
-/** A difference is looked at a second time: one answer may be wrong, or of the ledger before the one that it names. */
+/** Counts a difference only the second time: one answer may be wrong, or older than the ledger that it names. */
 async function comparison<T>(read: BothWays<T>): Promise<"same" | "different" | "empty"> {
   let differed = false;
   for (let tried = 0; tried < TRIES; tried += 1) {
@@ -146,10 +146,10 @@ async function comparison<T>(read: BothWays<T>): Promise<"same" | "different" | 
     if (differed) return "different";
     differed = true;
   }
-  throw new GatewayError("upstream_error", `no two answers spoke of the same ledger in ${TRIES} tries`);
+  throw new GatewayError("upstream_error", `no two answers were of the same ledger in ${TRIES} tries`);
 }
 
-/** Storage that can't be understood is a difference; a node that fails is none. */
+/** Unreadable storage is a difference; a failed node is none. */
 function unreadable(error: unknown): undefined {
   if (error instanceof UnexpectedEntry) return undefined;
   throw error;

@@ -1,6 +1,7 @@
 import { Address, xdr } from "@stellar/stellar-sdk/base";
 
-/** A storage key of one of the contracts, as base64 LedgerKey. `#[contracttype]` enum variants are a Vec of a Symbol and the arguments. */
+// Storage keys of the contracts, as base64 LedgerKeys. A `#[contracttype]` enum variant is a Vec of a Symbol and arguments.
+
 type Durability = "persistent" | "temporary";
 
 function dataKey(contract: string, key: xdr.ScVal, durability: Durability): string {
@@ -72,13 +73,13 @@ export function pendingIndexKey(paymentEscrow: string, merchant: string): string
   return dataKey(paymentEscrow, variant("PendingIndex", addressVal(merchant)), "persistent");
 }
 
-/** payment_escrow: `PendingPayment((Address, u32))` → Payment; temporary. */
+/** payment_escrow: `PendingPayment((Address, u32))` → Payment, a temporary entry. */
 export function pendingPaymentKey(paymentEscrow: string, merchant: string, index: number): string {
   const pair = xdr.ScVal.scvVec([addressVal(merchant), xdr.ScVal.scvU32(index)]);
   return dataKey(paymentEscrow, variant("PendingPayment", pair), "temporary");
 }
 
-/** payment_escrow: `DeviceRegistry` and `AgentRegistry` → Address, what it was initialised with. */
+/** payment_escrow: `DeviceRegistry` and `AgentRegistry` → Address, the registries of its initialisation. */
 export function registryKey(paymentEscrow: string, registry: "DeviceRegistry" | "AgentRegistry"): string {
   return dataKey(paymentEscrow, variant(registry), "persistent");
 }

@@ -1,22 +1,22 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createRecentMap } from "../../bounded_map.ts";
 
-/** An authorised payment, as the log has it. */
+/** An authorised payment in the log. */
 export interface LoggedPayment {
   merchant: string;
-  /** Where in the network's course it was authorised: compares over all its ledgers. */
+  /** The ledger of its authorisation, as a number that ascends over all epochs. */
   height: number;
   /** Its place in the log. */
   sequence: number;
 }
 
-/** The log's payments. Sequences ascend with heights, but for those of events that became known late. */
+/** The log's payments. Sequences ascend with heights, except those of late events. */
 export interface PaymentLog {
-  /** The height of a ledger of the network as it is now. */
+  /** The height of a ledger of the current epoch. */
   heightOf(ledger: number): Promise<number>;
   /** The sequence of the newest event. */
   last(): Promise<number>;
-  /** The highest sequence such that all events of this height or above come after it. */
+  /** The highest sequence before all events of this height or above. */
   before(height: number): Promise<number>;
   /** Ascending by sequence, `after` exclusive; `upTo` inclusive. */
   authorized(query: { after: number; upTo?: number; toHeight?: number; limit: number }): Promise<LoggedPayment[]>;
@@ -24,35 +24,35 @@ export interface PaymentLog {
   claimedSince(merchant: string, height: number): Promise<number | undefined>;
 }
 
-/** Who has had a payment for long and, as far as the log says, not claimed it. */
+/** Finds merchants with an old payment that, by the log, they have not claimed. */
 export interface WaitingMerchants {
   /**
-   * Takes in the payments that have come of age: those up to the ledger `upTo`, and after a start those since `from`, and
-   * older ones as long as there are few. Calls `found` with each merchant of one that was not claimed since, the longest
-   * waiting first. False while there are more than one call reads: the next goes on.
+   * Reads the payments up to the ledger `upTo` that it has not read yet. After a start it begins at `from`, or earlier when
+   * there are few events. Calls `found` with each merchant of an unclaimed payment, the longest waiting first. False when
+   * one call cannot read them all; the next call continues.
    */
   follow(ledgers: { from: number; upTo: number }, found: (merchant: string) => void): Promise<boolean>;
 }
 
-/** What one call reads: a tenth of a second's work. */
+/** The events that one call reads, in about a tenth of a second. */
 const MOST_EVENTS = 10_000;
 const PAGE = 1_000;
-/** After a start so many events are gone through whatever their age: somebody may have had a payment's life lengthened. */
+/** After a start this many events are read at any age, because a payment's life may have been extended. */
 const FEW_EVENTS = 50_000;
 const KNOWN_CLAIMS = 10_000;
 
 /**
- * Follows the log at the distance of a payment's age, so that each payment is looked at once, and what it costs does not
- * grow with how much is paid meanwhile. A claim collects all that is pending: one above a payment has collected it.
+ * Follows the log a fixed age behind its end, so that it reads each payment once, however many payments come meanwhile. A
+ * claim collects all pending payments, so a later claim has collected an earlier payment.
  */
 export function createWaitingMerchants({ log, isWaiting }: {
   log: PaymentLog;
-  /** Whether this merchant was found and is not done with. */
+  /** Whether this merchant was found before and still waits. */
   isWaiting(merchant: string): boolean;
 }): WaitingMerchants {
-  /** A claim of each merchant, the newest that is known. */
+  /** The newest known claim of each merchant. */
   const claims = createRecentMap<number>(KNOWN_CLAIMS);
-  /** All payments up to this sequence have been looked at. */
+  /** The sequence up to which all payments are read. */
   let cursor = 0;
 
   async function unclaimed(merchant: string, height: number): Promise<boolean> {
@@ -63,7 +63,7 @@ export function createWaitingMerchants({ log, isWaiting }: {
   }
 
   async function take(payments: LoggedPayment[], found: (merchant: string) => void): Promise<void> {
-    // A page is enough for one turn with a store that answers at once.
+    // A store that answers at once would keep the thread busy, so other work gets a turn after each page.
     await yieldToOthers();
     const newest = new Map<string, number>();
     for (const { merchant, height } of payments) {
@@ -74,7 +74,7 @@ export function createWaitingMerchants({ log, isWaiting }: {
     merchants.forEach(([merchant], at) => isUnclaimed[at] && found(merchant));
   }
 
-  /** Where to begin after a start, or after such a rest that what lies between has expired. */
+  /** The sequence to begin at after a start, or after a pause so long that the payments between have expired. */
   async function beginning(from: number): Promise<number> {
     const [ofThisNetwork, ofAge] = [
       await log.before(await log.heightOf(0)),
@@ -94,7 +94,7 @@ export function createWaitingMerchants({ log, isWaiting }: {
         await take(payments, found);
         cursor = payments.length < PAGE ? end : payments.at(-1)!.sequence;
       }
-      // Those that became known late stand further on. They are looked at each time until the cursor has passed them.
+      // Late events are further on. Each call reads them until the cursor has passed them.
       let after = Math.max(cursor, end);
       for (; left > 0; left -= PAGE) {
         const late = await log.authorized({ after, toHeight: height, limit: PAGE });

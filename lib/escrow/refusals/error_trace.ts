@@ -11,12 +11,12 @@ export interface HostError {
   code: string;
 }
 
-/** What a failed invocation ended with, and where it came from. */
+/** The error of a failed invocation, and its origin. */
 export interface ErrorTrace {
   error: HostError;
-  /** The contract that raised it; undefined when the events do not say. */
+  /** The contract that raised it; undefined when the events do not show it. */
   raisedBy: string | undefined;
-  /** What the host said when it was raised. */
+  /** The host's text where the error was raised. */
   detail: string;
   /** The call that was under way. */
   call: { contract: string; function: string } | undefined;
@@ -31,19 +31,19 @@ interface Step {
   detail: string;
 }
 
-/** What the host says where a contract took a callee's error in hand: up to here it was not on its way out. */
+/** The host's text where a contract caught the error of a callee. */
 const CAUGHT = "contract try_call failed";
 
 /**
- * Reads what the host recorded of a failed invocation.
+ * Finds the error of a failed invocation, and the contract that raised it.
  *
- * The number of a contract error does not say whose it is: a callee's passes through its callers, each of which records
- * it again. So the events are followed back from the end as long as they show the same error passing through; the
- * first of them is where it was raised. An error that a contract caught before is not taken for it.
+ * The number of a contract error does not name its contract: each caller of the failed contract records the same error
+ * again. So this walks back from the last event while the error stays the same, and takes the first of these events. It
+ * ignores errors that a contract caught.
  *
  * @param events base64 DiagnosticEvents, in order
- * @param text the simulation's `error`; without it the last error recorded is what the invocation ended with
- * @returns undefined when neither says
+ * @param text the simulation's `error`; without it the last recorded error counts
+ * @returns undefined when neither has an error
  */
 export function traceError(events: string[], text?: string): ErrorTrace | undefined {
   const steps = nodeXdr("a diagnostic event", () => events.map(stepOf).filter((step) => step !== undefined));
@@ -67,29 +67,29 @@ export function traceError(events: string[], text?: string): ErrorTrace | undefi
   };
 }
 
-/** `HostError: Error(Contract, #6)` and what follows. */
+/** The error in `HostError: Error(Contract, #6)`. */
 function errorInText(text: string): HostError | undefined {
   const found = /Error\((\w+), (#\d+|\w+)\)/.exec(text);
   return found === null ? undefined : { type: found[1]!, code: found[2]! };
 }
 
 /**
- * Lets errors of the host pass, which say something of what was called. A busy node has others: `preflight queue full`.
+ * Accepts the host's errors, which are about the called contract. A busy node has others, such as `preflight queue full`.
  * @param error the simulation's
- * @throws {GatewayError} `upstream_error` for what is the node's own
+ * @throws {GatewayError} `upstream_error` for an error of the node itself
  */
 export function requireHostError(error: string, called: string): void {
   if (errorInText(error) === undefined) throw notSimulated(error, called);
 }
 
-/** A simulation failed for the node's own sake. */
+/** The refusal for a simulation that failed by the node's own error. */
 export function notSimulated(error: string, called: string): GatewayError {
-  // Its own words are for the log.
+  // The node's text is for the log only.
   const cause = clipped(error.split("\n", 1)[0]!);
   return new GatewayError("upstream_error", `the RPC node could not simulate ${called}`, { cause });
 }
 
-/** The innermost call that neither returned nor was given up by a caller that caught its error. */
+/** The innermost call that has not returned, and whose error no caller caught. */
 function callUnderWay(steps: Step[]): ErrorTrace["call"] {
   const stack: { contract: string; function: string }[] = [];
   const depthOf = (contract: string | undefined) => stack.findLastIndex((call) => call.contract === contract);
@@ -133,11 +133,11 @@ function stepOf(encoded: string): Step | undefined {
 
 function hostError(error: xdr.ScError): HostError {
   if (error.type === "sceContract") return { type: "Contract", code: `#${error.contractCode}` };
-  // `sceWasmVm`, `scecMissingValue`: the host's own text says `Error(WasmVm, MissingValue)`.
+  // `sceWasmVm` and `scecMissingValue` are `Error(WasmVm, MissingValue)` in the host's text.
   return { type: error.type.slice(3), code: error.code.name.slice(4) };
 }
 
-/** The host's words: the first string of the event's data. */
+/** The host's text: the first string of the event's data. */
 function said(data: xdr.ScVal): string {
   if (data.type === "scvString") return data.str.toString();
   const first = data.type === "scvVec" ? data.vec?.[0] : undefined;

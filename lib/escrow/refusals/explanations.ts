@@ -6,29 +6,29 @@ import { collectablePayments, revocableCards } from "../operations/warnings.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
-/** What a contract's error stands for, with the numbers that it does not say. */
+/** The cause of a contract's error, with the numbers that the error lacks. */
 export interface Explanation {
   reason?: RefusalReason;
-  /** Continues a message. */
+  /** The end of a message. */
   words: string;
   /** The field of a prepare that is at fault. */
   param?: string;
 }
 
-/** Looks up what refusals leave unsaid. Nothing here rejects: what can't be told stays unsaid. */
+/** Finds the causes of refusals. No method rejects; it resolves with undefined when it finds no cause. */
 export interface Explanations {
   /**
-   * Why a contract refused a call: `AgentNotAuthorized` stands for five causes, `BalanceError` does not say whose balance,
-   * others lack their numbers. Undefined where nothing is left unsaid.
+   * Why a contract refused a call. `AgentNotAuthorized` has five causes, `BalanceError` does not name the balance, and other
+   * errors lack their numbers. Undefined where the error's name is enough.
    * @param name of the contract's error
-   * @param detail the host's words
+   * @param detail the host's text
    */
   ofRefusal(call: ContractCall, name: string, detail: string): Promise<Explanation | undefined>;
   /** Why a call needs more than one transaction may use, and what to do. */
   ofSize(call: ContractCall, excess?: Excess): Promise<string | undefined>;
 }
 
-/** The field that is at fault; the other reasons are the source's, or nobody's in the request. */
+/** The field at fault for each reason; the other reasons have none in the request. */
 const PARAMS: Partial<Record<RefusalReason, string>> = {
   agent_not_found: "operation.deviceHash",
   agent_mismatch: "source",
@@ -39,11 +39,10 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
 };
 
 export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTime, terms }: {
-  /** What is read by now: the contracts' storage or their functions. */
   reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
-  /** How many payments a merchant was given since the last claim, expired or not; undefined where that can't be told. */
+  /** The number of payments for a merchant since its last claim, expired ones included; undefined when unknown. */
   paidSinceClaim(merchant: string): Promise<number | undefined>;
-  /** The last nonce an agent has used for a card, undefined where that can't be told. */
+  /** The last nonce an agent used for a card; undefined when unknown. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
@@ -53,7 +52,7 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
   async function ofPayment({ args: [agent, hash, , asset, amount] }: ContractCall): Promise<Explanation | undefined> {
     const payment = { agent: asAddress(agent!), asset: asAddress(asset!), amount: asI128(amount!).toString() };
     const [{ value: card }, nowSeconds] = await Promise.all([reads().card(asHash(hash!)), ledgerTime()]);
-    // The contract does not ask whether the device is registered.
+    // The escrow contract does not check that the device is registered.
     const device = card.device ?? { owner: "", agent: "", status: 0, createdAt: 0n };
     const verdict = checkPayment({ ...card, device }, payment, nowSeconds);
     if (verdict.ok) return undefined;
@@ -92,14 +91,14 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
     const [devices, limits] = await Promise.all([reads().walletDevices(asAddress(wallet!)), terms.read()]);
     const { most, inAnyOrder } = revocableCards(limits);
     if (devices.length > most) {
-      return `the contract goes through all ${devices.length} cards of this wallet to take one out, and can do so with ` +
-        `${most} at most: it can revoke none of them any more. What still works for each: revokeAgent ends its payments, ` +
-        "then sweepEscrow or defundEscrow takes its money back";
+      return `the contract reads all ${devices.length} cards of this wallet to revoke one, and can read ${most} at most, so ` +
+        "it can revoke none of them. For each card revokeAgent still ends its payments, and sweepEscrow or defundEscrow " +
+        "then takes its money back";
     }
     const place = devices.indexOf(asHash(hash!)) + 1;
     const newer = devices.length - place + 1 - inAnyOrder;
     const first = newer > 1 ? `${newer} newer cards` : newer === 1 ? "a newer card" : "newer cards";
-    return `the contract moves every card that the wallet registered later one place down, and this is number ${place} of ` +
+    return `the contract moves each newer card of the wallet one place down, and this is number ${place} of ` +
       `${devices.length}: revoke ${first} of this wallet first`;
   }
 
@@ -112,18 +111,18 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
     ]);
     const most = collectablePayments(limits);
     if (paid > most) {
-      return `the contract goes through all ${paid} payments since the merchant's last claim, expired ones, too, and can do ` +
-        `so with ${most} at most: it can collect none of them any more; be paid at another account`;
+      return `a claim goes through all ${paid} payments since the merchant's last claim, expired ones included, and at most ` +
+        `${most} fit. The contract can no longer collect any of them: take payments at another account`;
     }
     const all = `the contract collects all ${payments?.length ?? "of a merchant's"} pending payments at once, or none`;
-    const after = "what expires is lost to the merchant; claim more often";
-    // Each payment is one entry written, and it goes when it expires.
+    const after = "The merchant loses expired payments: claim more often";
+    // Each payment is one written entry, which is gone when it expires.
     const last = excess && payments?.[excess.entries - excess.most - 1];
-    if (typeof last?.expiresAt !== "number") return `${all}; a claim fits again when the oldest have expired: ${after}`;
+    if (typeof last?.expiresAt !== "number") return `${all}. A claim fits again when the oldest have expired. ${after}`;
     const time = new Date(last.expiresAt * 1_000).toISOString();
-    return `${all}; a claim fits again when the oldest ${
+    return `${all}. A claim fits again when the oldest ${
       excess!.entries - excess!.most
-    } have expired, at about ${time}: ${after}`;
+    } have expired, at about ${time}. ${after}`;
   }
 
   return {
@@ -136,19 +135,19 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
   };
 }
 
-/** What the asset contract says of a contract's own balance; it has other words for an account's. */
+/** The asset contract's text about a contract's balance; its text about an account's balance differs. */
 const OF_A_CONTRACT = /balance is not sufficient to spend/;
 
-/** Whose balance it is that an asset contract complains of: whoever pays in, the escrow contract, or who is paid. */
+/** Whose balance an asset contract rejects: the payer's, the escrow contract's or the receiver's. */
 function ofBalance({ function: name }: ContractCall, detail: string): Explanation {
   if (name === "fund_escrow") {
     return {
-      words: "the source holds less of the asset than that; of lumens its reserve can't be spent",
+      words: "the source holds less of the asset than that; an account cannot spend its lumen reserve",
       param: "operation.amount",
     };
   }
   const words = OF_A_CONTRACT.test(detail)
     ? "the escrow contract, which pays it, holds less of this asset than that"
-    : "the account that is paid can hold no more of this asset, or the escrow contract holds less than that";
+    : "the receiving account can hold no more of this asset, or the escrow contract holds less than that";
   return { words };
 }

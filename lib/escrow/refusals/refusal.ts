@@ -13,42 +13,43 @@ import {
 import type { Explanations } from "./explanations.ts";
 import { type ErrorTrace, type HostError, notSimulated, traceError } from "./error_trace.ts";
 
-/** What the invocation needs has changed since it was simulated: another came in between. */
+/** Another transaction changed the entries that this invocation needs after its simulation. */
 export class OutsideFootprint extends GatewayError {
   constructor(message: string) {
     super("invalid_request", message, { retry: "prepare_again" });
   }
 }
 
-/** Where it was refused: while it was prepared, or in a ledger. */
+/** Whether a simulation or a ledger refused it. */
 type Stage = "prepare" | "ledger";
 
 export interface RefusalParts {
   contracts: ContractIds;
-  /** Whether this contract is the protocol's built-in asset contract; false when that can't be told. */
+  /** Whether this contract is a built-in asset contract; false when unknown. */
   isAssetContract(contract: string): Promise<boolean>;
   explanations: Explanations;
 }
 
 export interface Refusals {
-  /** What a failed simulation of a call means to the caller. */
+  /** The error for a call whose simulation failed. */
   ofSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
-  /** What it means to the caller that a call is larger than the network takes. */
+  /** The error for a call above the network's limits. */
   ofExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
-  /** What an invocation that trapped in a ledger means to the caller. */
+  /** The error for an invocation that failed in a ledger. */
   ofFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
 
 /**
- * Turns failed invocations into errors with an answer: `contract_refused` with the name of the error in the words of the
- * contract that raised it, `invalid_request` for what the caller can mend, `upstream_error` for contracts that are not
- * what the gateway was told they are.
+ * Turns failed invocations into errors for the client:
+ * - `contract_refused`, with the error's name by the contract that raised it;
+ * - `invalid_request`, where the client can change the request;
+ * - `upstream_error`, where a contract is not the one that the settings name.
  */
 export function createRefusals({ contracts, isAssetContract, explanations }: RefusalParts): Refusals {
   const named = (contract: string) => contractName(contracts, contract) ?? `contract ${contract}`;
   const shown = ({ contract, function: name }: { contract: string; function: string }) => `${named(contract)}.${name}`;
 
-  /** A contract error in the words of the contract that raised it; without a name where nobody knows one. */
+  /** The contract that raised an error, and the error's name; undefined where the name is unknown. */
   async function raised({ error, raisedBy }: ErrorTrace): Promise<{ by: string; name: string | undefined }> {
     const number = Number(error.code.slice(1));
     if (raisedBy === undefined) return { by: "contract", name: undefined };
@@ -60,7 +61,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
     return { by: named(raisedBy), name: undefined };
   }
 
-  /** `stage`: an envelope that a ledger refused is spent, and what its nonce was then is another's by now. */
+  /** After a refusal in a ledger the envelope is used up, and a new one needs another nonce. */
   async function contractRefused(call: ContractCall, trace: ErrorTrace, stage: Stage): Promise<GatewayError> {
     const { by, name } = await raised(trace);
     const { code } = trace.error;
@@ -74,7 +75,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
     });
   }
 
-  /** The host ended the invocation, no contract's own error did. */
+  /** The refusal for an invocation that the host ended, not a contract's own error. */
   async function hostRefused(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
     const { error, detail } = trace;
     const during = trace.call ?? call;
@@ -87,19 +88,19 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
     }
     if (lacksFunction(error, detail)) {
       const text = `${ours ?? "contract"} ${during.contract} has no function ${during.function}`;
-      // Only an asset is asked for a transfer: the caller named the wrong contract, not the operator.
+      // Only assets have `transfer`: the client named the wrong contract, not the operator.
       return ours === undefined || during.function === "transfer"
         ? new GatewayError("invalid_request", text)
         : new GatewayError("upstream_error", `${text}: it is not the contract it should be`);
     }
     if (outsideFootprint(error)) {
       return new OutsideFootprint(
-        `${shown(call)} failed: what it touches has changed since it was prepared; prepare again (${words})`,
+        `${shown(call)} failed because another transaction changed its entries; prepare again (${words})`,
       );
     }
     if (error.type === "Budget" || error.code === "ExceededLimit") return await tooLarge(call, words);
     if (error.type === "Auth") {
-      return new GatewayError("invalid_request", `${shown(call)} is not authorised by who has to (${words})`);
+      return new GatewayError("invalid_request", `${shown(call)} lacks a required authorisation (${words})`);
     }
     return new GatewayError("contract_refused", `${shown(call)} refused: ${shown(during)} trapped with ${words}`, {
       contractError: `${error.type}.${error.code}`,
@@ -135,7 +136,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
   };
 }
 
-/** Undefined, too, where the events can't be read, as of a newer protocol: what failed in a ledger has failed all the same. */
+/** Undefined also for unreadable events, such as those of a newer protocol: the call failed in either case. */
 function readableTrace(events: string[]): ErrorTrace | undefined {
   try {
     return traceError(events);
@@ -144,7 +145,7 @@ function readableTrace(events: string[]): ErrorTrace | undefined {
   }
 }
 
-/** The host found no instance of the contract that was called. */
+/** Whether the host found no instance of the called contract. */
 function lacksContract({ type, code }: HostError, detail: string): boolean {
   return type === "Storage" && code === "MissingValue" && /instance/.test(detail);
 }

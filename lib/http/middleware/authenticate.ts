@@ -16,21 +16,21 @@ const REASONS: Record<KeyRefusal, string> = {
  * Says whose key a request presents; at once when the key was verified lately.
  * @throws {GatewayError} `unauthorized`, saying why, or `rate_limited` when the caller's address has failed too often
  */
-export function authenticate(exchange: RequestContext): KeyRecord | Promise<KeyRecord> {
-  const presented = presentedKey(exchange.request);
-  if (typeof presented !== "string") return refuse(exchange, presented.problem);
-  const verdict = exchange.parts.verifier.verify(presented);
-  return verdict instanceof Promise ? verdict.then((v) => keyOf(exchange, v)) : keyOf(exchange, verdict);
+export function authenticate(context: RequestContext): KeyRecord | Promise<KeyRecord> {
+  const presented = presentedKey(context.request);
+  if (typeof presented !== "string") return refuse(context, presented.problem);
+  const verdict = context.parts.verifier.verify(presented);
+  return verdict instanceof Promise ? verdict.then((v) => keyOf(context, v)) : keyOf(context, verdict);
 }
 
-function keyOf(exchange: RequestContext, verdict: KeyVerdict): KeyRecord {
-  if ("reason" in verdict) return refuse(exchange, REASONS[verdict.reason]);
-  exchange.key = verdict.record;
+function keyOf(context: RequestContext, verdict: KeyVerdict): KeyRecord {
+  if ("reason" in verdict) return refuse(context, REASONS[verdict.reason]);
+  context.key = verdict.record;
   return verdict.record;
 }
 
-function refuse(exchange: RequestContext, message: string): never {
-  takeFromAddress(exchange);
+function refuse(context: RequestContext, message: string): never {
+  takeFromAddress(context);
   throw new GatewayError("unauthorized", message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
@@ -47,16 +47,16 @@ export function requireScope(key: KeyRecord, scopes: readonly Scope[]): void {
  * Looks whose key it is where none is asked for, so that the answer shows the limit of a valid one. It takes no token of
  * that; a wrong key costs its address one, and is not looked at when those are used up.
  */
-export async function recognize(exchange: RequestContext): Promise<void> {
-  const { parts, request } = exchange;
+export async function recognize(context: RequestContext): Promise<void> {
+  const { parts, request } = context;
   const presented = presentedKey(request);
-  if (typeof presented !== "string" || !exchange.limit.allowed) return;
+  if (typeof presented !== "string" || !context.limit.allowed) return;
   const verdict = await parts.verifier.verify(presented);
   if ("reason" in verdict) {
-    exchange.rate = parts.addresses.take(exchange.client);
+    context.rate = parts.addresses.take(context.client);
   } else {
-    exchange.key = verdict.record;
-    exchange.rate = parts.limiter.peek(verdict.record.id, verdict.record.rate);
+    context.key = verdict.record;
+    context.rate = parts.limiter.peek(verdict.record.id, verdict.record.rate);
   }
 }
 

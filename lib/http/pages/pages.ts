@@ -6,11 +6,12 @@ import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
 import { CONSOLE_FILES } from "./console/files.ts";
 import { DOCS_FILES } from "./docs/files.ts";
+import { type NetworkExample, withValuesOf } from "../../escrow/example_values.ts";
 import { createPageAnswer, leadToPage, type PageFile, textFile } from "./page_file.ts";
 import { REFERENCE_FILES } from "./reference/files.ts";
 
 /** All files for browsers. A page with several files lists them in its own folder, as in `pages/console/files.ts`. */
-function pageFiles(version: string): PageFile[] {
+function pageFiles(version: string, exampleValues: NetworkExample | undefined): PageFile[] {
   return [
     // All pages share these.
     textFile("/assets/base.css", () => import("./assets/base.css", { with: { type: "text" } })),
@@ -23,16 +24,20 @@ function pageFiles(version: string): PageFile[] {
       path: "/openapi.json",
       read: async () => {
         const { default: examples } = await import("../openapi_examples.json", { with: { type: "json" } });
-        return JSON.stringify(openApiDocument(NOUNS, version, examples as Examples));
+        const text = JSON.stringify(openApiDocument(NOUNS, version, examples as Examples));
+        return exampleValues === undefined ? text : withValuesOf(exampleValues, text);
       },
     },
   ];
 }
 
-/** The routes of the pages. A request needs no key and takes no token of a rate. */
-export function pages(version: string): Hono<AppEnv> {
+/**
+ * The routes of the pages. A request needs no key and takes no token of a rate.
+ * @param exampleValues of a sandbox: the values in the examples of /openapi.json
+ */
+export function pages(version: string, exampleValues?: NetworkExample): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  for (const file of pageFiles(version)) {
+  for (const file of pageFiles(version, exampleValues)) {
     const answer = createPageAnswer(file);
     app.get(file.path, async ({ env: exchange }) => {
       await recognize(exchange);

@@ -1,39 +1,58 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 
 const hashParam = z.object({ hash: deviceHash });
 
-const policyAnswer = z.object({
-  agent: address,
-  maxAmount: amountAnswer.describe("0: no cap"),
+const agent = address.meta({
+  description: "Agent that may pay with the card: an account (G…) or a contract (C…).",
+  example: EXAMPLE.agent,
+});
+
+const policySchema = z.object({
+  agent,
+  maxAmount: amountAnswer.meta({
+    description: "Most that one payment may move, in the asset's smallest unit: a decimal string, 0 for no cap.",
+    example: "50000000",
+  }),
   asset: contractId,
-  expiresAt: unixSeconds.nullable().describe("Unix seconds; null: never, unless note says when"),
-  note: z.string().optional().describe("There when the policy ends at more seconds than a JSON number holds"),
-}).meta({ id: "Policy" });
+  expiresAt: unixSeconds.nullable().meta({
+    description: "End of the policy in Unix seconds; null: it has no end, or note gives the end.",
+  }),
+  note: z.string().optional().meta({
+    description: "Only present when the end of the policy is larger than a JSON number can hold.",
+    example: "expires at 18446744073709551615, more than a JSON number holds",
+  }),
+}).meta({ id: "Policy", description: "What the card's agent may pay." });
 
-const noPolicy = z.object({ agent: z.null(), maxAmount: z.null(), asset: z.null(), expiresAt: z.null() })
-  .meta({ id: "NoPolicy" });
+const absent = z.null().meta({ description: "Always null: the card has no agent.", example: null });
+const noPolicy = z.object({ agent: absent, maxAmount: absent, asset: absent, expiresAt: absent })
+  .meta({ id: "NoPolicy", description: "A card without an agent." });
 
-const deviceAnswer = z.object({
+const deviceSchema = z.object({
   deviceHash,
-  owner: address,
-  policy: z.union([policyAnswer, noPolicy]).describe("All null while no agent is registered"),
-  escrowBalance: amountAnswer,
-}).meta({ id: "Device" });
+  owner: address.meta({ description: "Owner of the card: an account (G…) or a contract (C…)." }),
+  policy: z.union([policySchema, noPolicy]).meta({
+    description: "What the card's agent may pay; all fields are null while no agent is registered.",
+  }),
+  escrowBalance: amountAnswer.meta({
+    description: "Balance of the card's escrow, in the asset's smallest unit: a decimal string.",
+  }),
+}).meta({ id: "Device", description: "A card (a device) with its policy and its escrow balance." });
 
-/** Cards: who owns them, what their agent may spend, what their escrow holds. */
+/** Cards: owner, policy and escrow balance. */
 export const cards = new Hono<AppEnv>()
   .get(
     "/v1/devices/:hash",
     endpoint({
       operationId: "getDevice",
       scopes: ["read"],
-      summary: "A device with its policy and its escrow balance",
+      summary: "A card with its policy and its escrow balance",
       params: hashParam,
-      answer: deviceAnswer,
+      response: deviceSchema,
       cached: true,
       errors: ["device_not_found", "upstream_error"],
     }, ({ params }, { reads }) => reads.device(params.hash)),
@@ -43,10 +62,10 @@ export const cards = new Hono<AppEnv>()
     endpoint({
       operationId: "getDevicePolicy",
       scopes: ["read"],
-      summary: "The policy of a device's agent",
-      description: "Answered also for a device that the device registry does not know.",
+      summary: "The policy of a card's agent",
+      description: "The gateway also answers for a card that the device registry does not know.",
       params: hashParam,
-      answer: policyAnswer,
+      response: policySchema,
       cached: true,
       errors: ["agent_not_found", "upstream_error"],
     }, ({ params }, { reads }) => reads.policy(params.hash)),
@@ -56,9 +75,14 @@ export const cards = new Hono<AppEnv>()
     endpoint({
       operationId: "listWalletDevices",
       scopes: ["read"],
-      summary: "The devices of a wallet, in the registry's order",
+      summary: "The cards of a wallet, in the registry's order",
       params: z.object({ address }),
-      answer: z.object({ devices: z.array(deviceHash) }).meta({ id: "WalletDevices" }),
+      response: z.object({
+        devices: z.array(deviceHash).meta({
+          description: "Hashes of the cards, 64 hex digits each, in the registry's order.",
+          example: [EXAMPLE.deviceHash],
+        }),
+      }).meta({ id: "WalletDevices", description: "The cards of a wallet." }),
       errors: ["upstream_error"],
     }, async ({ params }, { reads }) => ({ devices: await reads.walletDevices(params.address) })),
   );

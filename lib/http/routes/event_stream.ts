@@ -29,22 +29,22 @@ type StreamInput = Input<unknown, z.infer<typeof streamQuery>, unknown>;
 
 /**
  * Makes the handler of a stream of server-sent events (HTML standard, 9.2): as `endpoint`, but for the answer, which goes
- * on until somebody ends it. `spec.answer` is what stands in the data of an event.
+ * on until somebody ends it. `spec.response` is what stands in the data of an event.
  */
 export function eventStreamEndpoint(spec: AnySpec): Endpoint {
-  async function opened(exchange: RequestContext, { query, key }: StreamInput): Promise<Response> {
-    const { parts, request } = exchange;
+  async function opened(context: RequestContext, { query, key }: StreamInput): Promise<Response> {
+    const { parts, request } = context;
     const { fromLedger, cursor, ...subjects } = query;
     const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined;
     let stream: EventStream;
     try {
-      stream = await parts.services.streams.open({
+      stream = await parts.dependencies.streams.open({
         fromLedger,
         cursor,
         subjects: subjectsOf(subjects),
         lastEventId,
         keyId: key.id,
-        refusal: refusalOf(exchange, key),
+        refusal: refusalOf(context, key),
       });
     } catch (error) {
       throw lastEventId === undefined ? error : namingHeader(error);
@@ -52,10 +52,10 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     // Without a body the runtimes would say that its length is 0; of this one they say none, and let it go.
     if (request.method === "HEAD") {
       stream.close();
-      return plainResponse(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
+      return plainResponse(context, new Response(new ReadableStream(), { headers: HEADERS }));
     }
-    const check = parts.checkAnswers ? (event: unknown) => void spec.answer.parse(event) : undefined;
-    return plainResponse(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
+    const check = parts.checkAnswers ? (event: unknown) => void spec.response.parse(event) : undefined;
+    return plainResponse(context, new Response(bodyOf(stream, context, check), { headers: HEADERS }));
   }
 
   /** Why the key that opened the stream would not open it any more. */
@@ -73,7 +73,7 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     };
   }
 
-  return guarded(spec, ({ env: exchange }, input: StreamInput) => opened(exchange, input));
+  return guarded(spec, ({ env: context }, input: StreamInput) => opened(context, input));
 }
 
 /** The cursor at fault was that of the header, and whoever sent it knows of no other. */

@@ -1,94 +1,122 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { EventType } from "../../escrow/events.ts";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
+import { anyEventId, isoTime, ledgerSequence } from "../response_fields.ts";
 import { eventsQuery, streamQuery } from "../validation/event_query.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
-export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event");
+export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event").meta({
+  description:
+    "Id of the event: 19 and 10 digits with a hyphen, after a network reset with the epoch and a hyphen in front.",
+  example: EXAMPLE.eventId,
+});
 
 const common = {
-  id: z.string().describe("Unique: deduplicate on it"),
-  contractId: contractId.describe("The contract that said it"),
-  ledger: z.int(),
-  ledgerClosedAt: z.iso.datetime(),
-  txHash: z.string().describe("64 hex digits"),
+  id: anyEventId("Unique id of the event, by which receivers deduplicate."),
+  contractId: contractId.meta({
+    description: "Contract id (C…) of the contract that emitted the event.",
+    example: EXAMPLE.paymentEscrow,
+  }),
+  ledger: ledgerSequence("Ledger of the event."),
+  ledgerClosedAt: isoTime("Close time of the ledger, UTC."),
+  txHash: z.string().meta({ description: "Hash of the transaction: 64 hex digits.", example: EXAMPLE.txHash }),
 };
 
-/** Of a movement: what moved. */
+const agent = address.meta({
+  description: "Agent of the card: an account (G…) or a contract (C…).",
+  example: EXAMPLE.agent,
+});
+const merchant = address.meta({
+  description: "Merchant of the payment: an account (G…) or a contract (C…).",
+  example: EXAMPLE.merchant,
+});
+
+/** Of an event that moves money. */
 const movement = {
-  amount: z.string().describe("Decimal string of the asset's smallest unit"),
-  asset: contractId.nullable().describe("null: not known. It was read before this was kept, or could not be learnt"),
+  amount: z.string().meta({
+    description: "Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1.",
+    example: "40000000",
+  }),
+  asset: contractId.nullable().meta({
+    description: "Contract id (C…) of the asset; null: unknown, because the gateway could not read it.",
+  }),
 };
 
-/** One type of event, with the fields that it has. */
+/** One type of event, with its fields. */
 function eventOf<T extends EventType, S extends z.ZodRawShape>(type: T, id: string, description: string, fields: S) {
-  return z.object({ ...common, type: z.literal(type), ...fields }).meta({ id, description });
+  const typeField = z.literal(type).meta({ description: "Type of the event." });
+  return z.object({ ...common, type: typeField, ...fields }).meta({ id, description });
 }
 
-const agentFields = { deviceHash, agent: address };
-
-/** An event as it is answered and delivered; `type` says which fields it has. */
-export const eventAnswer = z.discriminatedUnion("type", [
-  eventOf(
-    "device.registered",
-    "DeviceRegistered",
-    "A card has an owner, and an agent that looks after it",
-    agentFields,
-  ),
-  eventOf("device.revoked", "DeviceRevoked", "The owner has given a card up", { deviceHash }),
-  eventOf("agent.registered", "AgentRegistered", "An agent may pay with a card, within a policy", {
-    ...agentFields,
-    asset: contractId.nullable().optional().describe("The policy's; null: not known"),
+/** An event in responses and deliveries; `type` says which fields it has. */
+export const eventSchema = z.discriminatedUnion("type", [
+  eventOf("device.registered", "DeviceRegistered", "An owner registered a card, with an agent.", { deviceHash, agent }),
+  eventOf("device.revoked", "DeviceRevoked", "The owner gave a card up.", { deviceHash }),
+  eventOf("agent.registered", "AgentRegistered", "An agent may pay with a card, within a policy.", {
+    deviceHash,
+    agent,
+    asset: contractId.nullable().optional().meta({
+      description: "Contract id (C…) of the policy's asset; null: unknown, because the gateway could not read it.",
+    }),
   }),
-  eventOf("agent.revoked", "AgentRevoked", "No agent may pay with a card any more", { deviceHash }),
-  eventOf("escrow.funded", "EscrowFunded", "The owner has put money into a card's escrow", { deviceHash, ...movement }),
-  eventOf("escrow.defunded", "EscrowDefunded", "The owner has taken money back", { deviceHash, ...movement }),
-  eventOf("escrow.swept", "EscrowSwept", "What was left in a card's escrow went back to its owner", {
+  eventOf("agent.revoked", "AgentRevoked", "No agent may pay with a card any more.", { deviceHash }),
+  eventOf("escrow.funded", "EscrowFunded", "The owner paid into a card's escrow.", { deviceHash, ...movement }),
+  eventOf("escrow.defunded", "EscrowDefunded", "The owner took money back from a card's escrow.", {
     deviceHash,
     ...movement,
   }),
-  eventOf("payment.authorized", "PaymentAuthorized", "An agent has paid a merchant, who can claim it now", {
+  eventOf("escrow.swept", "EscrowSwept", "The rest of a card's escrow went back to its owner.", {
     deviceHash,
-    merchant: address,
     ...movement,
   }),
-  eventOf("payment.claimed", "PaymentClaimed", "A merchant has collected all that was pending", {
-    merchant: address,
+  eventOf("payment.authorized", "PaymentAuthorized", "An agent paid a merchant, who can claim the payment now.", {
+    deviceHash,
+    merchant,
     ...movement,
   }),
-]).meta({ id: "Event" });
-type EventAnswer = z.infer<typeof eventAnswer>;
+  eventOf("payment.claimed", "PaymentClaimed", "A merchant collected all its pending payments.", {
+    merchant,
+    ...movement,
+  }),
+]).meta({ id: "Event", description: "An event of the contracts; type says which fields it has." });
+type EventResponse = z.infer<typeof eventSchema>;
 
-/** The event history, pulled. */
+/** The event history, for clients that pull. */
 export const events = new Hono<AppEnv>()
   .get(
     "/v1/events",
     endpoint({
       operationId: "listEvents",
       scopes: ["read"],
-      summary: "The event history, in the order in which events became known",
+      summary: "The event history, in the order of the log",
       description:
-        "That is the order of the ledgers but for what became known late: it simply comes next, so whoever reads on by " +
-        "cursor sees every event exactly once. A page shorter than limit has reached the tip of what is held; its cursor " +
-        "stays good for asking again.",
+        "The log has the order of the ledgers, except for events that the gateway found late: these come at the end. A client " +
+        "that follows the cursor gets every event exactly once. A page shorter than limit has reached the end of the log. " +
+        "Its cursor stays valid for the next poll.",
       query: eventsQuery,
-      answer: z.object({
-        events: z.array(eventAnswer),
-        cursor: z.string().describe("Where the next page starts; always there"),
-        latestLedger: z.int(),
-        oldestLedger: z.int().nullable()
-          .describe("The first ledger whose events are all held: what was asked for from before it is missing"),
-      }).meta({ id: "EventPage" }),
+      response: z.object({
+        events: z.array(eventSchema).meta({ description: "The events of the page." }),
+        cursor: z.string().meta({
+          description: "Cursor of the next page, present on every page.",
+          example: "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX",
+        }),
+        latestLedger: ledgerSequence("Sequence of the latest ledger that the gateway knows.", 1200),
+        oldestLedger: ledgerSequence(
+          "First ledger from which the gateway stores all events: older events are missing. Null while unknown.",
+          1,
+        ).nullable(),
+      }).meta({ id: "EventPage", description: "A page of the event history." }),
       errors: [],
     }, async ({ query }, { history }) => {
       const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
       const range = { fromLedger, toLedger, cursor, order, limit };
       const { events, ...page } = await history.page({ ...range, filter: subjectsOf(filter) });
-      return { events: events as EventAnswer[], ...page };
+      return { events: events as EventResponse[], ...page };
     }),
   )
   .get(
@@ -96,17 +124,21 @@ export const events = new Hono<AppEnv>()
     eventStreamEndpoint({
       operationId: "streamEvents",
       scopes: ["read"],
-      summary: "The event history and what comes after it, as server-sent events",
+      summary: "The event history and all later events, as server-sent events",
       description:
-        "Each event comes as a frame without a name: data is the event, id the cursor that a page or another stream goes " +
-        "on from right after it. Named frames: caught_up (all that is held has been sent; { latestLedger }), ledger (the " +
-        "same every few seconds), gap (events may be missing; { reason: not_held, oldestLedger } or { reason: not_read, " +
-        "epoch, fromLedger, toLedger, contractIds, detectedAt }), revoked (the key no longer stands; { reason }, and the " +
-        "stream ends). Last-Event-ID beats the query. A reader that reads nothing for half a minute is ended; a key has " +
-        "at most 20 streams.",
+        "Each event is a frame without a name: data is the event, and id is its cursor. A page or another stream continues " +
+        "right after this cursor.\n\n" +
+        "Named frames:\n\n" +
+        "- caught_up { latestLedger }: the stream has sent the whole log.\n" +
+        "- ledger { latestLedger }: the same again, every few seconds.\n" +
+        "- gap { reason, … }: events may be missing. The reason is not_held (with oldestLedger) or not_read (with epoch, " +
+        "fromLedger, toLedger, contractIds and detectedAt).\n" +
+        "- revoked { reason }: the key is no longer valid, and the stream ends.\n\n" +
+        "The header Last-Event-ID takes precedence over the query. The gateway ends a stream that the client does not read for " +
+        "half a minute. A key has at most 20 streams.",
       query: streamQuery,
       mediaType: "text/event-stream",
-      answer: eventAnswer,
+      response: eventSchema,
       errors: [],
     }),
   )
@@ -117,7 +149,7 @@ export const events = new Hono<AppEnv>()
       scopes: ["read"],
       summary: "One event",
       params: z.object({ id: eventId }),
-      answer: eventAnswer,
+      response: eventSchema,
       errors: ["not_found"],
-    }, async ({ params }, { history }) => await history.event(params.id) as EventAnswer),
+    }, async ({ params }, { history }) => await history.event(params.id) as EventResponse),
   );

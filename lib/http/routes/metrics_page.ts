@@ -20,11 +20,11 @@ export interface MetricsSource {
  */
 export function metricsPage({ token, render, contentType }: MetricsSource): Hono<AppEnv> {
   const expected = hashKey(token);
-  return new Hono<AppEnv>().get("/metrics", async ({ env: exchange }) => {
-    const presented = bearerToken(exchange.request.headers.get("authorization") ?? "");
+  return new Hono<AppEnv>().get("/metrics", async ({ env: context }) => {
+    const presented = bearerToken(context.request.headers.get("authorization") ?? "");
     // Hashes of one length, compared to their end: the time does not tell how much of the token was right.
     if (presented === undefined || !sameHash(hashKey(presented), expected)) {
-      takeFromAddress(exchange);
+      takeFromAddress(context);
       throw new GatewayError("unauthorized", "the metrics need their token: send Authorization: Bearer <token>", {
         headers: { "WWW-Authenticate": "Bearer" },
       });
@@ -34,6 +34,6 @@ export function metricsPage({ token, render, contentType }: MetricsSource): Hono
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     };
-    return plainResponse(exchange, new Response(await render(), { headers }));
+    return plainResponse(context, new Response(await render(), { headers }));
   });
 }

@@ -2,14 +2,11 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { networkAnswer } from "../status_answer.ts";
+import { networkResponse } from "../status_response.ts";
 
 const ALIVE = { ok: true } as const;
 
-/**
- * Whether this process answers (no key, no token, nothing upstream), and which network and contracts it stands in front of:
- * the same answer is the same object.
- */
+/** Health of this process, without a key or a call to the node, and the network with its contracts. */
 export const network = new Hono<AppEnv>()
   .get(
     "/v1/health",
@@ -17,7 +14,8 @@ export const network = new Hono<AppEnv>()
       operationId: "getHealth",
       scopes: [],
       summary: "Whether the gateway is alive",
-      answer: z.object({ ok: z.literal(true) }).meta({ id: "Health" }),
+      response: z.object({ ok: z.literal(true).meta({ description: "Always true." }) })
+        .meta({ id: "Health", description: "The gateway is alive." }),
       cached: true,
       ignoresQuery: true,
       errors: [],
@@ -29,7 +27,7 @@ export const network = new Hono<AppEnv>()
       operationId: "getNetwork",
       scopes: ["read"],
       summary: "The network and the contracts behind this gateway",
-      answer: networkAnswer,
+      response: networkResponse,
       cached: true,
       errors: [],
     }, (_input, { network }) => network()),

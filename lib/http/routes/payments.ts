@@ -1,35 +1,53 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { checkRequest, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
+import { count } from "../response_fields.ts";
 
-/** What merchants can claim, which payments would be authorised, and how the amounts of an asset are written. */
+/** Pending payments, payment checks and assets. */
 export const payments = new Hono<AppEnv>()
   .get(
     "/v1/merchants/:address/pending",
     endpoint({
       operationId: "getPendingPayments",
       scopes: ["read"],
-      summary: "A merchant's pending payments: their sum, and one by one",
+      summary: "A merchant's pending payments, with their sum",
       description:
-        "They are temporary entries of the ledger: what is not claimed before it expires is lost to the merchant.",
-      params: z.object({ address }),
-      answer: z.object({
-        pending: amountAnswer.describe("The sum of all of them"),
+        "Pending payments are temporary entries of the ledger. The merchant loses a payment that it does not claim in time.",
+      params: z.object({
+        address: address.meta({
+          description: "Merchant: an account (G…) or a contract (C…) with its checksum.",
+          example: EXAMPLE.merchant,
+        }),
+      }),
+      response: z.object({
+        pending: amountAnswer.meta({
+          description: "Sum of all pending payments, in the asset's smallest unit: a decimal string.",
+          example: "40000000",
+        }),
         payments: z.array(z.object({
           deviceHash,
-          amount: amountAnswer,
-          authorizedAt: unixSeconds,
-          expiresAt: unixSeconds.nullable().describe(
-            "About when it can't be claimed any more, reckoned from the pace of the ledgers; null when that is not known",
-          ),
-        })).nullable().describe(
-          "At most 500, the oldest first; null where the contracts' storage can't be read and their functions are asked",
-        ),
-        more: z.literal(true).optional().describe("There are more than are listed"),
-      }).meta({ id: "PendingPayments" }),
+          amount: amountAnswer.meta({
+            description: "Amount of the payment, in the asset's smallest unit: a decimal string.",
+            example: "40000000",
+          }),
+          authorizedAt: unixSeconds.meta({ description: "Time of the authorisation, in Unix seconds." }),
+          expiresAt: unixSeconds.nullable().meta({
+            description:
+              "Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers; null: unknown.",
+          }),
+        })).nullable().meta({
+          description:
+            "At most 500 payments, oldest first; null when the gateway cannot read the contracts' storage and calls " +
+            "their functions instead.",
+        }),
+        more: z.literal(true).optional().meta({
+          description: "Only present when the merchant has more payments than the list.",
+        }),
+      }).meta({ id: "PendingPayments", description: "A merchant's pending payments." }),
       errors: ["upstream_error"],
     }, ({ params }, { reads }) => reads.pending(params.address)),
   )
@@ -38,16 +56,25 @@ export const payments = new Hono<AppEnv>()
     endpoint({
       operationId: "checkPayment",
       scopes: ["read"],
-      summary: "Whether the contracts would authorise a payment now",
-      description: "What is called ok can be prepared. The reason is the first that applies, in the order of the " +
-        "enumeration; agent_not_found also stands for an agent whose account does not exist on the network, agent_mismatch " +
-        "for one that is a contract, asset_mismatch for an asset that this gateway does not deal in, insufficient_escrow for an escrow that holds " +
-        "enough, but in another asset.",
+      summary: "Check whether the contracts would authorise a payment now",
+      description:
+        "A payment with ok: true can be prepared. The reason is the first that applies, in the order of the enumeration.\n\n" +
+        "- agent_not_found: also when the agent's account does not exist on the network.\n" +
+        "- agent_mismatch: also when the agent is a contract.\n" +
+        "- asset_mismatch: also when this gateway does not accept the asset.\n" +
+        "- insufficient_escrow: also when the escrow holds enough, but in another asset.",
       body: checkRequest,
-      answer: z.union([
-        z.object({ ok: z.literal(true) }).meta({ id: "PaymentWouldPass" }),
-        z.object({ ok: z.literal(false), reason: z.enum(REFUSAL_REASONS) }).meta({ id: "PaymentWouldFail" }),
-      ]).meta({ id: "PaymentVerdict" }),
+      response: z.union([
+        z.object({ ok: z.literal(true).meta({ description: "True: the contracts would authorise the payment." }) })
+          .meta({ id: "PaymentWouldPass", description: "The payment would pass." }),
+        z.object({
+          ok: z.literal(false).meta({ description: "False: the contracts would refuse the payment." }),
+          reason: z.enum(REFUSAL_REASONS).meta({
+            description: "First reason for which the contracts would refuse the payment.",
+            example: "amount_exceeds_limit",
+          }),
+        }).meta({ id: "PaymentWouldFail", description: "The payment would fail." }),
+      ]).meta({ id: "PaymentVerdict", description: "Whether the payment would pass." }),
       errors: ["upstream_error"],
     }, ({ body }, { payments }) => payments.check(body)),
   )
@@ -58,12 +85,19 @@ export const payments = new Hono<AppEnv>()
       scopes: ["read"],
       summary: "The symbol, the name and the decimals of an asset",
       params: z.object({ asset: contractId }),
-      answer: z.object({
+      response: z.object({
         asset: contractId,
-        symbol: z.string().describe("native for the network's own. What a token calls itself proves nothing"),
-        name: z.string().describe("CODE:ISSUER of an issued asset"),
-        decimals: z.int().describe("Digits after the point in one unit"),
-      }).meta({ id: "Asset" }),
+        symbol: z.string().meta({
+          description:
+            "Symbol of the asset, native for the network's own. A token's symbol proves nothing about the token.",
+          example: "native",
+        }),
+        name: z.string().meta({
+          description: "Name of the asset, CODE:ISSUER for an issued asset.",
+          example: "native",
+        }),
+        decimals: count("Digits after the decimal point in one unit of the asset.", 7),
+      }).meta({ id: "Asset", description: "Names of an asset, and the decimals of its amounts." }),
       errors: ["not_found", "upstream_error"],
     }, ({ params }, { assets }) => assets(params.asset)),
   );

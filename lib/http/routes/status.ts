@@ -1,17 +1,17 @@
 import { Hono } from "hono";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { statusAnswer } from "../status_answer.ts";
+import { statusResponse } from "../status_response.ts";
 
-/** How the gateway stands, for operators and dashboards. */
+/** Condition of the gateway, for operators and dashboards. */
 export const status = new Hono<AppEnv>()
   .get(
     "/v1/status",
     endpoint({
       operationId: "getStatus",
       scopes: ["read"],
-      summary: "Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version",
-      answer: statusAnswer,
+      summary: "Ledger and lag, stored history, contracts, RPC nodes, webhook backlog, version",
+      response: statusResponse,
       errors: [],
     }, (_input, { status }) => status()),
   );

@@ -1,53 +1,80 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { accountAddress, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import { outcomeFields } from "../error_fields.ts";
 import type { AppEnv } from "../request_context.ts";
+import { ledgerSequence } from "../response_fields.ts";
 
-const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
+const envelopeRule = "must be a base64 transaction envelope";
+const XDR_EXAMPLE = "AAAAAgAAAAA6muDJmPRTU0PH/nhNtX6Sc0YezCuNpHtinnV4ir5abw…";
 
-/** Absent where only the hash of what was applied is known. */
-const ofEnvelope = "Absent only with status success, when the gateway no longer has the envelope";
+const txHash = (description: string) => z.string().meta({ description, example: EXAMPLE.txHash });
 
-const prepareAnswer = z.object({
-  xdr: z.string().optional().describe(`Unsigned transaction envelope, base64. ${ofEnvelope}`),
-  networkPassphrase: z.string().optional().describe(ofEnvelope),
-  operation: preparedOperation.optional().describe(
-    `What will be called, with what the gateway filled in. ${ofEnvelope}`,
-  ),
-  hash: z.string().describe("What the source account has to sign"),
-  fee: z.string().optional().describe(`Most that the transaction can cost, stroops. ${ofEnvelope}`),
-  validUntil: unixSeconds.optional().describe(ofEnvelope),
-  status: z.literal("success").optional().describe(
-    "Only with an Idempotency-Key: this very transaction was applied, there is nothing left to do",
-  ),
-  ledger: z.int().optional().describe("The ledger that it was applied in, with status success"),
-  replaces: z.string().optional().describe(
-    "Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply " +
-      "all the same; of the two it applies at most one",
-  ),
-  warning: z.string().optional().describe(
-    "What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before " +
-      "and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one " +
-      "wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none " +
-      "can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next",
-  ),
-}).meta({ id: "PreparedTransaction" });
+/** With an idempotency key the gateway may know no more of an applied transaction than its hash and ledger. */
+const OF_ENVELOPE = "Absent only with status success, when the gateway no longer has the envelope.";
 
-const statusAnswer = z.object({
-  hash: z.string(),
-  status: z.enum(["pending", "success", "failed", "rejected"]).describe(
-    "failed: applied without success, or in no ledger before its time bound; rejected: the network turned it down",
-  ),
-  ledger: z.int().optional().describe("The ledger that it was applied in"),
-  error: z.string().optional().describe("Why it failed or was rejected, for people; a program goes by what follows"),
+const preparedSchema = z.object({
+  xdr: z.string().optional().meta({
+    description: `Unsigned transaction envelope, base64. ${OF_ENVELOPE}`,
+    example: XDR_EXAMPLE,
+  }),
+  networkPassphrase: z.string().optional().meta({
+    description: `Passphrase of the network, which the signature covers. ${OF_ENVELOPE}`,
+    example: "Standalone Sandbox Network ; 2026",
+  }),
+  operation: preparedOperation.optional().meta({
+    description: `The operation, with the fields that the gateway filled in. ${OF_ENVELOPE}`,
+  }),
+  hash: txHash("Hash of the transaction, which the source account signs: 64 hex digits."),
+  fee: z.string().optional().meta({
+    description: `Most that the transaction can cost in stroops, a decimal string. ${OF_ENVELOPE}`,
+    example: "685899",
+  }),
+  validUntil: unixSeconds.optional().meta({
+    description: `End of the envelope's validity (its time bound), in Unix seconds. ${OF_ENVELOPE}`,
+  }),
+  status: z.literal("success").optional().meta({
+    description:
+      "Only with an Idempotency-Key: the network has applied this transaction, and the client has nothing left to do.",
+  }),
+  ledger: ledgerSequence("Ledger that applied the transaction, only with status success.").optional(),
+  replaces: txHash(
+    "Only with an Idempotency-Key: hash of a transaction for the same operation. The network rejected it and may still apply " +
+      "it, but it applies at most one of the two.",
+  ).optional(),
+  warning: z.string().optional().meta({
+    description: "What to know before signing.\n\n" +
+      "- Without an Idempotency-Key: this source submitted the same operation before, and its client did not get the outcome. " +
+      "The warning names the transaction to look up.\n" +
+      "- registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.\n" +
+      "- authorize: the merchant has too many payments since its last claim, and no claim can ever collect them.\n" +
+      "- revokeDevice: the next owner who registers the card takes the balance of its escrow.",
+    example:
+      "this card's escrow still holds 10000000: sweep it first, or the next owner who registers the card can take it",
+  }),
+}).meta({ id: "PreparedTransaction", description: "A transaction for its source account to sign." });
+
+const statusSchema = z.object({
+  hash: txHash("Hash of the transaction: 64 hex digits."),
+  status: z.enum(["pending", "success", "failed", "rejected"]).meta({
+    description:
+      "failed: the network applied the transaction without success, or in no ledger before its time bound. " +
+      "rejected: the network refused the transaction.",
+    example: "success",
+  }),
+  ledger: ledgerSequence("Ledger that applied the transaction; absent when no ledger did.").optional(),
+  error: z.string().optional().meta({
+    description: "Why the transaction failed or was rejected, for people; a program reads the fields below.",
+    example: "the network rejected the transaction: txBadSeq",
+  }),
   ...outcomeFields,
-}).meta({ id: "TransactionStatus" });
-type StatusAnswer = z.infer<typeof statusAnswer>;
+}).meta({ id: "TransactionStatus", description: "Outcome of a transaction." });
+type StatusResponse = z.infer<typeof statusSchema>;
 
-/** Writes: prepare here, sign outside, submit here. */
+/** Writes: the client prepares here, signs with its own key, and submits here. */
 export const transactions = new Hono<AppEnv>()
   .post(
     "/v1/transactions/prepare",
@@ -56,12 +83,19 @@ export const transactions = new Hono<AppEnv>()
       scopes: ["write"],
       summary: "Prepare a transaction for its source account to sign",
       description:
-        "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq. With an " +
-        "Idempotency-Key the same envelope is answered for as long as it may be applied, with status success once it was, " +
-        "and a fresh one only when it never will be: whoever prepares, signs and submits again never pays twice.",
+        "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq.\n\n" +
+        "With an Idempotency-Key the gateway returns the same envelope while the network may apply it, with status success once " +
+        "the network has applied it. It returns a new envelope only when the network can never apply the earlier ones. So a " +
+        "client can prepare, sign and submit again, and never pays twice.",
       idempotent: true,
-      body: z.strictObject({ source: accountAddress, operation }).meta({ id: "PrepareRequest" }),
-      answer: prepareAnswer,
+      body: z.strictObject({
+        source: accountAddress.meta({
+          description: "Account that signs and pays the fee: G and 55 base32 characters, with a checksum.",
+          example: EXAMPLE.owner,
+        }),
+        operation,
+      }).meta({ id: "PrepareRequest", description: "An operation, and the account that signs it." }),
+      response: preparedSchema,
       errors: ["not_found", "contract_refused", "upstream_error"],
     }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
       note({ kind: body.operation.kind, source: body.source });
@@ -75,13 +109,22 @@ export const transactions = new Hono<AppEnv>()
     endpoint({
       operationId: "submitTransaction",
       scopes: ["write"],
-      summary: "Submit a signed envelope and wait for its confirmation",
+      summary: "Submit a signed envelope, and wait until the network has applied it",
       description:
-        "The same envelope again is answered as the first time. With an Idempotency-Key, which it shares with prepare, another " +
-        "envelope is taken only for the same operation with the same sequence number, or when none before may be applied.",
+        "A repeated submit of the same envelope returns the same response. Prepare and submit of one operation share their " +
+        "Idempotency-Key. With it the gateway accepts another envelope only for the same operation with the same sequence " +
+        "number, or when the network can apply none of the earlier envelopes.",
       idempotent: true,
-      body: z.strictObject({ xdr: envelope }).meta({ id: "SubmitRequest" }),
-      answer: z.object({ hash: z.string(), ledger: z.int() }).meta({ id: "SubmittedTransaction" }),
+      body: z.strictObject({
+        xdr: z.string(envelopeRule).min(1, envelopeRule).meta({
+          description: "Signed transaction envelope, base64: the xdr of prepare, with the signature of its source.",
+          example: XDR_EXAMPLE,
+        }),
+      }).meta({ id: "SubmitRequest", description: "A signed envelope." }),
+      response: z.object({
+        hash: txHash("Hash of the transaction: 64 hex digits."),
+        ledger: ledgerSequence("Ledger that applied the transaction."),
+      }).meta({ id: "SubmittedTransaction", description: "A transaction that the network has applied." }),
       errors: ["contract_refused", "upstream_error"],
     }, async ({ body, key, idempotencyKey, signal }, { transactions }, note) => {
       const caller = { keyId: key.id, idempotencyKey, signal: signal() };
@@ -96,11 +139,12 @@ export const transactions = new Hono<AppEnv>()
       {
         operationId: "getTransaction",
         scopes: ["read", "write"],
-        summary: "What became of a transaction",
+        summary: "The status of a transaction",
         params: z.object({ hash: transactionHash }),
-        answer: statusAnswer,
+        response: statusSchema,
         errors: ["not_found", "upstream_error"],
       },
-      async ({ params, signal }, { transactions }) => await transactions.status(params.hash, signal()) as StatusAnswer,
+      async ({ params, signal }, { transactions }) =>
+        await transactions.status(params.hash, signal()) as StatusResponse,
     ),
   );

@@ -1,84 +1,135 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import type { StoredConsumer } from "../../store/webhook.ts";
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { attempt, webhookId } from "./deliveries.ts";
-import { eventAnswer, eventId } from "./events.ts";
+import { anyEventId, count, isoTime } from "../response_fields.ts";
+import { attempt, WEBHOOK_EXAMPLE, webhookId } from "./deliveries.ts";
+import { eventId, eventSchema } from "./events.ts";
 
 const urlRule = "must be an https:// URL";
 const ledgerRule = `must be an integer from 1 to ${MAX_UINT32}`;
 
 const ledger = z.int(ledgerRule).min(1, ledgerRule).max(MAX_UINT32, ledgerRule);
 
-/** A filter may be given as it is answered: null where there is none. */
+/** A client may send a filter as a response shows it: null for no filter. */
 const absentIfNull = <T>(filter: T | null | undefined) => filter ?? undefined;
+
+const TYPES_EXAMPLE = ["payment.authorized", "payment.claimed"];
+const SECRET_EXAMPLE = "whsec_onj8SPdVj7jMzTOzVxsapIYoL83VGtHaidYW51HW5n0=";
 
 const filters = {
   types: z.array(z.enum(EVENT_TYPES, mustBeOneOf(EVENT_TYPES)), "must be an array of event types")
     .min(1, "must name at least one type").max(EVENT_TYPES.length, "must name each type once")
-    .nullish().transform(absentIfNull).describe("Only these event types; all when absent"),
-  deviceHash: deviceHash.nullish().transform(absentIfNull).describe("Only events with this device hash"),
-  merchant: address.nullish().transform(absentIfNull).describe("Only events with this merchant"),
+    .nullish().transform(absentIfNull)
+    .meta({ description: "Only events of these types; all types when absent or null.", example: TYPES_EXAMPLE }),
+  deviceHash: deviceHash.nullish().transform(absentIfNull).meta({
+    description: "Only events of this card (64 hex digits); all cards when absent or null.",
+    example: EXAMPLE.deviceHash,
+  }),
+  merchant: address.nullish().transform(absentIfNull).meta({
+    description: "Only events of this merchant (G… or C…); all merchants when absent or null.",
+    example: EXAMPLE.merchant,
+  }),
 };
 
 const newWebhook = z.strictObject({
-  url: z.string(urlRule).min(1, urlRule).describe("Where events are POSTed to; https only, but in the sandbox"),
+  url: z.string(urlRule).min(1, urlRule).meta({
+    description:
+      "Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine.",
+    example: "https://shop.example.com/hook",
+  }),
   ...filters,
-  ordered: z.boolean("must be true or false").optional().describe(
-    "Strictly one delivery at a time, waiting at one that failed; false when absent",
-  ),
-}).meta({ id: "NewWebhook" });
+  ordered: z.boolean("must be true or false").optional().meta({
+    description:
+      "True: strictly one delivery at a time, and a failed delivery blocks all later ones. False when absent.",
+    example: false,
+  }),
+}).meta({ id: "NewWebhook", description: "A URL, and the events that the gateway delivers to it." });
 
 const webhook = z.object({
-  id: z.string(),
-  url: z.string(),
-  types: z.array(z.enum(EVENT_TYPES)).nullable().describe("null: all"),
-  deviceHash: deviceHash.nullable(),
-  merchant: address.nullable(),
-  ordered: z.boolean(),
-  createdAt: z.iso.datetime(),
-  failingSince: z.iso.datetime().nullable().describe("Since when its endpoint has been failing; null: it is well"),
-  retrying: z.int().describe("Deliveries that failed and are to be tried again"),
-  rejected: z.int().describe("Deliveries that an answer (4xx and the like) ended: replay them"),
-  dead: z.int().describe("Deliveries given up after the last attempt or three days: replay them"),
-  previousSecretUntil: z.iso.datetime().nullable().describe("Until then the secret before the last rotation signs too"),
-}).meta({ id: "Webhook" });
+  id: z.string().meta({ description: "Id of the webhook (wh_…).", example: WEBHOOK_EXAMPLE }),
+  url: z.string().meta({
+    description: "URL to which the gateway POSTs events.",
+    example: "https://shop.example.com/hook",
+  }),
+  types: z.array(z.enum(EVENT_TYPES)).nullable().meta({
+    description: "Types of the delivered events. Null means all types.",
+    example: TYPES_EXAMPLE,
+  }),
+  deviceHash: deviceHash.nullable().meta({
+    description: "Card of the delivered events, 64 hex digits. Null means all cards.",
+    example: null,
+  }),
+  merchant: address.nullable().meta({
+    description: "Merchant of the delivered events (G… or C…). Null means all merchants.",
+    example: null,
+  }),
+  ordered: z.boolean().meta({
+    description: "Whether the gateway delivers strictly one event at a time.",
+    example: false,
+  }),
+  createdAt: isoTime("Time of the creation, UTC."),
+  failingSince: isoTime("Time since which the endpoint has been failing, UTC; null while it is well.").nullable(),
+  retrying: count("Deliveries that failed and wait for a retry.", 0),
+  rejected: count("Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again.", 0),
+  dead: count("Deliveries that failed until the last attempt or for three days; a replay sends them again.", 0),
+  previousSecretUntil: isoTime(
+    "Until this time (UTC) the previous secret signs too. Null means that it does not.",
+  )
+    .nullable(),
+}).meta({ id: "Webhook", description: "A webhook of the calling key." });
 
 const webhookWithSecret = webhook.extend({
-  secret: z.string().describe("Signs every delivery (whsec_…); shown this once"),
-}).meta({ id: "WebhookWithSecret" });
+  secret: z.string().meta({
+    description: "Secret (whsec_…) that signs every delivery; the gateway shows it only in this response.",
+    example: SECRET_EXAMPLE,
+  }),
+}).meta({ id: "WebhookWithSecret", description: "A webhook with its secret." });
 
 const replayBody = z.strictObject({
-  fromLedger: ledger.optional(),
-  toLedger: ledger.optional().describe("Inclusive; all that is held when absent"),
-  eventId: eventId.optional().describe("This event alone, instead of ledgers"),
-  dryRun: z.boolean("must be true or false").optional().describe("Only count, send nothing"),
+  fromLedger: ledger.optional().meta({
+    description: `First ledger of the range: 1 to ${MAX_UINT32}. Required without eventId.`,
+    example: 1,
+  }),
+  toLedger: ledger.optional().meta({
+    description: `Last ledger of the range, inclusive: 1 to ${MAX_UINT32}. The end of the log when absent.`,
+    example: 1200,
+  }),
+  eventId: eventId.optional().meta({
+    description: "Id of the only event to send again, instead of a range of ledgers.",
+  }),
+  dryRun: z.boolean("must be true or false").optional().meta({
+    description: "True: count the events and send nothing. False when absent.",
+    example: true,
+  }),
 }).refine(({ fromLedger, eventId }) => fromLedger !== undefined || eventId !== undefined, {
   path: ["fromLedger"],
   message: "send it, or eventId",
 }).refine(({ fromLedger, toLedger, eventId }) => eventId === undefined || (fromLedger ?? toLedger) === undefined, {
   path: ["eventId"],
   message: "and a range of ledgers exclude each other: send one of them",
-}).meta({ id: "ReplayRequest" });
+}).meta({ id: "ReplayRequest", description: "Past events: a range of ledgers, or one event." });
 
-/** What a webhook is sent. */
+/** The body of a delivery. */
 export const webhookDelivery = z.object({
-  subscription: z.string().describe("Id of the webhook"),
+  subscription: z.string().meta({ description: "Id of the webhook (wh_…).", example: WEBHOOK_EXAMPLE }),
   event: z.union([
-    eventAnswer,
-    z.object({ id: z.string(), type: z.literal("webhook.test"), createdAt: z.iso.datetime() }).meta({
-      id: "WebhookTestEvent",
-      description: "What POST /v1/webhooks/:id/test sends",
-    }),
-  ]),
-}).meta({ id: "WebhookDelivery" });
+    eventSchema,
+    z.object({
+      id: anyEventId("Id of the test event: test- and letters or digits.", "test-KVhnA1XB8br7uFJEuKVUo7"),
+      type: z.literal("webhook.test").meta({ description: "Type of the event." }),
+      createdAt: isoTime("Time of the test, UTC."),
+    }).meta({ id: "WebhookTestEvent", description: "The event of POST /v1/webhooks/:id/test." }),
+  ]).meta({ description: "The event, or a test event." }),
+}).meta({ id: "WebhookDelivery", description: "Body of a delivery to a webhook." });
 
-/** Webhooks of the calling key: it sees and touches only its own. */
+/** Webhooks of the calling key. A key cannot see or change the webhooks of other keys. */
 export const webhooks = new Hono<AppEnv>()
   .post(
     "/v1/webhooks",
@@ -88,15 +139,16 @@ export const webhooks = new Hono<AppEnv>()
       status: 201,
       summary: "Subscribe a URL to events",
       description:
-        "It hears the ledgers after the newest one at its creation; older ones come by replay. The secret is shown this " +
-        "once, and again to whoever sends the same with the same Idempotency-Key, which makes no second webhook.",
+        "The gateway delivers events of ledgers after the latest ledger at the creation; a replay delivers older events. The " +
+        "gateway shows the secret only in this response. A repeated request with the same Idempotency-Key gets the same webhook " +
+        "with its secret, and creates no second one.",
       idempotent: true,
       body: newWebhook,
-      answer: webhookWithSecret,
+      response: webhookWithSecret,
       errors: ["not_found", "upstream_error"],
     }, async ({ key, body, idempotencyKey }, { webhooks }) => {
       const { plainSecret, ...subscription } = await webhooks.create(body, { keyId: key.id, idempotencyKey });
-      // One that was there already may have failed since; where that cannot be read its secret is told all the same.
+      // A repeated request finds a webhook with a history. When the store cannot read this history, the secret is still returned.
       const there = idempotencyKey && await webhooks.get(key.id, subscription.id).catch(() => undefined);
       const progress = there ? there.progress : NOTHING_DELIVERED;
       return { ...shown({ subscription, progress }), secret: plainSecret };
@@ -108,7 +160,8 @@ export const webhooks = new Hono<AppEnv>()
       operationId: "listWebhooks",
       scopes: ["webhooks"],
       summary: "The webhooks of the calling key",
-      answer: z.object({ webhooks: z.array(webhook) }).meta({ id: "WebhookList" }),
+      response: z.object({ webhooks: z.array(webhook).meta({ description: "The webhooks of the calling key." }) })
+        .meta({ id: "WebhookList", description: "All webhooks of a key." }),
       errors: [],
     }, async ({ key }, { webhooks }) => ({ webhooks: (await webhooks.list(key.id)).map(shown) })),
   )
@@ -119,7 +172,7 @@ export const webhooks = new Hono<AppEnv>()
       scopes: ["webhooks"],
       summary: "One webhook",
       params: webhookId,
-      answer: webhook,
+      response: webhook,
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => shown(await webhooks.get(key.id, params.id))),
   )
@@ -128,9 +181,10 @@ export const webhooks = new Hono<AppEnv>()
     endpoint({
       operationId: "deleteWebhook",
       scopes: ["webhooks"],
-      summary: "Delete a webhook, with what is still owed to it",
+      summary: "Delete a webhook, with its pending deliveries",
       params: webhookId,
-      answer: z.object({ deleted: z.literal(true) }).meta({ id: "Deleted" }),
+      response: z.object({ deleted: z.literal(true).meta({ description: "Always true." }) })
+        .meta({ id: "Deleted", description: "The webhook is deleted." }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
       await webhooks.remove(key.id, params.id);
@@ -144,13 +198,14 @@ export const webhooks = new Hono<AppEnv>()
       scopes: ["webhooks"],
       summary: "Give a webhook a new secret",
       description:
-        "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once, and again to who asks " +
-        "within half a minute, as one who has not heard the answer. Refused while two former secrets sign still.",
+        "For 24 hours the gateway signs deliveries with the previous secret too. It shows the new secret only in this response. " +
+        "A second request within half a minute gets the same secret, for a client that lost the response. The gateway refuses a " +
+        "rotation while two previous secrets still sign.",
       params: webhookId,
-      answer: webhookWithSecret,
+      response: webhookWithSecret,
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
-      // Nothing is read after it: what has been written must not be kept from its owner by a store that fails then.
+      // No read follows: a store that fails now must not hide the new secret from its owner.
       const { plainSecret, progress, ...subscription } = await webhooks.rotateSecret(key.id, params.id);
       return { ...shown({ subscription, progress }), secret: plainSecret };
     }),
@@ -161,9 +216,10 @@ export const webhooks = new Hono<AppEnv>()
       operationId: "testWebhook",
       scopes: ["webhooks"],
       summary: "Send a signed test event now",
-      description: "At most six a minute for each webhook.",
+      description: "At most six tests a minute for each webhook.",
       params: webhookId,
-      answer: z.object({ attempt }).meta({ id: "WebhookTest" }),
+      response: z.object({ attempt: attempt.meta({ description: "The attempt to deliver the test event." }) })
+        .meta({ id: "WebhookTest", description: "Result of a test." }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => ({ attempt: publicAttempt(await webhooks.test(key.id, params.id)) })),
   )
@@ -178,18 +234,25 @@ export const webhooks = new Hono<AppEnv>()
         isPlain: ({ id }) => id === null,
         summary: "Send past events to a webhook again",
         description:
-          "Those of a range of ledgers, or one event. A job that goes on in the background, one for each webhook at a time. " +
-          "With dryRun it is only counted. The replays of a key look through a million events in a day. The same with the same " +
-          "Idempotency-Key is answered with the job of before; only where a gateway was killed just as it began one that has " +
-          "ended since is it begun once more.",
+          "A replay sends the events of a range of ledgers, or one event. It runs in the background, one at a time for each " +
+          "webhook. With dryRun the gateway only counts the events. The replays of a key scan at most a million events a " +
+          "day.\n\n" +
+          "A repeated request with the same Idempotency-Key returns the same replay. One exception: the gateway was killed while it " +
+          "began a replay that has ended since. It begins this replay again.",
         idempotent: true,
         params: webhookId,
         body: replayBody,
-        answer: z.object({
-          id: z.string().nullable().describe("The job; null with dryRun"),
-          deliveries: z.int().describe("How many events are sent again"),
-          atLeast: z.boolean().describe("There are more: no more than 10000 are counted"),
-        }).meta({ id: "Replay" }),
+        response: z.object({
+          id: z.string().nullable().meta({
+            description: "Id of the replay (rp_…); null with dryRun.",
+            example: "rp_xk5ZwZWUcIbvNWbQc5BuAo",
+          }),
+          deliveries: count("Number of events to send, at most 10000.", 2),
+          atLeast: z.boolean().meta({
+            description: "True: there are more events, because the gateway counts at most 10000.",
+            example: false,
+          }),
+        }).meta({ id: "Replay", description: "A replay that began, or its size with dryRun." }),
         errors: ["not_found"],
       },
       ({ key, params, body: { fromLedger, toLedger, eventId, dryRun = false }, idempotencyKey }, { webhooks }) => {

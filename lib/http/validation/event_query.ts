@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
+import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, deviceHash, gotOf, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { AS } from "../openapi_schemas.ts";
@@ -15,33 +16,55 @@ const typeList = z.string().transform((text) => text.split(","))
 
 const ledgerText = integerText(1, MAX_UINT32);
 
-/** Where a reader begins, and what it wants to hear of: the same for pages and streams. */
+/** Start and filters of an event query: the same for pages and streams. */
 const startAndSubjects = {
-  fromLedger: ledgerText.optional().describe("Only events from this ledger on; not together with cursor"),
-  cursor: z.string().max(200, "is not a cursor of this gateway").optional().describe("From an earlier answer"),
-  types: typeList.optional().describe("Only these event types, comma-separated"),
-  deviceHash: deviceHash.optional(),
-  merchant: address.optional(),
-  agent: address.optional(),
-  txHash: transactionHash.optional().describe("Only the events of this transaction"),
+  fromLedger: ledgerText.optional().meta({
+    description: `Only events from this ledger on: 1 to ${MAX_UINT32}. It excludes cursor.`,
+    example: 1,
+  }),
+  cursor: z.string().max(200, "is not a cursor of this gateway").optional().meta({
+    description: "Cursor of an earlier response, at most 200 characters. It excludes fromLedger.",
+    example: "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX",
+  }),
+  types: typeList.optional().meta({
+    description: "Only events of these types, comma-separated.",
+    example: ["payment.authorized", "payment.claimed"],
+  }),
+  deviceHash: deviceHash.optional().meta({ description: "Only events of this card: 64 hex digits." }),
+  merchant: address.optional().meta({
+    description: "Only events of this merchant: an account (G…) or a contract (C…).",
+    example: EXAMPLE.merchant,
+  }),
+  agent: address.optional().meta({
+    description: "Only events of this agent: an account (G…) or a contract (C…).",
+    example: EXAMPLE.agent,
+  }),
+  txHash: transactionHash.optional().meta({ description: "Only events of this transaction: 64 hex digits." }),
 };
 
 const isOneStart = ({ fromLedger, cursor }: { fromLedger?: number; cursor?: string }) =>
   fromLedger === undefined || cursor === undefined;
 const twoStarts = { path: ["fromLedger"], message: "and cursor exclude each other: send one of them" };
 
-/** Of the stream. */
+/** Query of the stream. */
 export const streamQuery = z.strictObject(startAndSubjects).refine(isOneStart, twoStarts);
 
 const ORDERS = ["asc", "desc"] as const;
 
-/** Of a page. */
+/** Query of a page. */
 export const eventsQuery = z.strictObject({
   ...startAndSubjects,
-  toLedger: ledgerText.optional().describe(
-    "Only events up to this ledger, inclusive; a cursor that was made with it goes on with it",
-  ),
-  order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional()
-    .describe("asc, or desc: the last one that became known first; asc when absent"),
-  limit: integerText(1, 1000).optional().describe("1 to 1000, 100 when absent"),
+  toLedger: ledgerText.optional().meta({
+    description:
+      `Only events up to this ledger, inclusive: 1 to ${MAX_UINT32}. The page's cursor continues with the same limit.`,
+    example: 1200,
+  }),
+  order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional().meta({
+    description: "`asc`: the order of the log. `desc`: the newest entry of the log first. `asc` when absent.",
+    example: "asc",
+  }),
+  limit: integerText(1, 1000).optional().meta({
+    description: "Most events in the page: 1 to 1000, 100 when absent.",
+    example: 100,
+  }),
 }).refine(isOneStart, twoStarts);

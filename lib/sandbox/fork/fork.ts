@@ -1,14 +1,14 @@
 import type { LedgerState } from "../ledger/state.ts";
 import type { Remote } from "./remote.ts";
 
-/** Each round reads all that the one before ran into: calls from contract to contract are not nested deeper. */
+/** Each round reads the entries that the last one missed. Calls from contract to contract do not nest deeper. */
 const MAX_ROUNDS = 200;
 
 export type Fork = ReturnType<typeof createFork>;
 
 /**
- * Reads what a ledger lacks of another network, entry by entry and once: what was read stays as it was then, whatever
- * becomes of it there. The engine cannot wait for an entry, so what needs it is run without it, and again when it is there.
+ * Reads missing entries from another network, each once: later changes over there have no effect. The engine cannot wait for
+ * an entry, so a call runs without it, and again after it is read.
  */
 export function createFork(remote: Remote) {
   let unknown: Set<string> | undefined;
@@ -16,7 +16,7 @@ export function createFork(remote: Remote) {
 
   async function read(keys: string[]): Promise<void> {
     const found = await remote.read(keys);
-    // Somebody else may have read it meanwhile, and a ledger have changed it.
+    // A concurrent call may have read the entry, and a ledger may have changed it since.
     for (const key of keys) if (!state!.isKnown(key)) state!.restore(key, found.get(key));
   }
 
@@ -32,10 +32,10 @@ export function createFork(remote: Remote) {
   return {
     remote,
     onUnknown: (key: string) => void unknown?.add(key),
-    /** The state that entries are read into. */
+    /** Sets the state that gets the entries. */
     into: (target: LedgerState) => void (state = target),
     /**
-     * Runs what changes nothing until it finds all that it asks for, and answers its last result.
+     * Repeats `run`, which must change nothing, until no entry is missing. Returns its last result.
      * @throws {RemoteError} when the other network cannot be read
      */
     async complete<T>(run: () => T): Promise<T> {
@@ -44,7 +44,7 @@ export function createFork(remote: Remote) {
         if (keys.length === 0) return result;
         await read(keys);
       }
-      throw new Error(`it needs more of the other network than can be read in ${MAX_ROUNDS} rounds`);
+      throw new Error(`the call needs more entries of the forked network than ${MAX_ROUNDS} rounds can read`);
     },
   };
 }

@@ -1,40 +1,40 @@
 import { createXdrWriter, fromHex } from "../ledger/bytes.ts";
 import type { StateEntry } from "../ledger/state.ts";
 
-/** The network that a fork goes on from, as its RPC node tells it. */
+/** The network that a fork continues, read from its RPC node. */
 export interface Remote {
   passphrase: string;
   protocolVersion: number;
   /** The ledger that the fork begins after. */
   ledger: { sequence: number; hash: Uint8Array; closeTime: number };
   /**
-   * Reads entries by their keys (`keyOf`); those that there are not are missing from the answer.
+   * Reads entries by their keys (`keyOf`). The answer lacks keys without an entry.
    * @throws {RemoteError}
    */
   read(keys: string[]): Promise<Map<string, StateEntry>>;
 }
 
-/** The other network cannot be read; the message names its host only, for the rest of its URL may hold a token. */
+/** The other network cannot be read. The message names only its host, because the rest of the URL may hold a token. */
 export class RemoteError extends Error {
   override name = "RemoteError";
 }
 
-/** What one getLedgerEntries may ask for. */
+/** Keys per getLedgerEntries. */
 const MAX_KEYS = 200;
 const TIMEOUT_MS = 15_000;
-/** Public nodes limit how often they are asked: waits before the second and the third try. */
+/** Public nodes limit the rate of calls. These are the waits before the second and the third try. */
 const RETRY_AFTER_MS = [300, 1_500];
 
 /**
- * Looks at the network behind an RPC node.
- * @throws {RemoteError} when nothing answers there, or no such node
+ * Reads passphrase, protocol and latest ledger of the network behind an RPC node.
+ * @throws {RemoteError} when no RPC node answers there
  */
 export async function openRemote(url: string): Promise<Remote> {
   const ask = asker(url);
   const [network, latest] = await Promise.all([ask("getNetwork"), ask("getLatestLedger")]);
   const { sequence, id, protocolVersion } = latest;
   const isNode = typeof network.passphrase === "string" && Number.isInteger(sequence) && /^[0-9a-f]{64}$/.test(`${id}`);
-  if (!isNode) throw new RemoteError(`what answers at ${hostOf(url)} is no Stellar RPC node`);
+  if (!isNode) throw new RemoteError(`no Stellar RPC node answers at ${hostOf(url)}`);
   const closeTime = await closeTimeOf(latest, ask);
   return {
     passphrase: network.passphrase,
@@ -63,7 +63,7 @@ function asker(url: string): Ask {
   };
 }
 
-/** The answer, or in words why there is none that could not come later. */
+/** The answer, or the reason for a failure that a retry may solve. */
 async function post(url: string, body: string): Promise<{ result?: unknown; error?: { message?: string } } | string> {
   const headers = { "Content-Type": "application/json" };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -95,13 +95,13 @@ interface EntryAnswer {
   key: string;
   /** LedgerEntryData, base64. */
   xdr: string;
-  /** LedgerEntryExt, base64: who sponsors it. Older nodes do not say. */
+  /** LedgerEntryExt in base64, with the sponsor. Older nodes omit it. */
   extXdr?: string;
   lastModifiedLedgerSeq: number;
   liveUntilLedgerSeq?: number;
 }
 
-/** The LedgerEntryExt of what nobody has ever sponsored. */
+/** The LedgerEntryExt of an entry that never had a sponsor. */
 const VOID_EXTENSION = "AAAAAA==";
 
 function stateEntry({ xdr, extXdr, lastModifiedLedgerSeq, liveUntilLedgerSeq }: EntryAnswer): StateEntry {
@@ -109,11 +109,11 @@ function stateEntry({ xdr, extXdr, lastModifiedLedgerSeq, liveUntilLedgerSeq }: 
   const ext = Uint8Array.fromBase64(extXdr ?? VOID_EXTENSION);
   const entryXdr = createXdrWriter().uint32(lastModifiedLedgerSeq).raw(data).raw(ext).finish();
   if (liveUntilLedgerSeq === undefined) return { entryXdr };
-  // An archived entry comes with 0, which would stand for one that never expires.
+  // An archived entry has 0 here, which would mean that it never expires.
   return { entryXdr, liveUntilLedger: Math.max(1, liveUntilLedgerSeq), ttlModifiedLedger: lastModifiedLedgerSeq };
 }
 
-/** Older nodes do not say when their newest ledger closed. */
+/** Older nodes omit the close time of their latest ledger. */
 async function closeTimeOf(latest: { sequence: number; closeTime?: unknown }, ask: Ask): Promise<number> {
   if (latest.closeTime !== undefined) return Number(latest.closeTime);
   const { ledgers } = await ask("getLedgers", { startLedger: latest.sequence, pagination: { limit: 1 } });

@@ -5,7 +5,7 @@ import type { LedgerChanges, LedgerView } from "./state.ts";
 
 /** Stroops. */
 export const BASE_RESERVE = 5_000_000;
-/** Base reserves of an account by itself. */
+/** Base reserves of an account without subentries. */
 export const ACCOUNT_RESERVES = 2;
 
 const INT64_MAX = (1n << 63n) - 1n;
@@ -15,12 +15,12 @@ export function accountKeyXdr(publicKey: Uint8Array): Uint8Array {
   return createXdrWriter().uint32(0).uint32(0).raw(publicKey).finish();
 }
 
-/** The 32 bytes behind an account id that may be muxed. */
+/** The public key of an account id, which may be muxed. */
 export function accountOf(account: xdr.MuxedAccount): Uint8Array {
   return account.type === "keyTypeEd25519" ? account.ed25519.value : account.med25519.ed25519.value;
 }
 
-/** The account, undefined when there is none. */
+/** Loads an account, undefined when there is none. */
 export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.AccountEntry | undefined {
   const held = view.get(keyOf(accountKeyXdr(publicKey)));
   if (!held) return undefined;
@@ -31,7 +31,7 @@ export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.Accoun
   return held.account;
 }
 
-/** Writes an account. `ext` names who pays its own reserves; without it whoever has paid them goes on. */
+/** Writes an account. `ext` names the sponsor of its own reserves. Without `ext` the sponsor stays. */
 export function storeAccount(
   changes: LedgerChanges,
   account: xdr.AccountEntry,
@@ -54,12 +54,12 @@ function extensionOfHeld(changes: LedgerChanges, key: string): xdr.LedgerEntryEx
 
 type AccountFields = ConstructorParameters<typeof xdr.AccountEntry>[0];
 
-/** A copy with other values. */
+/** A copy with other fields. */
 export function withFields(account: xdr.AccountEntry, fields: Partial<AccountFields>): xdr.AccountEntry {
   return new xdr.AccountEntry({ ...account, ...fields });
 }
 
-/** A new account. Its sequence starts at the ledger shifted by 32 bits, so that no number is used twice after a merge. */
+/** A new account. Its sequence number starts at the ledger shifted by 32 bits, so that no number repeats after a merge. */
 export function newAccount(publicKey: Uint8Array, balance: bigint, ledgerSequence: number): xdr.AccountEntry {
   return new xdr.AccountEntry({
     accountId: xdr.PublicKey.publicKeyTypeEd25519(publicKey),
@@ -84,13 +84,13 @@ interface Extensions {
   buying: bigint;
   numSponsored: number;
   numSponsoring: number;
-  /** Who pays for each signer, in their order; null: the account itself. */
+  /** The sponsor of each signer, in order, or null when the account pays itself. */
   signerSponsors: (xdr.PublicKey | null)[];
   seqLedger: number;
   seqTime: bigint;
 }
 
-/** What the nested extensions of an account say, zero where they are absent. */
+/** The fields of the nested extensions of an account, zero where they are absent. */
 export function extensionsOf(account: xdr.AccountEntry): Extensions {
   const v1 = account.ext.type === "v1" ? account.ext.v1 : undefined;
   const v2 = v1?.ext.type === "v2" ? v1.ext.v2 : undefined;
@@ -106,7 +106,7 @@ export function extensionsOf(account: xdr.AccountEntry): Extensions {
   };
 }
 
-/** A copy with other values in its extensions, which grow by the part that holds them and no further. */
+/** A copy with other fields in its extensions. Only the extensions that hold them are added. */
 export function withExtensions(account: xdr.AccountEntry, fields: Partial<Extensions>): xdr.AccountEntry {
   const { selling, buying, numSponsored, numSponsoring, signerSponsors, seqLedger, seqTime } = {
     ...extensionsOf(account),
@@ -130,24 +130,24 @@ export function withExtensions(account: xdr.AccountEntry, fields: Partial<Extens
   return withFields(account, { ext: xdr.AccountEntryExt.v1(v1) });
 }
 
-/** Stroops the account must keep. */
+/** Stroops that the account must hold. */
 function minimumBalance(account: xdr.AccountEntry): bigint {
   const { numSponsored, numSponsoring } = extensionsOf(account);
   return BigInt(ACCOUNT_RESERVES + account.numSubEntries + numSponsoring - numSponsored) * BigInt(BASE_RESERVE);
 }
 
-/** Stroops the account may spend: its balance above reserve and liabilities. */
+/** Stroops that the account may spend: its balance above reserve and liabilities. */
 export function availableBalance(account: xdr.AccountEntry): bigint {
   const available = account.balance - minimumBalance(account) - extensionsOf(account).selling;
   return available > 0n ? available : 0n;
 }
 
-/** Whether this many stroops more still fit into the account's balance. */
+/** Whether so many more stroops fit into the account's balance. */
 export function canReceive(account: xdr.AccountEntry, amount: bigint): boolean {
   return account.balance + amount <= INT64_MAX - extensionsOf(account).buying;
 }
 
-/** The account after its sequence number was set, with ledger and time of that (CAP-21). */
+/** The account with another sequence number, and the ledger and time of this change (CAP-21). */
 export function withSequence(
   account: xdr.AccountEntry,
   seqNum: bigint,

@@ -14,18 +14,18 @@ import { type CheckResources, hasCallableTarget, isSoroban } from "./soroban_che
 
 const plain = (code: TxCode): Verdict => ({ code, operationResults: [] });
 
-/** The fee a result names that was made without charging one, as stellar-core does. */
+/** The fee in a result without a charge, as in stellar-core. */
 function wouldCharge({ inner, operationCount }: Envelope): bigint {
   return (inner.sorobanBody ? inner.sorobanData?.resourceFee ?? 0n : 0n) + minimumInclusionFee(operationCount);
 }
 
-/** The TransactionResult that refuses fees which make no sense, before anything else is looked at; undefined when they do. */
+/** The TransactionResult for impossible fees, which come before all other checks. Undefined for possible ones. */
 export function checkFees(envelope: Envelope): Uint8Array | undefined {
-  const makeSense = hasSaneFees(envelope) && envelope.inclusionFee >= 0n;
-  return makeSense ? undefined : transactionResult(0n, plain("txMALFORMED"));
+  const arePossible = hasSaneFees(envelope) && envelope.inclusionFee >= 0n;
+  return arePossible ? undefined : transactionResult(0n, plain("txMALFORMED"));
 }
 
-/** The TransactionResult that refuses bad Soroban resources also where the account has to wait for its turn; else undefined. */
+/** The TransactionResult for bad Soroban resources, which comes even before TRY_AGAIN_LATER. Else undefined. */
 export function checkDeclared({ inner, feeBump }: Envelope, checkResources: CheckResources): Uint8Array | undefined {
   if (!isSoroban(inner) || checkResources(inner).verdict !== "soroban_invalid") return undefined;
   const verdict = plain("txSOROBAN_INVALID");
@@ -33,10 +33,9 @@ export function checkDeclared({ inner, feeBump }: Envelope, checkResources: Chec
 }
 
 /**
- * Everything a validator checks of an envelope with fees that make sense before it lets it into its queue (stellar-core's
- * `checkValid` and what the queue adds): the TransactionResult of the refusal, undefined when it may wait for the next
- * ledger.
- * @param committed fees of what else the fee source has waiting, stroops
+ * Checks an envelope with possible fees as a validator does for its queue: stellar-core's `checkValid` and the checks of the
+ * queue. Returns the TransactionResult of a refusal, else undefined.
+ * @param committed fees of the fee source's other transactions in the queue, in stroops
  */
 export function checkEnvelope(
   envelope: Envelope,

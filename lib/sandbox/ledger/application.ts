@@ -6,7 +6,7 @@ import type { VerifySignature } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";
 import type { LedgerChanges } from "./state.ts";
 
-/** The ledger being closed. */
+/** The ledger in progress. */
 export interface ClosingLedger {
   engine: Engine;
   header: LedgerHeader;
@@ -16,16 +16,16 @@ export interface ClosingLedger {
   verifySignature: VerifySignature;
   /** Contract id of the native asset. */
   nativeAsset: Uint8Array;
-  /** Seeds the randomness contracts get. */
+  /** Seeds the random numbers of contracts. */
   txSetHash: Uint8Array;
-  /** Told of what failed a transaction and should not have. */
+  /** Called for a fault of the network that failed a transaction. */
   onInternalError: (error: unknown) => void;
 }
 
-/** A transaction on its way through a ledger: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
+/** A transaction while a ledger applies it: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
 export interface Application {
   envelope: Envelope;
-  /** Stroops taken so far. */
+  /** Stroops charged so far. */
   feeCharged: bigint;
   feeChanges: Uint8Array[];
   changesBefore: Uint8Array[];
@@ -40,7 +40,7 @@ export interface Application {
   refundChanges: Uint8Array[];
 }
 
-/** TransactionResult of an application that is through. */
+/** TransactionResult of a complete application. */
 export function resultOf({ envelope, feeCharged, verdict }: Application): Uint8Array {
   return envelope.feeBump
     ? feeBumpResult(feeCharged, envelope.inner.hash, verdict)

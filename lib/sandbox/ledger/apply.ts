@@ -15,7 +15,7 @@ import { type CheckResources, isSoroban, type SorobanFrame } from "./soroban_che
 import { applySorobanOperation } from "./soroban_operations.ts";
 import { type LedgerChanges, openChanges } from "./state.ts";
 
-/** Applies a transaction whose fee was taken. It is checked again: those before it may have changed what it needs. */
+/** Applies a transaction after its fee. Checks it again, because earlier transactions may have changed the ledger. */
 export function applyTransaction(application: Application, index: number, ledger: ClosingLedger): void {
   const { envelope } = application;
   const { inner, feeBump } = envelope;
@@ -44,7 +44,7 @@ export function applyTransaction(application: Application, index: number, ledger
   else applyOperations(application, index, ledger);
 }
 
-/** Whatever goes wrong here that is not foreseen fails this transaction alone; its changes were not committed. */
+/** An unexpected error fails only this transaction, whose changes are not committed. */
 function applyOperations(application: Application, index: number, ledger: ClosingLedger): void {
   const { inner } = application.envelope;
   try {
@@ -65,7 +65,7 @@ function useSequence(changes: LedgerChanges, { source, tx }: TransactionFrame, l
   if (account) storeAccount(changes, withSequence(account, tx.seqNum, ledger, closeTime), ledger);
 }
 
-/** A pre-authorised transaction is a signer that is used up by the transaction, whatever becomes of it. */
+/** A pre-authorised transaction is a signer, which any outcome of the transaction uses up. */
 function removePreAuthorized(
   changes: LedgerChanges,
   accounts: Uint8Array[],
@@ -96,7 +96,7 @@ function checkSignatures(
   return signatures.allUsed() ? undefined : { code: "txBAD_AUTH_EXTRA", operationResults: [] };
 }
 
-/** Applies the operations one on top of the other; when one fails, none of them has happened. */
+/** Applies the operations in order. When one fails, none takes effect. */
 function applyClassic(application: Application, frame: TransactionFrame, ledger: ClosingLedger): void {
   const { sequence, closeTime } = ledger.header;
   const transaction = openChanges(ledger.changes);

@@ -2,7 +2,7 @@ import { rpc, type Transaction } from "@stellar/stellar-sdk";
 import type { Network } from "../network_types.ts";
 import { lastContractError } from "./diagnostics.ts";
 
-/** The transaction with the resources and authorisations that its simulation asks for, or why there is none: with the number, where a contract says so. */
+/** The transaction with the resources and authorisations of its simulation. Else the error, with its number if it is a contract's. */
 export function assembled(
   network: Pick<Network, "simulate">,
   draft: Transaction,

@@ -3,8 +3,8 @@ import { assetContractId, assetText, isIssuer } from "./assets.ts";
 import { createXdrWriter } from "./bytes.ts";
 
 /**
- * The events of classic operations that move assets (CAP-67): what the asset's own contract would publish. They are
- * written by hand, because every transaction has one or two of them. Amounts are in the asset's smallest unit.
+ * The events of classic operations that move assets (CAP-67), as the asset's own contract would publish them. They are
+ * encoded by hand for speed, because every transaction has one or two. Amounts are in the asset's smallest unit.
  */
 
 const SCV_BOOL = 0, SCV_I128 = 10, SCV_STRING = 14, SCV_SYMBOL = 15, SCV_ADDRESS = 18, SCV_MAP = 17;
@@ -31,7 +31,7 @@ function contractEvent(contractId: Uint8Array, topics: Uint8Array[], data: Uint8
     .finish();
 }
 
-/** ContractEvent of a charged fee, or of a refund when negative. `nativeAsset` is the native asset's contract id. */
+/** ContractEvent of a fee, or with a negative amount of a refund. `nativeAsset` is the native asset's contract id. */
 export function feeEvent(nativeAsset: Uint8Array, feeSource: Uint8Array, amount: bigint): Uint8Array {
   return contractEvent(nativeAsset, [symbol("fee"), addressOf({ account: feeSource })], i128(amount));
 }
@@ -42,11 +42,11 @@ export interface Movement {
   from: Party;
   to: Party;
   amount: bigint;
-  /** Who is meant behind the receiving account: an ScVal (`recipientIdOf`). */
+  /** The recipient behind the receiving account (`recipientIdOf`). */
   recipientId?: xdr.ScVal | undefined;
 }
 
-/** ContractEvent of an amount that moved: `mint` when it comes from the issuer, `burn` when it goes there, else `transfer`. */
+/** ContractEvent of a movement: `mint` from the issuer, `burn` to the issuer, else `transfer`. */
 export function movementEvent({ networkId, asset, from, to, amount, recipientId }: Movement): Uint8Array {
   const contractId = assetContractId(networkId, asset);
   const name = string(assetText(asset));
@@ -63,13 +63,13 @@ export function movementEvent({ networkId, asset, from, to, amount, recipientId 
   return contractEvent(contractId, topics, data.finish());
 }
 
-/** ContractEvent of an amount that the issuer took back. */
+/** ContractEvent of a clawback. */
 export function clawbackEvent(networkId: Uint8Array, asset: xdr.Asset, from: Party, amount: bigint): Uint8Array {
   const topics = [symbol("clawback"), addressOf(from), string(assetText(asset))];
   return contractEvent(assetContractId(networkId, asset), topics, i128(amount));
 }
 
-/** ContractEvent of a trustline that may now be used, or may not. */
+/** ContractEvent of a change of a trustline's authorization. */
 export function authorizationEvent(
   networkId: Uint8Array,
   asset: xdr.Asset,
@@ -81,7 +81,7 @@ export function authorizationEvent(
   return contractEvent(assetContractId(networkId, asset), topics, data);
 }
 
-/** What an event says of the recipient behind the account: the muxed id, else the memo. */
+/** The recipient behind the account, for an event: the muxed id, else the memo. */
 export function recipientIdOf(destination: xdr.MuxedAccount | undefined, memo: xdr.Memo): xdr.ScVal | undefined {
   if (destination?.type === "keyTypeMuxedEd25519") return nativeToScVal(destination.med25519.id, { type: "u64" });
   switch (memo.type) {

@@ -1,7 +1,7 @@
 import { StrKey, xdr } from "@stellar/stellar-sdk";
 import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
 
-/** An asset that an account issues. */
+/** An asset with an issuer. */
 export type IssuedAsset = Extract<xdr.Asset, { type: "assetTypeCreditAlphanum4" | "assetTypeCreditAlphanum12" }>;
 
 /** Lumens. */
@@ -11,12 +11,12 @@ export function isIssued(asset: xdr.Asset): asset is IssuedAsset {
   return asset.type !== "assetTypeNative";
 }
 
-/** Public key of the account that issues it. */
+/** Public key of the issuer. */
 export function issuerOf(asset: IssuedAsset): Uint8Array {
   return (asset.type === "assetTypeCreditAlphanum4" ? asset.alphaNum4 : asset.alphaNum12).issuer.ed25519.value;
 }
 
-/** Whether this account issues it; nobody issues lumens. */
+/** Whether this account issues the asset. Lumens have no issuer. */
 export function isIssuer(publicKey: Uint8Array, asset: xdr.Asset): boolean {
   return isIssued(asset) && sameBytes(issuerOf(asset), publicKey);
 }
@@ -26,7 +26,7 @@ function codeOf(asset: IssuedAsset): string {
   return String.fromCharCode(...code.value);
 }
 
-/** The code is letters and digits, then zeros only; the long form has at least five characters. */
+/** A code is letters and digits, padded with zeros. The long form has at least five characters. */
 export function isValidAsset(asset: xdr.Asset): boolean {
   if (!isIssued(asset)) return true;
   const form = asset.type === "assetTypeCreditAlphanum4" ? /^[a-zA-Z0-9]{1,4}\0*$/ : /^[a-zA-Z0-9]{5,12}\0*$/;
@@ -42,7 +42,7 @@ export function assetText(asset: xdr.Asset): string {
 const ENVELOPE_TYPE_CONTRACT_ID = 8;
 const CONTRACT_ID_FROM_ASSET = 1;
 
-/** Id of the asset's contract, 32 bytes, whether it was deployed or not (CAP-46-06). */
+/** Id of the asset's contract, 32 bytes, deployed or not (CAP-46-06). */
 export function assetContractId(networkId: Uint8Array, asset: xdr.Asset): Uint8Array {
   const preimage = createXdrWriter().uint32(ENVELOPE_TYPE_CONTRACT_ID).raw(networkId).uint32(CONTRACT_ID_FROM_ASSET);
   return sha256(preimage.raw(asset.toXdr()).finish());

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 
-/** SHA-256 over the parts, one after another. */
+/** SHA-256 of the joined parts. */
 export function sha256(...parts: Uint8Array[]): Uint8Array {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(part);
@@ -10,9 +10,9 @@ export function sha256(...parts: Uint8Array[]): Uint8Array {
 
 const asBuffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Bytes as a string with one character a byte: a cheap key for a Map. */
+/** Bytes as a string with one character per byte, a cheap key for a Map. */
 export function keyOf(bytes: Uint8Array): string {
-  // On the bytes as they are: to make a Buffer of them costs twice as much.
+  // Without a Buffer, which would double the cost.
   return Buffer.prototype.toString.call(bytes, "latin1");
 }
 
@@ -38,25 +38,25 @@ export interface XdrWriter {
   uint32(value: number): XdrWriter;
   int32(value: number): XdrWriter;
   int64(value: bigint): XdrWriter;
-  /** Bytes that are XDR already, or opaque of a fixed length that is a multiple of four. */
+  /** Encoded XDR, or opaque of a fixed length that is a multiple of four. */
   raw(bytes: Uint8Array): XdrWriter;
   /** Opaque of variable length, or text in UTF-8. */
   opaque(bytes: Uint8Array): XdrWriter;
-  /** A variable array of values that are XDR already. */
+  /** A variable array of encoded values. */
   list(items: readonly Uint8Array[]): XdrWriter;
-  /** A copy of what has been written. */
+  /** A copy of the written bytes. */
   finish(): Uint8Array;
 }
 
-/** Most of what is written are single changes and keys; a larger start would cost more than growing now and then. */
+/** Enough for most changes and keys. A larger buffer would cost more than an occasional growth. */
 const INITIAL_CAPACITY = 128;
 
 /**
- * Writes XDR (RFC 4506) around parts that are encoded already. Metadata consists of entries and events that came as
- * bytes and leave as bytes; to decode them into objects and back would cost more than applying the transaction.
+ * Writes XDR (RFC 4506) around encoded parts. Metadata consists of entries and events that stay bytes. Decoding and encoding
+ * them would cost more than applying the transaction.
  */
 export function createXdrWriter(): XdrWriter {
-  // Written without a DataView: to make one takes longer than what is written through it.
+  // No DataView, because creating one takes longer than the writes.
   let buffer = new Uint8Array(INITIAL_CAPACITY);
   let length = 0;
 

@@ -15,7 +15,7 @@ import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
 import { openStateFile, type StateFile } from "./state_file.ts";
 
-/** The protocol of the Soroban host in the engine; it accepts no other. */
+/** The protocol of the Soroban host in the engine, which accepts no other. */
 export const PROTOCOL_VERSION = 28;
 
 export interface ChainOptions {
@@ -24,10 +24,10 @@ export interface ChainOptions {
   /** Close time of the first ledger, Unix seconds. */
   startTime: number;
   retentionLedgers: number;
-  /** Path of a file, or what is opened already. */
+  /** Path of a file, or an open one. */
   stateFile: string | StateFile | undefined;
   adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
-  /** The network to go on from; undefined: a new one begins. */
+  /** The network to continue. Absent: a new one begins. */
   fork?: Fork | undefined;
   onInternalError: (error: unknown) => void;
 }
@@ -35,8 +35,8 @@ export interface ChainOptions {
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
 /**
- * Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger, or with the next
- * one of the network it is a fork of.
+ * Opens the chain of ledgers and continues the state file. Without one it begins with the first ledger, or with the next
+ * ledger of the forked network.
  */
 export async function openChain(options: ChainOptions) {
   const { passphrase, retentionLedgers, stateFile, fork } = options;
@@ -64,7 +64,7 @@ export async function openChain(options: ChainOptions) {
     onInternalError: options.onInternalError,
   };
 
-  /** On disk first: what cannot be written has not happened. */
+  /** Writes to disk first, so that a ledger that cannot be written does not exist. */
   function adopt(closed: Closed): void {
     file?.save([closed], history.oldestWith([closed.record]));
     take(closed);
@@ -77,8 +77,8 @@ export async function openChain(options: ChainOptions) {
   }
 
   /**
-   * Closes so many ledgers in which nothing happens but evictions; of many only the newest are made now.
-   * @param closeTimeOf Unix seconds at which the n-th of them closes, counted from 1
+   * Closes `count` ledgers with nothing but evictions. Of many it creates only the newest now.
+   * @param closeTimeOf Unix seconds of the n-th of them, counted from 1
    */
   function skip(count: number, closeTimeOf: (n: number) => number): void {
     const skipped = Math.max(0, count - CLOSED_ONE_BY_ONE);
@@ -99,9 +99,9 @@ export async function openChain(options: ChainOptions) {
   }
 
   /**
-   * Makes the ledger of a snapshot the latest one. Those closed from now on have other hashes than those closed after it
-   * before, even if the same happens in them: nobody must take one for the other.
-   * @throws {RangeError} when there is no such snapshot
+   * Makes the ledger of a snapshot the latest one. Later ledgers get other hashes than the undone ones, even with the same
+   * transactions, so that clients can distinguish them.
+   * @throws {RangeError} for an unknown snapshot
    */
   function returnTo(name: string) {
     const { snapshot, mark } = snapshots.find(name);
@@ -129,7 +129,7 @@ export async function openChain(options: ChainOptions) {
     history,
     tip: () => tip,
     skip,
-    /** Applies an envelope as the next ledger would, to no effect. */
+    /** Applies an envelope as the next ledger would, and drops the result. */
     tryOut(envelope: Envelope, closeTime: number): void {
       closeLedger({ ...validator, onInternalError: () => {} }, tip, [envelope], closeTime);
     },
@@ -147,7 +147,7 @@ export async function openChain(options: ChainOptions) {
   };
 }
 
-/** The settings of the network that is forked, where it has them, else those of a new one. */
+/** The settings of the forked network where it has them, else the defaults. */
 async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
   const found = await remote?.read(defaults.map(({ key }) => keyOf(key)));
   return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));

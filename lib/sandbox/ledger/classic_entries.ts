@@ -8,7 +8,7 @@ export function loadEntry(view: LedgerView, keyXdr: Uint8Array): xdr.LedgerEntry
   return held && xdr.LedgerEntry.fromXdr(held.entryXdr);
 }
 
-/** Writes an entry. `ext` names who pays its reserve, where that is not the account it belongs to. */
+/** Writes an entry. `ext` names its sponsor, if it has one. */
 export function storeEntry(
   changes: LedgerChanges,
   keyXdr: Uint8Array,
@@ -34,10 +34,10 @@ export function extensionIn(entryXdr: Uint8Array): xdr.LedgerEntryExt {
 
 const CONTRACT_DATA = 6;
 const VOID_LENGTH = 4;
-/** Of an extension that says who sponsors the entry: nobody any more, or an account. */
+/** Lengths of an extension after a sponsorship, and with a sponsor. */
 const SPONSOR_LENGTHS = [12, 48];
 
-/** Contract entries have a void extension; of the others only those are decoded that end as if they had another. */
+/** Contract entries have a void extension. Others are decoded only if they end like one with another extension. */
 function extensionLength(entryXdr: Uint8Array): number {
   const view = new DataView(entryXdr.buffer, entryXdr.byteOffset, entryXdr.byteLength);
   const mayEndWith = (length: number) => length < entryXdr.length - 4 && view.getUint32(entryXdr.length - length) === 1;
@@ -45,7 +45,7 @@ function extensionLength(entryXdr: Uint8Array): number {
   return xdr.LedgerEntry.fromXdr(entryXdr).ext.toXdr().length;
 }
 
-/** The extension of an entry whose reserve this account pays; undefined: nobody does any more (CAP-33). */
+/** The extension of an entry with this sponsor. Undefined: after the end of a sponsorship (CAP-33). */
 export function sponsoredBy(sponsor: Uint8Array | undefined): xdr.LedgerEntryExt {
   return xdr.LedgerEntryExt.v1(
     new xdr.LedgerEntryExtensionV1({
@@ -55,7 +55,7 @@ export function sponsoredBy(sponsor: Uint8Array | undefined): xdr.LedgerEntryExt
   );
 }
 
-/** Who pays the reserve of an entry with this extension; undefined: the account it belongs to. */
+/** The sponsor of an entry with this extension, undefined when the owner pays. */
 export function sponsorOf(ext: xdr.LedgerEntryExt): Uint8Array | undefined {
   return ext.type === "v1" ? ext.v1.sponsoringId?.ed25519.value : undefined;
 }

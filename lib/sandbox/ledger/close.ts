@@ -12,13 +12,13 @@ import type { VerifySignature } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";
 import { type LedgerChanges, type LedgerState, openChanges } from "./state.ts";
 
-/** What stays the same from ledger to ledger. */
+/** The constant parts of a network. */
 export interface Validator {
   protocolVersion: number;
   networkId: Uint8Array;
   nativeAsset: Uint8Array;
   engine: Engine;
-  /** Makes the engine read from these changes, from the closed ledger when undefined. */
+  /** Makes the engine read from these changes, or from the closed ledger when undefined. */
   readFrom(changes: LedgerChanges | undefined): void;
   checkResources: CheckResources;
   verifySignature: VerifySignature;
@@ -32,15 +32,15 @@ export interface Closed {
   changes: LedgerChanges;
 }
 
-/** The ledger after `previous` as the engine wants to know it. */
+/** The header of the ledger after `previous`, for the engine. */
 export function engineHeader({ protocolVersion, networkId }: Validator, previous: LedgerTip, closeTime: number) {
   return { protocolVersion, networkId, closeTime, sequence: previous.sequence + 1, baseReserve: BASE_RESERVE };
 }
 
 /**
- * Builds the ledger after `previous` out of the envelopes: fees first, then the transactions, classic ones before
- * Soroban's, then refunds and evictions. The state is left as it is: `changes` are to be committed.
- * @param evictSince the first ledger whose evictions are still to be made, where ledgers were skipped; this one when absent
+ * Builds the ledger after `previous` from the envelopes: fees, classic transactions, Soroban transactions, refunds, evictions.
+ * It does not change the state. The caller commits `changes`.
+ * @param evictSince the first ledger without its evictions, after skipped ledgers. Absent: this one
  */
 export function closeLedger(
   validator: Validator,
@@ -91,7 +91,7 @@ function applyAll(validator: Validator, envelopes: Envelope[], ledger: ClosingLe
   }
 }
 
-/** Drops the temporary entries that expired a while ago, unless this ledger made them anew. */
+/** Removes the temporary entries whose eviction is due, unless this ledger created them again. */
 function evict(state: LedgerState, changes: LedgerChanges, sequence: number, since: number): Uint8Array[] {
   const keys = state.evictable(sequence, since).filter((key) =>
     (changes.get(key)?.liveUntilLedger ?? sequence) < sequence

@@ -18,17 +18,17 @@ export interface ClosingParts {
   onUnstuck?: () => void;
 }
 
-/** Closes ledgers of what waits, and tells those who wait for it. */
+/** Closes ledgers with the queued transactions, and reports their outcomes. */
 export interface Closing {
-  /** `inTime`: as the next in the network's pace. */
+  /** @param inTime whether the ledger closes in the network's pace */
   close(inTime: boolean): ClosedLedger;
   /** With this close time, Unix seconds. */
   closeAt(closeTime: number): ClosedLedger;
-  /** Takes a failure of `close`: one of the state file leaves the network stuck until a ledger closes. Throws any other. */
+  /** Handles a failure of `close`. With a failed state file the network is stuck until a ledger closes. Throws other errors. */
   onFailure(error: unknown): void;
-  /** Calls back once the transaction is applied, or never will be: undefined then. */
+  /** Calls back with the applied transaction, or with undefined when the network dropped it. */
   whenClosed(hash: string, callback: Callback): void;
-  /** Nothing of what waits will be applied. */
+  /** Drops all queued transactions. */
   dropQueued(): void;
 }
 
@@ -38,14 +38,14 @@ export function createClosing(
   const awaited = new Map<string, Callback>();
   let isStuck = false;
 
-  /** To be called when nothing waits any more: what was awaited was applied, by itself or in a fee bump, or never will be. */
-  function tellOutcomes(): void {
+  /** Runs with an empty queue, so every awaited transaction is applied (perhaps in a fee bump) or dropped. */
+  function reportOutcomes(): void {
     const callbacks = [...awaited];
     awaited.clear();
     for (const [hash, callback] of callbacks) callback(chain.history.transaction(hash));
   }
 
-  /** A ledger that could not be written has not happened; what has no place in one at all is not tried again. */
+  /** Queues the envelopes again when the ledger cannot be written. After other errors they are dropped. */
   function putBackOnFailure(envelopes: Envelope[], append: () => void): void {
     try {
       append();
@@ -58,7 +58,7 @@ export function createClosing(
   function closeAt(closeTime: number): ClosedLedger {
     const { ready, dropped } = mempool.takeFor(closeTime);
     putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
-    tellOutcomes();
+    reportOutcomes();
     const ledger = chain.history.latestLedger();
     if (isStuck) onUnstuck?.();
     isStuck = false;
@@ -67,7 +67,7 @@ export function createClosing(
   }
 
   return {
-    // Whole seconds: ledgers of less than a second, and those closed by hand, may share one, slower ones never do.
+    // Close times are whole seconds. Ledgers below a second, and those closed by hand, may share one.
     close: (inTime) => closeAt(Math.max(chain.tip().closeTime + (inTime && ledgerMs >= 1_000 ? 1 : 0), unixSeconds())),
     closeAt,
     onFailure(error) {
@@ -78,7 +78,7 @@ export function createClosing(
     whenClosed: (hash, callback) => void awaited.set(hash, callback),
     dropQueued() {
       mempool.takeAll();
-      tellOutcomes();
+      reportOutcomes();
     },
   };
 }

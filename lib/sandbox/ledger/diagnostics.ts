@@ -1,6 +1,6 @@
 import { xdr } from "@stellar/stellar-sdk";
 
-/** DiagnosticEvent that tells why an envelope was refused, as stellar-core makes it: topics "error" and the error, the text as data. */
+/** DiagnosticEvent of a refused envelope, as in stellar-core: topics "error" and the error, the text as data. */
 export function diagnosticError(error: xdr.ScError, message: string): Uint8Array {
   const event = new xdr.ContractEvent({
     ext: xdr.ExtensionPoint.v0(),
@@ -16,7 +16,7 @@ export function diagnosticError(error: xdr.ScError, message: string): Uint8Array
   return new xdr.DiagnosticEvent({ inSuccessfulContractCall: false, event }).toXdr();
 }
 
-/** The number of the contract error that an invocation ended with, by its DiagnosticEvents; undefined when it was another's. */
+/** The number of the contract error in an invocation's DiagnosticEvents, undefined for an error of another kind. */
 export function lastContractError(eventsXdr: Uint8Array[]): number | undefined {
   for (const encoded of eventsXdr.toReversed()) {
     const [kind, error] = xdr.DiagnosticEvent.fromXdr(encoded).event.body.v0.topics;

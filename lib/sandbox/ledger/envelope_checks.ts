@@ -7,26 +7,26 @@ import type { SignatureChecker, WeightedSigner } from "./signatures.ts";
 import { type CheckResources, isSoroban } from "./soroban_checks.ts";
 import type { LedgerView } from "./state.ts";
 
-/** Stroops per operation: nothing cheaper is taken. */
+/** Minimum stroops per operation. */
 export const BASE_FEE = 100n;
 
 const MAX_RESOURCE_FEE = 1n << 50n;
 
-/** The ledger a transaction is checked against. */
+/** The ledger for the checks of a transaction. */
 export interface CheckContext {
   view: LedgerView;
-  /** The ledger it would be in. */
+  /** The next ledger. */
   ledgerSequence: number;
   /** Unix seconds. */
   closeTime: number;
-  /** Seconds that its close may still be away: a transaction that would be too late by then is refused now. */
+  /** Seconds until the next close. A transaction that is too late by then is refused now. */
   closeTimeSlack: number;
   checkResources: CheckResources;
 }
 
 /**
- * How far a transaction got: `invalid` leaves no trace, from `sequence` on its sequence number is used up, `authorized`
- * stands for a failure after the signatures were found good.
+ * How far the checks of a transaction got. `invalid` leaves no trace. From `sequence` on its sequence number is used.
+ * `authorized` is a failure after valid signatures.
  */
 export type Stage = "invalid" | "sequence" | "authorized" | "valid";
 
@@ -37,7 +37,7 @@ export interface Validity {
 
 const refuse = (stage: Stage, code: TxCode): Validity => ({ stage, code });
 
-/** Whether the fees named in the envelope can be reckoned with at all; everything else takes that for granted. */
+/** Whether the fees of the envelope are possible. All other checks rely on it. */
 export function hasSaneFees(envelope: Envelope): boolean {
   const { inner } = envelope;
   if (envelope.fullFee < 0n) return false;
@@ -46,14 +46,14 @@ export function hasSaneFees(envelope: Envelope): boolean {
   return resourceFee >= 0n && resourceFee <= MAX_RESOURCE_FEE;
 }
 
-/** Least inclusion fee for so many operations, stroops. */
+/** Minimum inclusion fee for so many operations, in stroops. */
 export function minimumInclusionFee(operationCount: number): bigint {
   return BASE_FEE * BigInt(Math.max(1, operationCount));
 }
 
 /**
- * What stellar-core's `commonValid` checks of a transaction, or of the inner one of a fee bump (`paysFee` false), in its
- * order. `applying`: the fee has been taken already.
+ * Checks a transaction, or the inner one of a fee bump (`paysFee` false), in the order of stellar-core's `commonValid`. With
+ * `applying` the fee is already charged.
  */
 export function checkTransaction(
   frame: TransactionFrame,
@@ -143,7 +143,7 @@ function isTooEarlyForAccount({ tx }: TransactionFrame, source: xdr.AccountEntry
     context.ledgerSequence - conditions.minSeqLedgerGap < seqLedger;
 }
 
-/** The account's own key, when it has weight, and its other signers. */
+/** The account's own key, if it has weight, and its other signers. */
 export function signersOf(account: xdr.AccountEntry): WeightedSigner[] {
   const masterWeight = account.thresholds.value[0] ?? 0;
   const master = { key: xdr.SignerKey.signerKeyTypeEd25519(account.accountId.ed25519.value), weight: masterWeight };
@@ -152,7 +152,7 @@ export function signersOf(account: xdr.AccountEntry): WeightedSigner[] {
 
 export type ThresholdLevel = "low" | "medium" | "high";
 
-/** The weight an account asks for at a level. */
+/** The weight that an account requires at a level. */
 export function thresholdOf(account: xdr.AccountEntry, level: ThresholdLevel): number {
   return account.thresholds.value[{ low: 1, medium: 2, high: 3 }[level]] ?? 0;
 }
@@ -162,13 +162,13 @@ function hasExtraSignatures({ tx }: TransactionFrame, signatures: SignatureCheck
   return extra.length === 0 || signatures.check(extra.map((key) => ({ key, weight: 1 })), extra.length);
 }
 
-/** A refused fee bump; `feeCharged` is the fee that would have done, where that is why. */
+/** A refused fee bump. `feeCharged` is the sufficient fee, after a fee that was too low. */
 export interface FeeBumpRefusal {
   code: TxCode;
   feeCharged?: bigint;
 }
 
-/** What stellar-core checks of the outer part of a fee bump, before it looks at the inner transaction. */
+/** Checks the outer part of a fee bump, as stellar-core does before the inner transaction. */
 export function checkFeeBump(
   envelope: Envelope,
   context: CheckContext,
@@ -183,7 +183,7 @@ export function checkFeeBump(
   return signatures.allUsed() ? undefined : { code: "txBAD_AUTH_EXTRA" };
 }
 
-/** A fee bump has to pay the minimum, and per operation no less than the inner transaction bids. */
+/** A fee bump must pay the minimum, and per operation at least the bid of the inner transaction. */
 function checkFeeBumpFee({ inclusionFee, operationCount, inner }: Envelope): FeeBumpRefusal | undefined {
   const leastOuter = minimumInclusionFee(operationCount);
   if (inclusionFee < leastOuter) return { code: "txINSUFFICIENT_FEE" };

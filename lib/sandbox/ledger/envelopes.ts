@@ -7,21 +7,21 @@ export type SorobanBody = Extract<
   { type: "invokeHostFunction" | "extendFootprintTtl" | "restoreFootprint" }
 >;
 
-/** A transaction with its signatures: all of a plain envelope, or what a fee bump wraps. */
+/** A transaction with its signatures: a plain envelope, or the inner one of a fee bump. */
 export interface TransactionFrame {
   tx: xdr.Transaction;
   signatures: xdr.DecoratedSignature[];
-  /** What was signed, 32 bytes. */
+  /** The signed hash, 32 bytes. */
   hash: Uint8Array;
   /** Ed25519 public key of the source account. */
   source: Uint8Array;
   /** Size of this transaction's own TransactionEnvelope. */
   sizeBytes: number;
-  /** The first operation, when it is one of Soroban's. */
+  /** The first operation, if it is a Soroban operation. */
   sorobanBody?: SorobanBody;
-  /** What the envelope declares for it; absent when it declares nothing. */
+  /** The resources that the envelope declares, if any. */
   sorobanData?: xdr.SorobanTransactionData;
-  /** Both encoded, once: they are checked, and then applied. */
+  /** Both encoded once, for the checks and for applying. */
   readonly sorobanXdr: { body: Uint8Array; data: Uint8Array };
 }
 
@@ -31,20 +31,20 @@ export interface FeeBump {
   hash: Uint8Array;
 }
 
-/** An envelope as the network sees it. */
+/** A decoded envelope. */
 export interface Envelope {
-  /** TransactionEnvelope as it goes into the ledger: a V0 one has become V1. */
+  /** TransactionEnvelope for the ledger, always V1. */
   envelopeXdr: Uint8Array;
   inner: TransactionFrame;
   feeBump?: FeeBump;
   /** Hash of the outer transaction, hex. */
   hash: string;
   feeSource: Uint8Array;
-  /** What the envelope bids in all, stroops. */
+  /** The total bid in stroops. */
   fullFee: bigint;
-  /** The part of it that is not for Soroban resources. Negative when the resource fee exceeds it. */
+  /** The bid without Soroban resources. Negative when the resource fee exceeds it. */
   inclusionFee: bigint;
-  /** As many as the inclusion fee has to pay for; a fee bump counts as one more. */
+  /** Operations that the inclusion fee pays for. A fee bump counts as one more. */
   operationCount: number;
 }
 
@@ -54,7 +54,7 @@ function signaturesSize(signatures: xdr.DecoratedSignature[]): number {
   return signatures.reduce((size, s) => size + 8 + padded(s.signature.value.length), 4);
 }
 
-/** Protocol 13 did away with V0 envelopes; nodes turn them into V1, which has the same hash. */
+/** Protocol 13 removed V0 envelopes. Nodes turn them into V1, which has the same hash. */
 function asV1(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
   const { sourceAccountEd25519, fee, seqNum, timeBounds, memo, operations } = v0.tx;
   const tx = new xdr.Transaction({
@@ -106,12 +106,15 @@ function resourceFeeOf(frame: TransactionFrame): bigint {
   return frame.sorobanBody ? frame.sorobanData?.resourceFee ?? 0n : 0n;
 }
 
-/** Stroops of the inner transaction's bid that are not for Soroban resources. */
+/** The inner transaction's bid without Soroban resources, in stroops. */
 export function innerInclusionFee(frame: TransactionFrame): bigint {
   return BigInt(frame.tx.fee) - resourceFeeOf(frame);
 }
 
-/** Decodes a TransactionEnvelope. Throws a plain Error for what is not one. */
+/**
+ * Decodes a TransactionEnvelope.
+ * @throws {Error} when the bytes are no envelope
+ */
 export function parseEnvelope(envelopeXdr: Uint8Array, networkId: Uint8Array): Envelope {
   const decoded = xdr.TransactionEnvelope.fromXdr(envelopeXdr);
   if (decoded.type === "envelopeTypeTxV0") {

@@ -11,8 +11,8 @@ export interface EventSlices {
 const TYPES = ["system", "contract", "diagnostic"] as const;
 
 /**
- * Cuts a ContractEvent into its parts without decoding the values in it: every event of every ledger goes through here.
- * Throws a RangeError for what is not one.
+ * Cuts a ContractEvent into its parts without decoding the values, because every event of every ledger passes here.
+ * @throws {RangeError} when the bytes are no ContractEvent
  */
 export function sliceContractEvent(eventXdr: Uint8Array): EventSlices {
   const view = new DataView(eventXdr.buffer, eventXdr.byteOffset, eventXdr.byteLength);
@@ -37,7 +37,7 @@ export function sliceContractEvent(eventXdr: Uint8Array): EventSlices {
   return { type, ...(contractId && { contractId }), topicsXdr, valueXdr };
 }
 
-/** Bytes after the type, by ScValType, of those whose size is fixed. */
+/** Bytes after the type, by ScValType, for types of a fixed size. */
 const FIXED_SIZES: Record<number, number> = {
   0: 4, // bool
   1: 0, // void
@@ -57,7 +57,7 @@ const FIXED_SIZES: Record<number, number> = {
 };
 const BYTES = 13, STRING = 14, SYMBOL = 15, VEC = 16, MAP = 17, ADDRESS = 18, INSTANCE = 19;
 
-/** Bytes of an ScAddress, its type included: account, contract, muxed account, claimable balance, liquidity pool. */
+/** Bytes of an ScAddress with its type: account, contract, muxed account, claimable balance, liquidity pool. */
 const ADDRESS_SIZES = [40, 36, 44, 40, 36];
 
 function endOfScVal(view: DataView, start: number): number {

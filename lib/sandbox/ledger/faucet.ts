@@ -17,7 +17,7 @@ import { assembled } from "./assembly.ts";
 import { rootKeypair } from "./genesis.ts";
 import type { LedgerView } from "./state.ts";
 
-/** Lumens that are paid to whoever has less. */
+/** The payment in lumens. An address with as much or more gets none. */
 const STARTING_BALANCE = "10000";
 const STROOPS_PER_LUMEN = 10_000_000n;
 const STARTING_STROOPS = BigInt(STARTING_BALANCE) * STROOPS_PER_LUMEN;
@@ -27,7 +27,7 @@ const FEE_PER_OPERATION = "100";
 export interface FaucetOptions extends Pick<Network, "simulate" | "submit"> {
   passphrase: string;
   state: LedgerView;
-  /** Calls back once when the transaction's ledger has closed; undefined: it was dropped, or replaced. */
+  /** Calls back once with the transaction after its ledger closed, or with undefined when the network dropped it. */
   whenClosed(hash: string, callback: (transaction: AppliedTransaction | undefined) => void): void;
 }
 
@@ -39,9 +39,9 @@ interface Request {
 }
 
 /**
- * Pays lumens of the root account to accounts, which it creates where they are not there yet, and to contracts. The root
- * account can have one transaction a ledger, so requests that come while one is under way share the next one; a contract
- * is paid through the native asset's, which takes a transaction of its own.
+ * Pays lumens of the root account to accounts, which may be new, and to contracts. The root account can have one transaction
+ * per ledger, so requests meanwhile share the next one. A payment to a contract calls the native asset's contract, which
+ * needs its own transaction.
  */
 export function createFaucet({ passphrase, state, simulate, submit, whenClosed }: FaucetOptions) {
   const root = rootKeypair(passphrase);
@@ -114,37 +114,40 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
       underWay = false;
       for (const request of batch.values()) {
         if (transaction?.successful) request.resolve(transaction);
-        // The root account was emptied meanwhile, or one of the others came or went: sort that out anew.
+        // The root account was emptied, or another account was created or merged meanwhile, so check again.
         else if (transaction) requests.push(request);
-        else request.reject(new Error("the network has dropped the transaction"));
+        else request.reject(new Error("the network dropped the transaction"));
       }
       fundNext();
     });
   }
 
   return {
-    /** Queues a payment; resolves with the transaction once its ledger has closed, rejects with `AlreadyFunded`. */
+    /**
+     * Queues a payment. Resolves with the transaction once its ledger has closed.
+     * @throws {AlreadyFunded}
+     */
     fund(address: string): Promise<AppliedTransaction> {
       return new Promise((resolve, reject) => {
         requests.push({ address, resolve, reject });
         if (!underWay) fundNext();
       });
     },
-    /** What `fund` would submit for one address, signed; undefined when it would refuse. Nothing comes of it. */
+    /** The signed envelope that `fund` would submit for this address, undefined when it would refuse. */
     draft(address: string): Uint8Array | undefined {
       const built = hasEnough(address) ? undefined : build([address]);
       if (built === undefined || "error" in built) return undefined;
       built.transaction.sign(root);
       return built.transaction.toEnvelope().toXdr();
     },
-    /** To be told of every closed ledger: what had no place in it is tried again. */
+    /** Call it after every closed ledger. It submits the waiting requests. */
     ledgerClosed() {
       if (!underWay && requests.length > 0) fundNext();
     },
   };
 }
 
-/** Stroops that a contract holds by the native asset's contract. */
+/** The balance of a contract at the native asset's contract, in stroops. */
 function contractBalance(state: LedgerView, passphrase: string, contract: string): bigint {
   const held = state.get(keyOf(contractBalanceKey(passphrase, contract)));
   const data = held && xdr.LedgerEntry.fromXdr(held.entryXdr).data;
@@ -154,7 +157,7 @@ function contractBalance(state: LedgerView, passphrase: string, contract: string
   return amount?.type === "scvI128" ? (BigInt(amount.i128.hi) << 64n) | BigInt(amount.i128.lo) : 0n;
 }
 
-/** LedgerKey of what a contract holds of the native asset. */
+/** LedgerKey of a contract's balance of the native asset. */
 function contractBalanceKey(passphrase: string, contract: string): Uint8Array {
   return xdr.LedgerKey.contractData(
     new xdr.LedgerKeyContractData({

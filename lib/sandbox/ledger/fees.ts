@@ -6,7 +6,7 @@ import type { Envelope } from "./envelopes.ts";
 import { entryChanges } from "./meta.ts";
 import { openChanges } from "./state.ts";
 
-/** Takes the fee: the resource fee and as much of the inclusion bid as a ledger without contention asks. */
+/** Charges the resource fee and the minimum inclusion fee, because a ledger here has no contention. */
 export function chargeFee(envelope: Envelope, ledger: ClosingLedger): Application {
   const { sequence } = ledger.header;
   const changes = openChanges(ledger.changes);
@@ -32,7 +32,7 @@ export function chargeFee(envelope: Envelope, ledger: ClosingLedger): Applicatio
   };
 }
 
-/** Gives back what of the refundable fee was not consumed; since protocol 23 after all transactions of the ledger. */
+/** Refunds the rest of the refundable fee. Since protocol 23 this comes after all transactions of the ledger. */
 export function refund(application: Application, ledger: ClosingLedger): void {
   const { envelope, soroban } = application;
   const declared = envelope.inner.sorobanData?.resourceFee ?? 0n;
@@ -49,8 +49,8 @@ export function refund(application: Application, ledger: ClosingLedger): void {
 }
 
 /**
- * What a transaction pays for its place in a ledger without contention, stroops per operation, as stellar-rpc reckons it: a
- * fee bump pays for one operation more than it has.
+ * The inclusion fee of a transaction in stroops per operation, as stellar-rpc calculates it. A fee bump pays for one
+ * operation more than it has.
  */
 export function inclusionFeePerOperation({ inclusionFee, operationCount, inner }: Envelope): bigint {
   const minimum = minimumInclusionFee(operationCount);

@@ -4,12 +4,12 @@ import { keyOf } from "./bytes.ts";
 import { TOTAL_COINS } from "./headers.ts";
 import type { LedgerChanges } from "./state.ts";
 
-/** The account that owns everything at first. As on every Stellar network its seed is the network's id: known to all. */
+/** The account that owns all lumens at first. As on every Stellar network its seed is the network's id, which is public. */
 export function rootKeypair(passphrase: string): Keypair {
   return Keypair.master(passphrase);
 }
 
-/** What is put into the first ledger: the root account and the network settings. */
+/** Puts the root account and the network settings into the first ledger. */
 export function putGenesis(
   changes: LedgerChanges,
   passphrase: string,
@@ -25,24 +25,24 @@ export function putGenesis(
   );
 }
 
-/** How long entries live when they are made, in ledgers. */
+/** Lifetimes of new entries in ledgers. */
 export interface EntryLifetimes {
   persistent: number;
   temporary: number;
 }
 
-/** The network setting that says how long entries live: its LedgerKey. */
+/** LedgerKey of the network setting for the lifetimes of entries. */
 export const LIFETIMES_KEY = xdr.LedgerKey.configSetting(
   new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingStateArchival }),
 ).toXdr();
 
-/** What the setting under `LIFETIMES_KEY` (LedgerEntryData) says; undefined for any other entry. */
+/** The lifetimes in the setting under `LIFETIMES_KEY` (LedgerEntryData), undefined for other entries. */
 export function entryLifetimes(dataXdr: Uint8Array): EntryLifetimes | undefined {
   const settings = archivalSettings(xdr.LedgerEntryData.fromXdr(dataXdr));
   return settings && { persistent: settings.minPersistentTtl, temporary: settings.minTemporaryTtl };
 }
 
-/** For `adjustSettings`: every new entry lives for so many ledgers, persistent or temporary. Other settings stay as they are. */
+/** For `adjustSettings`: sets the lifetime of new persistent and temporary entries. Other settings stay. */
 export function withEntryTtl(ledgers: number): (entryXdr: Uint8Array) => Uint8Array {
   return (entryXdr) => {
     const entry = xdr.LedgerEntry.fromXdr(entryXdr);

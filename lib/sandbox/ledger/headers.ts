@@ -5,25 +5,25 @@ import { BASE_FEE } from "./envelope_checks.ts";
 import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import type { LedgerChanges } from "./state.ts";
 
-/** Stroops in existence: 100 billion lumens, as on a new network. */
+/** All stroops: 100 billion lumens, as on a new network. */
 export const TOTAL_COINS = 1_000_000_000_000_000_000n;
 
 const MAX_TX_SET_SIZE = 100;
 
-/** The last closed ledger, as far as the next one builds on it. */
+/** The values of the last closed ledger that the next one needs. */
 export interface LedgerTip {
   sequence: number;
   /** Unix seconds. */
   closeTime: number;
   /** Hash of the header. */
   hash: Uint8Array;
-  /** Stands for the state in the header. */
+  /** Hash of the state, in the header. */
   stateHash: Uint8Array;
-  /** Stroops of fees nobody owns any more. */
+  /** Stroops of all charged fees. */
   feePool: bigint;
 }
 
-/** What lies below the first ledger. */
+/** The tip before the first ledger. */
 export const NOTHING: LedgerTip = {
   sequence: 0,
   closeTime: 0,
@@ -34,7 +34,7 @@ export const NOTHING: LedgerTip = {
 
 const NO_ENTRY = new Uint8Array();
 
-/** Stands where the real network has the hash of its bucket list: a chain over all changes, as there are no buckets here. */
+/** A hash chain over all changes, in place of the real network's hash of its bucket list. */
 export function nextStateHash(previous: Uint8Array, changes: LedgerChanges): Uint8Array {
   const writer = createXdrWriter().raw(previous);
   for (const [key, entry] of changes.entries()) {
@@ -53,7 +53,7 @@ export interface HeaderParts {
   stateHash: Uint8Array;
 }
 
-/** Makes a LedgerHeaderHistoryEntry and the tip it stands for. The skip list stays empty: nobody walks this chain back. */
+/** Builds a LedgerHeaderHistoryEntry and its tip. The skip list stays empty, because no client here uses it. */
 export function nextHeader(parts: HeaderParts): { headerXdr: Uint8Array; tip: LedgerTip } {
   const { previous, closeTime, feePool, stateHash } = parts;
   const sequence = previous.sequence + 1;
@@ -70,7 +70,7 @@ export function nextHeader(parts: HeaderParts): { headerXdr: Uint8Array; tip: Le
   return { headerXdr, tip: { sequence, closeTime, hash, stateHash, feePool } };
 }
 
-/** The tip a LedgerHeaderHistoryEntry stands for. */
+/** The tip of a LedgerHeaderHistoryEntry. */
 export function tipOf(headerXdr: Uint8Array): LedgerTip {
   const { hash, header } = xdr.LedgerHeaderHistoryEntry.fromXdr(headerXdr);
   return {

@@ -9,20 +9,20 @@ interface HeldLedger {
   record: LedgerRecord;
   closed: ClosedLedger;
   transactions: AppliedTransaction[];
-  /** Of the transactions, and of the inner ones of fee bumps. */
+  /** Hashes of the transactions and of the inner ones of fee bumps. */
   hashes: string[];
   events: NetworkEvent[];
   fees: { soroban: boolean; fee: bigint }[];
 }
 
-/** Ledgers the fee statistics look at. */
+/** Ledgers of the fee statistics. */
 const FEE_WINDOW_LEDGERS = 50;
 
 export type History = ReturnType<typeof createHistory>;
 
 /**
- * The last closed ledgers with their transactions and events. Where ledgers were skipped, because nothing happened in them,
- * only those around them are held, and only the held ones count for the retention.
+ * The last closed ledgers with their transactions and events. Skipped empty ledgers are not held: only the ledgers around
+ * them are, and only held ledgers count for the retention.
  */
 export function createHistory(retentionLedgers: number) {
   const ledgers = new Map<number, HeldLedger>();
@@ -37,7 +37,7 @@ export function createHistory(retentionLedgers: number) {
     return ledger;
   }
 
-  function forget(sequence: number) {
+  function drop(sequence: number) {
     for (const hash of ledgers.get(sequence)?.hashes ?? []) byHash.delete(hash);
     ledgers.delete(sequence);
   }
@@ -76,23 +76,23 @@ export function createHistory(retentionLedgers: number) {
     latestRecord: () => need(held.at(-1)).record,
     oldestLedger: () => need(held[0]).closed,
     ledger: (sequence: number) => ledgers.get(sequence)?.closed ?? skippedLedger(sequence),
-    /** The oldest ledger that will be held when these have been added. */
+    /** The oldest held ledger after adding these. */
     oldestWith(added: readonly { sequence: number }[]): number {
       const beyond = Math.max(0, held.length + added.length - retentionLedgers);
       return held[beyond] ?? added[beyond - held.length]!.sequence;
     },
-    /** Adds the next ledger and lets go of what is beyond retention. */
+    /** Adds the next ledger and drops ledgers beyond the retention. */
     add(record: LedgerRecord): void {
       put(record);
       const beyond = held.length - retentionLedgers;
-      if (beyond > 0) { for (const sequence of held.splice(0, beyond)) forget(sequence); }
+      if (beyond > 0) { for (const sequence of held.splice(0, beyond)) drop(sequence); }
     },
-    /** Makes this ledger the latest one again; forgets those after it. */
+    /** Makes this ledger the latest one again and drops the later ones. */
     returnTo(record: LedgerRecord) {
-      while ((held.at(-1) ?? 0) > record.sequence) forget(held.pop()!);
+      while ((held.at(-1) ?? 0) > record.sequence) drop(held.pop()!);
       if (!ledgers.has(record.sequence)) put(record);
     },
-    /** By the hash of the outer or the inner transaction. */
+    /** Finds a transaction by the hash of the outer or the inner one. */
     transaction: (hash: string) => byHash.get(hash),
     transactionsAfter(ledger: number, applicationOrder: number, limit: number): AppliedTransaction[] {
       const found: AppliedTransaction[] = [];
@@ -107,7 +107,7 @@ export function createHistory(retentionLedgers: number) {
       let sequence = held[indexFrom(ledgerOfEventId(afterId))];
       while (sequence !== undefined && sequence <= lastLedger) {
         for (const event of ledgers.get(sequence)?.events ?? []) if (event.id > afterId) yield event;
-        // Reading may go on after ledgers were closed and others forgotten.
+        // Ledgers may close and be dropped between two reads.
         sequence = held[indexFrom(sequence + 1)];
       }
     },
@@ -140,7 +140,7 @@ function closedLedger(record: LedgerRecord): ClosedLedger {
     closeTime,
     hash,
     headerXdr,
-    // Made when it is asked for: it repeats everything the transactions hold.
+    // Built on demand, because it repeats the content of the transactions.
     get metadataXdr() {
       return closeMetaXdr(record);
     },

@@ -4,9 +4,8 @@ import { type CheckContext, checkTime } from "./envelope_checks.ts";
 import type { TransactionFrame } from "./envelopes.ts";
 
 /**
- * SDKs count a time bound from the machine's clock, which stays behind when time is advanced: DiagnosticEvents that say so
- * of a transaction that was refused as too late and by that clock is not. A real network has no such clock, and no such
- * event.
+ * DiagnosticEvents for a transaction that is too late only because of an advance: SDKs count time bounds from the machine's
+ * clock. A real network has no such event.
  * @param aheadSeconds how far the network's clock is ahead of the machine's
  */
 export function lateByAdvance(
@@ -18,12 +17,12 @@ export function lateByAdvance(
   if (aheadSeconds === 0 || innermostCode(resultXdr) !== "txTooLate") return [];
   if (checkTime(frame, { ...bounds, closeTime: bounds.closeTime - aheadSeconds }) === "txTOO_LATE") return [];
   const message =
-    `the network's time is ${aheadSeconds} seconds ahead of the machine's, from which SDKs count maxTime: ` +
+    `the network's time is ${aheadSeconds} seconds ahead of the machine's clock, from which SDKs count maxTime: ` +
     "count it from the latest ledger's close time, or set no time bound";
   return [diagnosticError(xdr.ScError.sceContext(xdr.ScErrorCode.scecInvalidInput), message)];
 }
 
-/** Of a fee bump whose inner transaction was judged, that one's. */
+/** The result code, of the inner transaction in a fee bump. */
 function innermostCode(resultXdr: Uint8Array): string {
   const { result } = xdr.TransactionResult.fromXdr(resultXdr);
   return "innerResultPair" in result ? result.innerResultPair.result.result.type : result.type;

@@ -5,21 +5,21 @@ import { type EventSlices, sliceContractEvent } from "./event_slices.ts";
 const TRANSACTION_MASK = (1 << 20) - 1;
 const AFTER_ALL_TRANSACTIONS = 2;
 
-/** Event id: SEP-35's operation id (TOID) in 19 digits, a hyphen, the place among the operation's events in ten. */
+/** An event id: the operation id of SEP-35 (TOID) in 19 digits, a hyphen, the index among the operation's events in 10. */
 function eventId(ledger: number, transaction: number, operation: number, index: number): string {
   const toid = (BigInt(ledger) << 32n) | (BigInt(transaction) << 12n) | BigInt(operation);
   return `${toid.toString().padStart(19, "0")}-${String(index).padStart(10, "0")}`;
 }
 
-/** The ledger of an event by its id; 0 for the empty id, which is before all events. */
+/** The ledger of an event id. 0 for the empty id, which is before all events. */
 export function ledgerOfEventId(id: string): number {
   const toid = id.split("-")[0] ?? "";
   return toid === "" ? 0 : Number(BigInt(toid) >> 32n);
 }
 
 /**
- * The events of a ledger in the order of their ids, as stellar-rpc numbers them: fees before all transactions have the
- * transaction number 0, refunds after all of them the highest there is, and both are counted through the ledger.
+ * The events of a ledger in the order of their ids, numbered as stellar-rpc does. Fees have the transaction number 0, refunds
+ * the highest number. Both have one index through the ledger.
  */
 export function ledgerEvents(transactions: AppliedTransaction[]): NetworkEvent[] {
   const before: NetworkEvent[] = [];

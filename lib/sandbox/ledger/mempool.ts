@@ -12,43 +12,43 @@ export interface MempoolOptions {
   chain: Chain;
   /** Unix milliseconds. */
   now: () => number;
-  /** How far that is ahead of the machine's clock, ms. */
+  /** How far `now` is ahead of the machine's clock, ms. */
   aheadMs: () => number;
   ledgerMs: number;
-  /** Transactions that may wait. */
+  /** Bound of the queue. */
   limit: number;
-  /** Told when an envelope has been queued. */
+  /** Called after an envelope was queued. */
   onQueued: () => void;
 }
 
 const resultOf = (code: TxCode, feeCharged = 0n) => transactionResult(feeCharged, { code, operationResults: [] });
 
-/** Whether both are Soroban's or neither: stellar-core has a queue for each, and an account a place in one of them. */
+/** Whether both are Soroban transactions, or neither. stellar-core has two queues, and an account may be in one of them. */
 function isSameKind({ inner: one }: Envelope, { inner: other }: Envelope): boolean {
   return (one.sorobanBody === undefined) === (other.sorobanBody === undefined);
 }
 
 export type Mempool = ReturnType<typeof createMempool>;
 
-/** Takes envelopes in, or says why not. */
+/** Checks envelopes and queues them, or returns the refusal. */
 export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }: MempoolOptions) {
   const { validator } = chain;
   const queue = createTransactionQueue(limit);
 
-  /** Those of the closed ledger; only the upper time bound looks ahead. */
+  /** The bounds of the closed ledger. Only the upper time bound looks ahead. */
   function bounds() {
     const { sequence, closeTime } = chain.tip();
     const secondsSince = Math.max(0, Math.floor(now() / 1000) - closeTime);
     return { ledgerSequence: sequence + 1, closeTime, closeTimeSlack: secondsSince + Math.ceil(2 * ledgerMs / 1000) };
   }
 
-  /** Checks against the closed ledger, as a validator does. */
+  /** Checks an envelope against the closed ledger, as a validator does. */
   function check(envelope: Envelope): Uint8Array | undefined {
     const context = { ...bounds(), view: chain.state, checkResources: validator.checkResources };
     return checkEnvelope(envelope, context, validator.verifySignature, queue.committedBeside(envelope));
   }
 
-  /** DiagnosticEvents that go with a refusal. */
+  /** The DiagnosticEvents of a refusal. */
   function reasons({ inner }: Envelope, refusal: Uint8Array): Uint8Array[] {
     const late = lateByAdvance(inner, refusal, bounds(), Math.round(aheadMs() / 1000));
     return isSoroban(inner) ? [...validator.checkResources(inner).diagnosticEvents, ...late] : late;
@@ -56,7 +56,7 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
 
   return {
     hasWaiting: () => queue.size > 0,
-    /** Throws a plain Error for what is not an envelope. */
+    /** @throws {Error} when the bytes are no envelope */
     submit(envelopeXdr: Uint8Array): SubmitOutcome {
       const envelope = parseEnvelope(envelopeXdr, validator.networkId);
       const { hash, inner } = envelope;
@@ -82,7 +82,7 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
       onQueued();
       return { status: "PENDING", hash };
     },
-    /** Takes out what waits; `dropped` has become too late for a ledger closing then. */
+    /** Empties the queue. `dropped` is too late for a ledger of this close time. */
     takeFor(closeTime: number): { ready: Envelope[]; dropped: Envelope[] } {
       const bounds = { closeTime, closeTimeSlack: 0, ledgerSequence: chain.tip().sequence + 1 };
       const all = queue.takeAll();
@@ -90,7 +90,7 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
       return { ready: all.filter(inTime), dropped: all.filter((envelope) => !inTime(envelope)) };
     },
     takeAll: queue.takeAll,
-    /** Puts back what was taken out for a ledger that could not be written. */
+    /** Queues envelopes again after a ledger that could not be written. */
     putBack(envelopes: Envelope[]) {
       for (const envelope of envelopes) queue.put(envelope);
     },

@@ -15,7 +15,7 @@ function ttlEntryXdr(key: string, entry: StateEntry, liveUntilLedger: number): U
     .uint32(liveUntilLedger).uint32(0).finish();
 }
 
-/** The entry's data, without the ledger of its last change. */
+/** The entry without the ledger of its last change. */
 const dataOf = (entryXdr: Uint8Array) => entryXdr.subarray(4);
 
 function stampedWith(entryXdr: Uint8Array, ledgerSequence: number): Uint8Array {
@@ -23,8 +23,8 @@ function stampedWith(entryXdr: Uint8Array, ledgerSequence: number): Uint8Array {
 }
 
 /**
- * LedgerEntryChange of everything that was changed, TTL entries after what they belong to. An archived entry that comes
- * back is `restored`, and `updated` besides when it was changed by the same transaction (CAP-62, CAP-66).
+ * The LedgerEntryChange list of these changes, each TTL entry after its own entry. A restored archived entry is `restored`,
+ * and also `updated` when the same transaction changed it (CAP-62, CAP-66).
  */
 export function entryChanges(changes: LedgerChanges, ledgerSequence: number): Uint8Array[] {
   const out: Uint8Array[] = [];
@@ -67,12 +67,12 @@ function plainChanges(key: string, before: StateEntry | undefined, after: StateE
   return out;
 }
 
-/** LedgerKeys an eviction takes out: the entry's and its TTL's. */
+/** The LedgerKeys that an eviction removes: of the entry and of its TTL. */
 export function evictedKeys(keys: string[]): Uint8Array[] {
   return keys.flatMap((key) => [bytesOf(key), ttlKeyXdr(key)]);
 }
 
-/** What a Soroban transaction was charged for, stroops, and what it answered. */
+/** Fees of a Soroban transaction in stroops, and its return value. */
 export interface SorobanMeta {
   nonRefundableFee: bigint;
   refundableFee: bigint;
@@ -98,17 +98,17 @@ export interface TransactionMetaParts {
   diagnosticEventsXdr: Uint8Array[];
 }
 
-/** Where a part stands within the metadata: offset and length. */
+/** Offset and length of a part of the metadata. */
 export type Slice = [number, number];
 
-/** What the metadata was put together from, as places in it: nothing has to be kept twice. */
+/** The events as slices of the metadata, so that nothing is stored twice. */
 export interface MetaSlices {
   transactionEvents: Slice[];
   contractEvents: Slice[][];
   diagnosticEvents: Slice[];
 }
 
-/** TransactionMeta V4, and where in it the events are. */
+/** TransactionMeta V4, and the slices of its events. */
 export function transactionMeta(parts: TransactionMetaParts): { metaXdr: Uint8Array; slices: MetaSlices } {
   const writer = createXdrWriter();
   const place = (items: Uint8Array[]): Slice[] => {
@@ -124,7 +124,7 @@ export function transactionMeta(parts: TransactionMetaParts): { metaXdr: Uint8Ar
     writer.uint32(0).list(changes);
     return place(eventsXdr);
   });
-  writer.uint32(0); // Since protocol 23 the refund comes after all transactions, outside of this metadata.
+  writer.uint32(0); // Since protocol 23 the refund comes after all transactions, outside this metadata.
   if (parts.soroban) {
     const { nonRefundableFee, refundableFee, rentFee, returnValueXdr } = parts.soroban;
     writer.uint32(1).uint32(1).uint32(0).int64(nonRefundableFee).int64(refundableFee).int64(rentFee);

@@ -10,7 +10,7 @@ import { isSoroban } from "./soroban_checks.ts";
 import { malformedOperation } from "./soroban_operations.ts";
 import type { LedgerView } from "./state.ts";
 
-/** Who runs an operation: its own source account, else the transaction's. */
+/** The source of an operation: its own source account, else the transaction's. */
 export function operationSource(frame: TransactionFrame, operation: xdr.Operation): Uint8Array {
   return operation.sourceAccount ? accountOf(operation.sourceAccount) : frame.source;
 }
@@ -35,22 +35,22 @@ function levelOf(body: xdr.OperationBody): ThresholdLevel {
 
 const isSupported = (type: xdr.OperationBody["type"]): type is SupportedOperation => type in OPERATION_TYPES;
 
-/** Bytes that the success arm of a result carries, where it does: a hash, a balance, the id of a claimable balance. */
+/** Bytes in the success arm of a result: a hash, a balance, the id of a claimable balance. */
 const SUCCESS_BYTES: Partial<Record<SupportedOperation, number>> = {
   invokeHostFunction: 32,
   accountMerge: 8,
   createClaimableBalance: 36,
 };
 
-/** What stands in a result for an operation that was not judged yet: success with zeros, as in stellar-core. */
+/** The result of an operation that was not checked yet: success with zeros, as in stellar-core. */
 export function unjudged({ body }: xdr.Operation): Uint8Array {
   if (!isSupported(body.type)) return refusedOperation("opNOT_SUPPORTED");
   return operationResult(body.type, 0, new Uint8Array(SUCCESS_BYTES[body.type] ?? 0));
 }
 
 /**
- * Whether an operation carries enough signatures for its threshold: the OperationResult of a refusal, else undefined. An
- * account that is yet to be created needs just its own signature.
+ * Checks that an operation has enough signatures for its threshold. Returns the OperationResult of a refusal, else undefined.
+ * An account that does not exist yet needs only its own signature.
  */
 export function checkOperationSignatures(
   frame: TransactionFrame,
@@ -67,7 +67,7 @@ export function checkOperationSignatures(
   return good ? undefined : refusedOperation("opBAD_AUTH");
 }
 
-/** The operation's own checks: the OperationResult of a refusal, else undefined. */
+/** Checks an operation without the ledger. Returns the OperationResult of a refusal, else undefined. */
 export function checkOperationBody(
   frame: TransactionFrame,
   operation: xdr.Operation,
@@ -79,7 +79,7 @@ export function checkOperationBody(
   return checkClassicOperation(operation.body, operationSource(frame, operation));
 }
 
-/** Both of the above for every operation, up to the first refusal: all OperationResults when one was refused. */
+/** Runs both checks for every operation, up to the first refusal. Returns all OperationResults then, else undefined. */
 export function checkOperations(
   frame: TransactionFrame,
   context: CheckContext,

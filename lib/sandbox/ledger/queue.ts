@@ -3,7 +3,7 @@ import type { Envelope } from "./envelopes.ts";
 
 const REPLACEMENT_FACTOR = 10n;
 
-/** The transactions that wait for the next ledger: at most one of each source account. */
+/** The queue for the next ledger, with at most one transaction per source account. */
 export function createTransactionQueue(limit: number) {
   const bySource = new Map<string, Envelope>();
   const feesBySource = new Map<string, bigint>();
@@ -21,13 +21,13 @@ export function createTransactionQueue(limit: number) {
     },
     isFull: () => bySource.size >= limit,
     waitingOf: (source: Uint8Array) => bySource.get(keyOf(source)),
-    /** Fees that the envelope's fee source has committed itself to, stroops; not that of what the envelope would replace. */
+    /** Fees of the fee source's other transactions in the queue, in stroops, without one that the envelope replaces. */
     committedBeside({ feeSource, inner }: Envelope): bigint {
       const replaced = bySource.get(keyOf(inner.source));
       const freed = replaced && sameBytes(replaced.feeSource, feeSource) ? replaced.fullFee : 0n;
       return (feesBySource.get(keyOf(feeSource)) ?? 0n) - freed;
     },
-    /** Adds an envelope in the place of what its source had waiting. */
+    /** Adds an envelope, which replaces the queued one of its source. */
     put(envelope: Envelope) {
       const key = keyOf(envelope.inner.source);
       const replaced = bySource.get(key);
@@ -35,7 +35,7 @@ export function createTransactionQueue(limit: number) {
       bySource.set(key, envelope);
       commitFee(envelope, 1n);
     },
-    /** Takes everything out, in order of arrival. */
+    /** Empties the queue and returns its envelopes in order of arrival. */
     takeAll(): Envelope[] {
       const all = [...bySource.values()];
       bySource.clear();
@@ -47,7 +47,7 @@ export function createTransactionQueue(limit: number) {
 
 export type Encounter = "none" | "duplicate" | "later" | "bad_sequence" | "replaces" | { feeNeeded: bigint };
 
-/** What an envelope is to the one its source has waiting. Only a fee bump with ten times the fee takes its place. */
+/** Compares an envelope with the queued one of its source. Only a fee bump with ten times the fee replaces that. */
 export function encounter(envelope: Envelope, waiting: Envelope | undefined): Encounter {
   if (!waiting) return "none";
   const innerIsWaiting = waiting.feeBump && !envelope.feeBump && sameBytes(waiting.inner.hash, envelope.inner.hash);

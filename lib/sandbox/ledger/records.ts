@@ -1,6 +1,6 @@
 import type { MetaSlices } from "./meta.ts";
 
-/** One transaction of a ledger, as it is kept. */
+/** A stored transaction. */
 export interface TransactionRecord {
   hash: string;
   /** Hash of the inner transaction of a fee bump. */
@@ -13,20 +13,20 @@ export interface TransactionRecord {
   resultXdr: Uint8Array;
   metaXdr: Uint8Array;
   slices: MetaSlices;
-  /** LedgerEntryChanges, of the fee and of the refund: with their length. */
+  /** LedgerEntryChanges of fee and refund, each with its length. */
   feeChangesXdr: Uint8Array;
   refundChangesXdr: Uint8Array;
 }
 
-/** A closed ledger, as it is kept. */
+/** A stored ledger. */
 export interface LedgerRecord {
   sequence: number;
   closeTime: number;
   hash: string;
   /** LedgerHeaderHistoryEntry. */
   headerXdr: Uint8Array;
-  /** GeneralizedTransactionSet's hash was made of these, in order of application. */
+  /** The transactions of the GeneralizedTransactionSet, in order of application. */
   transactions: TransactionRecord[];
-  /** LedgerKeys that were evicted. */
+  /** LedgerKeys of evicted entries. */
   evictedKeys: Uint8Array[];
 }

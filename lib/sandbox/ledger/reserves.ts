@@ -14,43 +14,43 @@ import { sponsoredBy, sponsorOf } from "./classic_entries.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /*
- * Who pays the reserves of accounts and of what belongs to them: the account itself, or its sponsor, who agreed to it in
- * the transaction that made the entry, or in one since (CAP-33). An account's `numSponsored` counts what others pay for
- * it, `numSponsoring` what it pays for others.
+ * Reserves of accounts and their entries (CAP-33). The account pays them, or a sponsor, which agrees in the transaction that
+ * creates the entry or in a later one. An account's `numSponsored` counts the reserves that others pay for it,
+ * `numSponsoring` those that it pays for others.
  */
 
-/** Subentries one account may have: signers, trustlines, data. */
+/** Subentries per account: signers, trustlines, data. */
 const MAX_SUBENTRIES = 1_000;
 
-/** What keeps an entry from being made. */
+/** The reason why an entry cannot be created. */
 export type ReserveProblem = "too_many_subentries" | "low_reserve";
 
-/** Of a transaction, from BeginSponsoringFutureReserves to EndSponsoringFutureReserves: sponsors by whom they sponsor. */
+/** Sponsors by sponsored account, from BeginSponsoringFutureReserves to EndSponsoringFutureReserves in a transaction. */
 export type Sponsorships = Map<string, Uint8Array>;
 
-/** Whose reserves are paid in which ledger. */
+/** The ledger and transaction around a reserve. */
 export interface ReserveContext {
   changes: LedgerChanges;
   sponsorships: Sponsorships;
   ledgerSequence: number;
 }
 
-/** Who pays for what this account makes in the same transaction; undefined: it does. */
+/** The account that sponsors this one in the same transaction, undefined without a sponsor. */
 export function currentSponsor(account: Uint8Array, { sponsorships }: ReserveContext): Uint8Array | undefined {
   return sponsorships.get(keyOf(account));
 }
 
-/** Whether an account pays for what another makes in the same transaction. */
+/** Whether an account sponsors another one in the same transaction. */
 export function isSponsoring(account: Uint8Array, { sponsorships }: ReserveContext): boolean {
   return sponsorships.values().some((sponsorId) => sameBytes(sponsorId, account));
 }
 
-/** Whether an account has so many base reserves left. */
+/** Whether an account can pay so many more base reserves. */
 function canReserve(account: xdr.AccountEntry | undefined, reserves: number): boolean {
   return account !== undefined && availableBalance(account) >= BigInt(reserves * BASE_RESERVE);
 }
 
-/** Makes an account pay so many base reserves more for entries that are not its own, if it has them. */
+/** Makes an account pay so many more base reserves for entries of others, if it can. */
 export function sponsor(
   sponsorId: Uint8Array,
   reserves: number,
@@ -68,12 +68,12 @@ function addSponsoring(
 ): void {
   const account = loadAccount(changes, sponsorId);
   if (!account) return;
-  // A fork may have read the sponsor when it had ended the sponsorship over there.
+  // A fork may have read the sponsor after the end of the sponsorship over there.
   const numSponsoring = Math.max(0, extensionsOf(account).numSponsoring + reserves);
   storeAccount(changes, withExtensions(account, { numSponsoring }), ledgerSequence);
 }
 
-/** A new account and its extension: it has the reserves itself, or its sponsor pays them, if it has them. */
+/** A new account and its extension. The account pays its reserves, or its sponsor does. */
 export function reserveAccount(
   created: xdr.AccountEntry,
   context: ReserveContext,
@@ -87,13 +87,13 @@ export function reserveAccount(
     { account: withSponsored(created, ACCOUNT_RESERVES), ext: sponsoredBy(sponsorId) };
 }
 
-/** The account, for which others pay so many base reserves more, or fewer. */
+/** The account with so many more sponsored base reserves, or fewer. */
 function withSponsored(account: xdr.AccountEntry, reserves: number): xdr.AccountEntry {
   const numSponsored = Math.max(0, extensionsOf(account).numSponsored + reserves);
   return withExtensions(account, { numSponsored });
 }
 
-/** Counts a new trustline or data entry of an account: answers the extension for it, or what keeps it from being made. */
+/** Counts a new trustline or data entry of an account. Returns its extension, or the problem. */
 export function addSubentry(owner: xdr.AccountEntry, context: ReserveContext): xdr.LedgerEntryExt | ReserveProblem {
   const { changes, ledgerSequence } = context;
   const sponsorId = currentSponsor(owner.accountId.ed25519.value, context);
@@ -104,7 +104,7 @@ export function addSubentry(owner: xdr.AccountEntry, context: ReserveContext): x
   return sponsorId ? sponsoredBy(sponsorId) : xdr.LedgerEntryExt.v0();
 }
 
-/** Makes the sponsor, if there is one, pay for one more subentry of an account. Answers what keeps it from having that. */
+/** Reserves one more subentry of an account, at its sponsor if there is one. Returns the problem. */
 function reserveSubentry(
   owner: xdr.AccountEntry,
   sponsorId: Uint8Array | undefined,
@@ -115,14 +115,14 @@ function reserveSubentry(
   return canReserve(owner, 1) ? undefined : "low_reserve";
 }
 
-/** Takes out a trustline or data entry of an account, and gives its reserve back to whoever pays it. */
+/** Removes a trustline or data entry of an account and frees its reserve. */
 export function removeSubentry(
   keyXdr: Uint8Array,
   entry: xdr.LedgerEntry,
   owner: xdr.AccountEntry,
   context: ReserveContext,
 ): void {
-  // A fork may have read the owner when this was not there yet; its signers were.
+  // A fork may have read the owner before this subentry existed, but with its signers.
   const numSubEntries = Math.max(owner.signers.length, owner.numSubEntries - 1);
   const fewer = withFields(owner, { numSubEntries });
   const freed = sponsorOf(entry.ext) ? withSponsored(fewer, -1) : fewer;
@@ -130,7 +130,7 @@ export function removeSubentry(
   removeSponsored(keyXdr, entry, 1, context);
 }
 
-/** Takes out an entry and gives its reserves back to its sponsor, if it has one. */
+/** Removes an entry and frees the reserves of its sponsor, if it has one. */
 export function removeSponsored(
   keyXdr: Uint8Array,
   entry: xdr.LedgerEntry,
@@ -142,7 +142,7 @@ export function removeSponsored(
   context.changes.remove(keyOf(keyXdr));
 }
 
-/** The account with one more signer among these, each a subentry; or what keeps it from having that. */
+/** The account with these signers, one of them new, or the problem. A signer is a subentry. */
 export function withNewSigner(
   account: xdr.AccountEntry,
   signers: xdr.Signer[],
@@ -155,7 +155,7 @@ export function withNewSigner(
   return sponsorId ? withSponsored(added, 1) : added;
 }
 
-/** The account with these of its signers; the reserves of those it no longer has go back to their sponsors. */
+/** The account with only these of its signers. Frees the reserves of the sponsors of the others. */
 export function withoutSigners(
   account: xdr.AccountEntry,
   left: xdr.Signer[],
@@ -169,7 +169,7 @@ export function withoutSigners(
   return freed.length > 0 ? withSponsored(fewer, -freed.length) : fewer;
 }
 
-/** `newSponsor` pays for those that the account does not have yet. */
+/** @param newSponsor pays for signers that the account does not have yet */
 function withSigners(account: xdr.AccountEntry, signers: xdr.Signer[], newSponsor?: Uint8Array): xdr.AccountEntry {
   const numSubEntries = account.numSubEntries + signers.length - account.signers.length;
   const changed = withFields(account, { signers, numSubEntries });
@@ -185,8 +185,8 @@ function withSigners(account: xdr.AccountEntry, signers: xdr.Signer[], newSponso
 }
 
 /**
- * Makes another account pay so many base reserves that `owner` needs, if it has them: `from` and `to` are sponsors,
- * undefined stands for the owner.
+ * Moves so many base reserves of `owner` from one payer to another, if that one can pay. `from` and `to` are sponsors, or
+ * undefined for the owner.
  */
 export function changePayer(
   { owner, from, to, reserves }: {

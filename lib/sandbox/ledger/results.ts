@@ -25,12 +25,12 @@ const TX_CODES = {
 
 export type TxCode = keyof typeof TX_CODES;
 
-/** OperationResultCode of what fails before the operation itself speaks. */
+/** OperationResultCode of failures that all operations share. */
 const OP_CODES = { opBAD_AUTH: -1, opNO_ACCOUNT: -2, opNOT_SUPPORTED: -3, opTOO_MANY_SUBENTRIES: -4 } as const;
 
 export type OpCode = keyof typeof OP_CODES;
 
-/** OperationType of the operations the sandbox applies. */
+/** OperationType of the operations that the sandbox applies. */
 export const OPERATION_TYPES = {
   createAccount: 0,
   payment: 1,
@@ -55,18 +55,18 @@ export const OPERATION_TYPES = {
 
 export type SupportedOperation = keyof typeof OPERATION_TYPES;
 
-/** An OperationResult that says no. */
+/** The OperationResult of a shared failure. */
 export function refusedOperation(code: OpCode): Uint8Array {
   return createXdrWriter().int32(OP_CODES[code]).finish();
 }
 
-/** The OperationResult of an operation's own code; `payload` is what the success arm carries. */
+/** The OperationResult of an operation's own code. `payload` is the content of the success arm. */
 export function operationResult(type: SupportedOperation, code: number, payload?: Uint8Array): Uint8Array {
   const writer = createXdrWriter().int32(0).int32(OPERATION_TYPES[type]).int32(code);
   return payload ? writer.raw(payload).finish() : writer.finish();
 }
 
-/** What became of a transaction, or of the inner one of a fee bump. */
+/** The outcome of a transaction, or of the inner one of a fee bump. */
 export interface Verdict {
   code: TxCode;
   /** OperationResult each; only with txSUCCESS and txFAILED. */
@@ -79,12 +79,12 @@ function verdictXdr(feeCharged: bigint, verdict: Verdict): Uint8Array {
   return writer.uint32(0).finish();
 }
 
-/** TransactionResult of a plain transaction, or of a fee bump that failed on its own account. */
+/** TransactionResult of a plain transaction, or of a fee bump whose outer part failed. */
 export function transactionResult(feeCharged: bigint, verdict: Verdict): Uint8Array {
   return verdictXdr(feeCharged, verdict);
 }
 
-/** TransactionResult of a fee bump whose inner transaction has been judged. Since protocol 25 the inner fee is 0. */
+/** TransactionResult of a fee bump with the outcome of its inner transaction. Since protocol 25 the inner fee is 0. */
 export function feeBumpResult(feeCharged: bigint, innerHash: Uint8Array, inner: Verdict): Uint8Array {
   const code = inner.code === "txSUCCESS" ? TX_CODES.txFEE_BUMP_INNER_SUCCESS : TX_CODES.txFEE_BUMP_INNER_FAILED;
   return createXdrWriter().int64(feeCharged).int32(code).raw(innerHash).raw(verdictXdr(0n, inner)).uint32(0).finish();

@@ -3,14 +3,14 @@ import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { xdr } from "@stellar/stellar-sdk";
 import { keyOf, sameBytes, sha256 } from "./bytes.ts";
 
-/** Says whether an Ed25519 signature is good. */
+/** Whether an Ed25519 signature is valid. */
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
 const SPKI_ED25519_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0);
 const REMEMBERED_SIGNATURES = 4_096;
 const REMEMBERED_KEYS = 1_024;
 
-/** Verifies with the runtime's own Ed25519 and remembers the last answers: an envelope is checked at submit and at apply. */
+/** Verifies with the runtime's Ed25519. Caches the last answers, because an envelope is checked at submit and at apply. */
 export function createSignatureVerifier(): VerifySignature {
   const known = new Map<string, boolean>();
   const verifyEd25519 = createVerifier();
@@ -24,7 +24,7 @@ export function createSignatureVerifier(): VerifySignature {
   };
 }
 
-/** Keeps the last keys as the runtime has them: to make one takes about as long as to verify with it. */
+/** Caches the last key objects. Creating one takes about as long as a verification. */
 function createVerifier(): VerifySignature {
   const keys = new Map<string, KeyObject>();
   return (publicKey, message, signature) => {
@@ -35,7 +35,7 @@ function createVerifier(): VerifySignature {
       if (keys.size > REMEMBERED_KEYS) keys.delete(keys.keys().next().value as string);
       return verify(null, message, key, signature);
     } catch {
-      return false; // Not a point of the curve: no signature of such a key is good.
+      return false; // The key is no point of the curve, so it has no valid signature.
     }
   };
 }
@@ -54,7 +54,7 @@ export type SignatureChecker = ReturnType<typeof createSignatureChecker>;
 
 const MAX_WEIGHT = 255;
 
-/** Adds up the weights of signers over one envelope's signatures and keeps count of which were used. */
+/** Adds up the weights of signers over one envelope's signatures, and records the used ones. */
 export function createSignatureChecker(
   verifySignature: VerifySignature,
   hash: Uint8Array,
@@ -62,7 +62,7 @@ export function createSignatureChecker(
 ) {
   const used = signatures.map(() => false);
 
-  /** Counts every signature's first matching signer, each signer once; answers whether `add` was satisfied. */
+  /** Counts the first matching signer of every signature, each signer once. Returns whether `add` was satisfied. */
   function addUp(signers: WeightedSigner[], add: (signer: WeightedSigner) => boolean): boolean {
     const left = [...signers];
     for (const [index, signature] of signatures.entries()) {
@@ -95,7 +95,7 @@ export function createSignatureChecker(
   }
 
   return {
-    /** Whether the signers that signed weigh at least `needed`. At least one has to have signed, even for 0. */
+    /** Whether the weights of the signatures reach `needed`. At least one signature is necessary, even for 0. */
     check(signers: WeightedSigner[], needed: number): boolean {
       let weight = 0;
       const add = (signer: WeightedSigner) => {
@@ -113,7 +113,7 @@ export function createSignatureChecker(
 
 const SIGNED_TYPES = ["signerKeyTypeHashX", "signerKeyTypeEd25519", "signerKeyTypeEd25519SignedPayload"] as const;
 
-/** CAP-40: the key's hint XOR the last four bytes of the payload, which is padded with zeros behind when shorter. */
+/** CAP-40: the key's hint XOR the last four bytes of the payload. A shorter payload is padded with zeros at its end. */
 function payloadHint(publicKey: Uint8Array, payload: Uint8Array): Uint8Array {
   const hint = publicKey.slice(28);
   const start = Math.max(0, payload.length - 4);

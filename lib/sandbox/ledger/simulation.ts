@@ -13,7 +13,7 @@ const failed = (error: string, diagnosticEventsXdr: Uint8Array[] = []): Simulate
   return { ok: false, error, diagnosticEventsXdr };
 };
 
-/** Runs the one Soroban operation of an envelope on the closed ledger: it sees that one's number and close time. */
+/** Runs the only Soroban operation of an envelope on the closed ledger, with its number and close time. */
 export function simulate(
   validator: Validator,
   tip: LedgerTip,

@@ -2,27 +2,27 @@ import { createXdrWriter, sha256, toHex } from "./bytes.ts";
 import { type LedgerTip, nextHeader, resultSetHash, tipOf, txSetXdr } from "./headers.ts";
 import type { LedgerRecord } from "./records.ts";
 
-/** Of ledgers advanced over, so many of the newest are closed one by one; those before them are skipped. */
+/** An advance closes so many of its newest ledgers one by one and skips the others. */
 export const CLOSED_ONE_BY_ONE = 1_000;
 
-/** Skipped ledgers are made in blocks of so many, when one of them is asked for. */
+/** Skipped ledgers are created on demand, in blocks of so many. */
 const BLOCK_LEDGERS = 1_000;
 
-/** The held ledgers around those that were skipped. */
+/** The held ledgers around the skipped ones. */
 export interface Skipped {
   before: LedgerRecord;
-  /** Sequence and close time of the held ledger that comes next. */
+  /** Sequence and close time of the next held ledger. */
   next: { sequence: number; closeTime: number };
 }
 
-/** The last of the skipped ledgers, for the next one to build on. */
+/** The tip of the last skipped ledger. */
 export function lastSkipped(skipped: Skipped): LedgerTip {
   return tipOf(blockOf(skipped, skipped.next.sequence - 1).at(-1)!.headerXdr);
 }
 
 /**
- * Makes skipped ledgers: nothing happened in them, so they follow from the one before. Within a block each names the hash
- * of the one before it, as every ledger does; to chain a million of them would take seconds, so each block begins anew.
+ * Creates skipped ledgers, which are empty and so follow from the ledger before them. Within a block each has the hash of its
+ * predecessor. Every block starts a new chain, because chaining a million ledgers would take seconds.
  */
 export function createSkippedLedgers() {
   let made: LedgerRecord[] = [];
@@ -42,7 +42,7 @@ function protocolOf({ headerXdr }: LedgerRecord): number {
   return new DataView(headerXdr.buffer, headerXdr.byteOffset).getUint32(32);
 }
 
-/** The block that a skipped ledger is in. */
+/** The block of a skipped ledger. */
 function blockOf({ before, next }: Skipped, sequence: number): LedgerRecord[] {
   const start = tipOf(before.headerXdr);
   const block = Math.floor((sequence - before.sequence - 1) / BLOCK_LEDGERS);

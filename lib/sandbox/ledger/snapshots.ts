@@ -2,32 +2,34 @@ import type { LedgerTip } from "./headers.ts";
 import type { LedgerRecord } from "./records.ts";
 import type { LedgerState } from "./state.ts";
 
-/** More would be kept for nobody, and each makes an entry that is not there a little slower to look up. */
+/** Each snapshot makes the lookup of a missing entry a little slower. */
 const MAX_SNAPSHOTS = 100;
 
-/** A ledger that can be gone back to. */
+/** A saved ledger. */
 export interface Snapshot {
   readonly name: string;
   readonly tip: LedgerTip;
-  /** Kept here: the history may have let go of it. */
+  /** A copy, because the history may have dropped it. */
   readonly record: LedgerRecord;
-  /** By how much the network's clock was ahead then, ms. */
+  /** How far the network's clock was ahead, ms. */
   readonly aheadMs: number;
 }
 
-/** Names for marks in the state, in order of time: the n-th snapshot is the n-th mark. */
+/** The names of marks in the state, in order of time. The n-th snapshot is the n-th mark. */
 export function createSnapshots(state: LedgerState) {
   const snapshots: Snapshot[] = [];
   return {
     names: () => snapshots.map(({ name }) => name),
     /**
-     * Takes a snapshot; one of the same name is replaced.
-     * @throws {RangeError} when there are too many
+     * Takes a snapshot, which replaces one of the same name.
+     * @throws {RangeError} for too many snapshots
      */
     take(snapshot: Snapshot) {
       const same = snapshots.findIndex(({ name }) => name === snapshot.name);
       if (same < 0 && snapshots.length === MAX_SNAPSHOTS) {
-        throw new RangeError(`there are ${MAX_SNAPSHOTS} snapshots already: take one again under a name there is`);
+        throw new RangeError(
+          `there can be at most ${MAX_SNAPSHOTS} snapshots: use an existing name, which replaces it`,
+        );
       }
       if (same >= 0) {
         snapshots.splice(same, 1);
@@ -36,14 +38,14 @@ export function createSnapshots(state: LedgerState) {
       snapshots.push(snapshot);
       state.mark();
     },
-    /** @throws {RangeError} when there is no such snapshot */
+    /** @throws {RangeError} for an unknown snapshot */
     find(name: string): { snapshot: Snapshot; mark: number } {
       const mark = snapshots.findIndex((snapshot) => snapshot.name === name);
       if (mark >= 0) return { snapshot: snapshots[mark]!, mark };
       const names = snapshots.map(({ name }) => name).join(", ");
-      throw new RangeError(`there is no snapshot ${JSON.stringify(name)}: there are ${names || "none"}`);
+      throw new RangeError(`name must be one of the snapshots ${names || "(none)"}, got ${JSON.stringify(name)}`);
     },
-    /** Goes back to a snapshot, which stays; those taken after it are gone. */
+    /** Goes back to a snapshot, which stays. Drops later ones. */
     returnTo(mark: number) {
       snapshots.length = mark + 1;
       state.returnTo(mark);

@@ -13,12 +13,12 @@ export function isSoroban(frame: TransactionFrame): frame is SorobanFrame {
   return frame.sorobanBody !== undefined && frame.sorobanData !== undefined;
 }
 
-/** What is wrong or right with the resources a Soroban transaction declares, and what they cost. */
+/** Checks the resources that a Soroban transaction declares, and calculates their cost. */
 export type CheckResources = (frame: SorobanFrame) => ResourceCheck;
 
 /**
- * Asks the engine once for each transaction: the answer depends on the envelope and on network settings, which never
- * change here. What the engine leaves to the network is added: memo, muxed accounts, the callee.
+ * Checks each transaction once by the engine, because the answer depends only on the envelope and on network settings, which
+ * never change here. Adds the checks that the engine leaves out: memo and muxed accounts.
  */
 export function createResourceCheck(engine: Engine, header: () => LedgerHeader): CheckResources {
   const known = new WeakMap<SorobanFrame, ResourceCheck>();
@@ -39,7 +39,7 @@ function examine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): Res
   return { ...check, verdict: "soroban_invalid", error: message, diagnosticEvents: [diagnosticError(error, message)] };
 }
 
-/** An envelope that brings the engine down, or that it cannot read, is invalid: the network goes on. */
+/** An envelope that traps the engine, or that it cannot read, is invalid. The network goes on. */
 function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): ResourceCheck {
   try {
     return engine.checkResources(header, {
@@ -54,8 +54,8 @@ function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): R
 }
 
 /**
- * Since protocol 25: a memo or a muxed account would let a contract call look like a payment to someone else. Extensions
- * and restorations may have them.
+ * Since protocol 25 an invocation has no memo and no muxed account, with which it would look like a payment to another
+ * recipient. Extensions and restorations may have them.
  */
 function hasAllowedMemo(frame: SorobanFrame): boolean {
   if (frame.sorobanBody.type !== "invokeHostFunction") return true;
@@ -64,7 +64,7 @@ function hasAllowedMemo(frame: SorobanFrame): boolean {
     (!operationSource || operationSource.type === "keyTypeEd25519");
 }
 
-/** An invocation has to name a contract: the host has no other callee. Checked by the queue only. */
+/** Whether an invocation names a contract, the only callee of the host. Only the queue checks this. */
 export function hasCallableTarget(frame: SorobanFrame): boolean {
   if (frame.sorobanBody.type !== "invokeHostFunction") return true;
   const { hostFunction } = frame.sorobanBody.invokeHostFunctionOp;

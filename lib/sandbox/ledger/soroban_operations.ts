@@ -16,7 +16,7 @@ import type { LedgerChanges, StateEntry } from "./state.ts";
 
 type FailureCodes = Record<Exclude<ApplyOutcome, "success" | "internal_error">, number>;
 
-/** Result codes of the operations; nothing traps or is archived in the two that only touch times to live. */
+/** Result codes of the operations. The two that only change TTLs cannot trap or meet an archived entry. */
 const FAILURES: Record<SorobanBody["type"], FailureCodes> = {
   invokeHostFunction: {
     trapped: -2,
@@ -40,9 +40,9 @@ const FAILURES: Record<SorobanBody["type"], FailureCodes> = {
 const SUCCESS = 0;
 const MALFORMED = -1;
 
-/** What a Soroban operation did, with the refundable fees it consumed in stroops (none when it failed). */
+/** The outcome of a Soroban operation, with its refundable fees in stroops. A failed operation has none. */
 export interface SorobanOutcome {
-  /** `internal_error`: the host's own failure, which fails the transaction as a whole. */
+  /** `internal_error` is a failure of the host, which fails the whole transaction. */
   outcome: "success" | "failure" | "internal_error";
   /** OperationResult. */
   resultXdr: Uint8Array;
@@ -50,7 +50,7 @@ export interface SorobanOutcome {
   eventsXdr: Uint8Array[];
   /** DiagnosticEvent each. */
   diagnosticEventsXdr: Uint8Array[];
-  /** ScVal, of an invocation that worked. */
+  /** ScVal of a successful invocation. */
   returnValueXdr?: Uint8Array;
   rentFee: bigint;
   eventsFee: bigint;
@@ -61,18 +61,18 @@ export function malformedOperation(body: SorobanBody): Uint8Array {
   return operationResult(body.type, MALFORMED);
 }
 
-/** What the engine needs to know of the ledger around an operation. */
+/** The ledger around an operation, for the engine. */
 export interface SorobanContext {
   engine: Engine;
   header: LedgerHeader;
   changes: LedgerChanges;
   /** The operation's source account. */
   source: Uint8Array;
-  /** 32 bytes, this operation's own. */
+  /** 32 bytes, different for each operation. */
   prngSeed: Uint8Array;
 }
 
-/** Applies a Soroban operation that was found valid. A trap of the engine is a trapped invocation: the network goes on. */
+/** Applies a valid Soroban operation. A trap of the engine counts as a trapped invocation, and the network goes on. */
 export function applySorobanOperation(frame: SorobanFrame, context: SorobanContext): SorobanOutcome {
   const { type } = frame.sorobanBody;
   let applied: Applied;
@@ -118,7 +118,7 @@ function apply(frame: SorobanFrame, context: SorobanContext): Applied {
   }
 }
 
-/** An invocation as the engine takes it. `bodyXdr` is the OperationBody: its type, the host function, the authorisations. */
+/** An invocation for the engine. `bodyXdr` is the OperationBody: its type, the host function, the authorisations. */
 export function invocation({ auth: entries }: xdr.InvokeHostFunctionOp, bodyXdr: Uint8Array, source: Uint8Array) {
   const auth = entries.map((entry) => entry.toXdr());
   const authLength = auth.reduce((length, entry) => length + entry.length, 4);
@@ -129,7 +129,7 @@ export function invocation({ auth: entries }: xdr.InvokeHostFunctionOp, bodyXdr:
   };
 }
 
-/** Takes over what the engine would change. */
+/** Adopts the engine's changes. */
 function adopt(changes: LedgerChanges, made: EntryChange[], ledgerSequence: number): void {
   for (const { key: keyXdr, kind, entry, liveUntilLedger } of made) {
     const key = keyOf(keyXdr);

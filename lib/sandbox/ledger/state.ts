@@ -1,35 +1,35 @@
 import type { xdr } from "@stellar/stellar-sdk";
 
-/** One ledger entry as it is held: encoded, with its time to live beside it. */
+/** An encoded ledger entry with its TTL. */
 export interface StateEntry {
   /** LedgerEntry. */
   entryXdr: Uint8Array;
-  /** Last ledger it lives in; undefined for entries without a TTL. */
+  /** The last ledger of its life, undefined for entries without a TTL. */
   liveUntilLedger?: number;
-  /** Ledger in which the TTL was changed last. */
+  /** Ledger of the last change of the TTL. */
   ttlModifiedLedger?: number;
-  /** An account that was looked at, decoded, until it changes: a transaction looks its source up again and again. */
+  /** Cache of the decoded account until it changes. A transaction loads its source many times. */
   account?: xdr.AccountEntry | undefined;
 }
 
-/** Something entries can be read from. Keys are `keyOf(LedgerKey)`. */
+/** A source of entries. Keys are `keyOf(LedgerKey)`. */
 export interface LedgerView {
   get(key: string): StateEntry | undefined;
 }
 
-/** Changes on top of a view, seen through it, kept apart until they are committed. */
+/** Uncommitted changes on top of a view. */
 export interface LedgerChanges extends LedgerView {
   put(key: string, entry: StateEntry): void;
   remove(key: string): void;
-  /** The entry underneath, without these changes. */
+  /** The entry without these changes. */
   before(key: string): StateEntry | undefined;
-  /** What was changed, in order of the first change; undefined: removed. */
+  /** The changed entries in order of their first change, undefined for a removed one. */
   entries(): IterableIterator<[string, StateEntry | undefined]>;
   /** Moves the changes into the parent. */
   commitTo(parent: LedgerChanges): void;
 }
 
-/** Opens changes on top of `parent`, which must not be changed while they are open. */
+/** Opens changes on top of `parent`, which must not change meanwhile. */
 export function openChanges(parent: LedgerView): LedgerChanges {
   const changed = new Map<string, StateEntry | undefined>();
   return {
@@ -49,36 +49,36 @@ export function openChanges(parent: LedgerView): LedgerChanges {
   };
 }
 
-/** How long an expired entry stays where it was before it is evicted; the real network's scan takes about as long. */
+/** An expired entry is evicted after so many ledgers. The real network's scan takes about as long. */
 export const EVICTION_DELAY_LEDGERS = 64;
 
 const CONTRACT_DATA = 6;
 
-/** Whether a LedgerKey (as `keyOf`) names a temporary contract data entry: its durability is its last word. */
+/** Whether a LedgerKey (as `keyOf`) names a temporary contract data entry. Its last word is the durability. */
 export function isTemporary(key: string): boolean {
   return key.charCodeAt(3) === CONTRACT_DATA && key.charCodeAt(key.length - 1) === 0;
 }
 
 export type LedgerState = ReturnType<typeof createLedgerState>;
 
-/** Entries in one Map, and the temporary ones by the ledger they expire after. */
+/** Entries in one Map, and the temporary ones by the last ledger of their life. */
 interface Layer {
-  /** Undefined stands for an entry that is known not to be there. */
+  /** Undefined for an entry that is known not to exist. */
   entries: Map<string, StateEntry | undefined>;
-  /** May name entries that have been changed in a layer above. */
+  /** May name entries that a layer above has changed. */
   temporaryByExpiry: Map<number, Set<string>>;
 }
 
 const newLayer = (): Layer => ({ entries: new Map(), temporaryByExpiry: new Map() });
 
 export interface LedgerStateOptions {
-  /** Told of every entry that is asked for and that nobody has said anything about: it may be there or not. */
+  /** Called for a read of an unknown entry, which may exist on the forked network. */
   onUnknown?: (key: string) => void;
 }
 
 /**
- * The closed ledger. It can be marked and gone back to its marks: what is changed after a mark is kept in a layer of its
- * own, so that going back is to drop layers, however many entries there are or were changed.
+ * The closed ledger, with marks to go back to. Changes after a mark are in their own layer, so that a return drops layers
+ * and costs the same with any number of entries.
  */
 export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
   const layers: [Layer, ...Layer[]] = [newLayer()];
@@ -95,7 +95,7 @@ export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
   }
 
   function put(layer: Layer, key: string, entry: StateEntry | undefined) {
-    forgetExpiry(layer, key);
+    dropExpiry(layer, key);
     const isKnownAnyway = layer === layers[0] && onUnknown === undefined;
     if (entry === undefined && isKnownAnyway) layer.entries.delete(key);
     else layer.entries.set(key, entry);
@@ -105,7 +105,7 @@ export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
     else layer.temporaryByExpiry.set(entry.liveUntilLedger, new Set([key]));
   }
 
-  function forgetExpiry({ entries, temporaryByExpiry }: Layer, key: string) {
+  function dropExpiry({ entries, temporaryByExpiry }: Layer, key: string) {
     const expiry = entries.get(key)?.liveUntilLedger;
     if (expiry === undefined || !isTemporary(key)) return;
     const keys = temporaryByExpiry.get(expiry);
@@ -123,16 +123,16 @@ export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
 
   return {
     get: (key: string) => top.entries.get(key) ?? lookUp(key, layers.length - 1),
-    /** Whether it is known of an entry that it is there, or that it is not. */
+    /** Whether the state knows that an entry exists, or that it does not. */
     isKnown: (key: string) => layers.some(({ entries }) => entries.has(key)),
-    /** Makes the changes of a closed ledger the state. */
+    /** Applies the changes of a closed ledger. */
     commit(changes: LedgerChanges) {
       for (const [key, entry] of changes.entries()) {
-        if (entry) entry.account = undefined; // What is decoded would outweigh the entry itself, for every account there is.
+        if (entry) entry.account = undefined; // A decoded account takes more memory than its entry.
         put(top, key, entry);
       }
     },
-    /** Keys of the temporary entries that are to go when this ledger closes, or in one of those from `since` on. */
+    /** Keys of temporary entries whose eviction is due in this ledger, or in one from `since` on. */
     evictable(ledgerSequence: number, since = ledgerSequence): string[] {
       const [first, last] = [since - EVICTION_DELAY_LEDGERS, ledgerSequence - EVICTION_DELAY_LEDGERS];
       const isStill = (key: string) => {
@@ -141,26 +141,26 @@ export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
       };
       return [...new Set(expiredIn(first, last))].filter(isStill);
     },
-    /** Puts an entry in below all marks, as it was before this network changed anything; undefined: there is none. */
+    /** Puts an entry below all marks, as before all changes of this network. Undefined: it does not exist. */
     restore(key: string, entry: StateEntry | undefined) {
       put(layers[0], key, entry);
     },
-    /** Marks the state as it is now: marks count from 0. */
+    /** Marks the present state. Marks count from 0. */
     mark() {
       top = newLayer();
       layers.push(top);
     },
-    /** What was changed since a mark, as it was then. */
+    /** The entries that changed since a mark, as they were at the mark. */
     *before(mark: number): Generator<[string, StateEntry | undefined]> {
       const keys = new Set(layers.slice(mark + 1).flatMap(({ entries }) => [...entries.keys()]));
       for (const key of keys) yield [key, lookUp(key, mark)];
     },
-    /** Goes back to a mark, which stays; those after it are gone. */
+    /** Goes back to a mark, which stays. Drops later marks. */
     returnTo(mark: number) {
       top = newLayer();
       layers.splice(mark + 1, Infinity, top);
     },
-    /** Takes a mark away; nothing else changes, but that the marks after it count one less. */
+    /** Removes a mark. Later marks count one less. */
     unmark(mark: number) {
       const [{ entries }] = layers.splice(mark + 1, 1) as [Layer];
       for (const [key, entry] of entries) put(layers[mark]!, key, entry);

@@ -6,10 +6,9 @@ import type { History } from "./history.ts";
 import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import type { LedgerState, StateEntry } from "./state.ts";
 
-/** A kill of the process loses nothing; a power failure may lose the last ledgers, of a network for trying things out. */
+/** A kill of the process loses nothing. A power failure may lose the last ledgers, which is fine for a test network. */
+const DURABILITY = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL";
 const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     key BLOB PRIMARY KEY, entry BLOB NOT NULL, live_until INTEGER, ttl_modified INTEGER
@@ -27,21 +26,21 @@ const SCHEMA = `
 
 const OWNER_ONLY = 0o600;
 
-/** Where a network is restored to. */
+/** The parts that `load` fills. */
 export interface Restored {
   state: LedgerState;
   history: History;
   kept: Map<string, string>;
 }
 
-/** Entries by their keys (`keyOf`), as they are to be; undefined: there is none. */
+/** Entries by key (`keyOf`), undefined for a removed one. */
 type Entries = Iterable<[string, StateEntry | undefined]>;
 
-/** A ledger on disk. Each call is one transaction: a restart finds all of it or nothing. */
+/** A ledger on disk. Each call is one transaction. */
 export interface StateFile {
-  /** Puts everything back; false when there is nothing yet. */
+  /** Loads everything. Returns false for an empty file. */
   load(target: Restored): boolean;
-  /** Adds closed ledgers with what they changed, and drops those before `oldest`. */
+  /** Adds closed ledgers with their changes, and drops ledgers before `oldest`. */
   save(closed: readonly { record: LedgerRecord; changes: { entries(): Entries } }[], oldest: number): void;
   /** Makes this ledger the latest one again. */
   returnTo(record: LedgerRecord, entries: Entries): void;
@@ -50,15 +49,16 @@ export interface StateFile {
 }
 
 /**
- * Opens or creates the file, for this network alone until it is closed.
+ * Opens or creates the file and locks it until `close`.
  *
- * @throws Error when another network has it open, or it belongs to one with another passphrase
- * @throws Error with the file system's `code` when it cannot be made, and SqliteError
+ * @throws {Error} when another sandbox uses the file, or its network has another passphrase
+ * @throws {Error} with the file system's `code` when the file cannot be created
+ * @throws {SqliteError}
  */
 export async function openStateFile(path: string, passphrase: string): Promise<StateFile> {
   const lock = await lockFile(`${path}-lock`);
-  // Two networks would each close ledgers of their own on top of the last one.
-  if (lock === undefined) throw new Error(`${path} is in use by another sandbox: stop that one, or name another place`);
+  // Two networks would both close ledgers on top of the last one.
+  if (lock === undefined) throw new Error(`another sandbox uses ${path}: stop it, or name another folder`);
   let database: SqliteDatabase | undefined;
   const close = () => {
     database?.close();
@@ -74,7 +74,7 @@ export async function openStateFile(path: string, passphrase: string): Promise<S
   }
 }
 
-/** It holds the secrets of accounts, and SQLite would make it readable by everybody; what it puts beside takes its mode. */
+/** Creates the file for its owner only, because it holds secrets of accounts. SQLite's other files get the same mode. */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "wx", OWNER_ONLY));
@@ -91,7 +91,7 @@ function tighten(file: string): void {
   try {
     chmodSync(file, OWNER_ONLY);
   } catch (error) {
-    // Somebody else's, or on a file system without modes: whether it can be used is for SQLite to say.
+    // Another user's file, or a file system without modes. SQLite reports whether it can be used.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
@@ -100,10 +100,11 @@ function stateFileOf(
   database: SqliteDatabase,
   { path, passphrase, close }: { path: string; passphrase: string; close: () => void },
 ): StateFile {
+  database.exec(DURABILITY);
   database.exec(SCHEMA);
   const bound = database.prepare("SELECT text FROM kept WHERE name = 'passphrase'").get()?.text;
   if (bound !== undefined && bound !== passphrase) {
-    throw new Error(`${path} belongs to the network "${bound}", not to "${passphrase}"`);
+    throw new Error(`${path} belongs to the network "${bound}", but the passphrase is "${passphrase}"`);
   }
   const keep = database.prepare("INSERT OR REPLACE INTO kept (name, text) VALUES (?, ?)");
   if (bound === undefined) keep.run("passphrase", passphrase);

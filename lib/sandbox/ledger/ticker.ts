@@ -1,6 +1,6 @@
 import type { ClosedLedger } from "../network_types.ts";
 
-/** Calls back after so many milliseconds; answers how to call it off. */
+/** Calls back after `delayMs`. Returns the function that cancels the call. */
 export type Schedule = (callback: () => void, delayMs: number) => () => void;
 
 export const scheduleWithTimers: Schedule = (callback, delayMs) => {
@@ -8,25 +8,25 @@ export const scheduleWithTimers: Schedule = (callback, delayMs) => {
   return () => clearTimeout(timer);
 };
 
-/** A node whose last ledger is older than 30 s counts as unhealthy, so an idle one closes empty ledgers. */
+/** An idle network closes empty ledgers, because a node with a ledger older than 30 s counts as unhealthy. */
 export const IDLE_MS = 5_000;
-/** When a ledger could not be closed, the next try comes no sooner. */
+/** Pause after a ledger that could not be closed. */
 const RETRY_MS = 1_000;
 
 export interface TickerOptions {
-  /** Time between ledgers; 0: close when a transaction arrives. */
+  /** Milliseconds between ledgers. With 0 a transaction closes one at once. */
   ledgerMs: number;
   now: () => number;
   schedule: Schedule;
-  /** @param inTime whether the ledger was due; false: it is closed by hand */
+  /** @param inTime whether the ledger was due, or closes by hand */
   close: (inTime: boolean) => ClosedLedger;
-  /** Told what kept a ledger that was due from closing; it is tried again. */
+  /** Called when a due ledger cannot close. The ticker retries. */
   onFailure: (error: unknown) => void;
   /** Whether a transaction waits for the next ledger. */
   hasWaiting: () => boolean;
 }
 
-/** Closes ledgers in time, or at once and when idle. */
+/** Closes ledgers at the network's pace, or at once and when idle. */
 export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWaiting }: TickerOptions) {
   let cancel = () => {};
   let closesAtOnce = false;
@@ -41,8 +41,8 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
       cancel = schedule(closeInTime, Math.max(leastMs, closesAtOnce ? 0 : IDLE_MS));
       return;
     }
-    // Counted from when the last one was due, so that delays do not add up. Ledgers that were slept through are not made up
-    // for, and one that was closed by hand, or a clock that was set back, does not put the next one off.
+    // Counts from the last due time, so that delays do not add up. It skips missed ledgers. A ledger closed by hand, or a
+    // clock set back, does not delay the next one.
     const nowMs = now();
     dueAt = Math.min(Math.max(dueAt + ledgerMs, nowMs + leastMs), nowMs + Math.max(ledgerMs, leastMs));
     cancel = schedule(closeInTime, dueAt - nowMs);
@@ -69,11 +69,11 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
 
   arm();
   return {
-    /** Closes a ledger now; the next one is due at most `ledgerMs` later. */
+    /** Closes a ledger now. The next one is due at most `ledgerMs` later. */
     closeNow: () => closeAndArm(false),
-    /** To be told of ledgers that were closed past the ticker: the next one is due at most `ledgerMs` later. */
+    /** Call it after closing a ledger without the ticker. The next one is due at most `ledgerMs` later. */
     closedOtherwise: () => arm(),
-    /** In at-once mode the ledger closes right after; what arrives until then shares it. */
+    /** In at-once mode a ledger closes right after. Transactions until then share it. */
     transactionArrived() {
       if (ledgerMs !== 0 || closesAtOnce || stopped) return;
       closesAtOnce = true;

@@ -13,9 +13,9 @@ export const TRUSTLINE_FLAGS = AUTHORIZATION_FLAGS | CLAWBACK_ENABLED;
 
 const TRUSTLINE = 1;
 
-/** The LedgerKey of what an account holds of an asset. */
+/** The LedgerKey of an account's trustline. */
 export function trustlineKeyXdr(holder: Uint8Array, asset: IssuedAsset): Uint8Array {
-  // A TrustLineAsset of an issued asset has the bytes of the Asset.
+  // The TrustLineAsset of an issued asset has the bytes of the Asset.
   return createXdrWriter().uint32(TRUSTLINE).uint32(0).raw(holder).raw(asset.toXdr()).finish();
 }
 
@@ -32,7 +32,7 @@ export function loadTrustline(view: LedgerView, holder: Uint8Array, asset: Issue
   return entry?.data.type === "trustline" ? { line: entry.data.trustLine, entry, keyXdr } : undefined;
 }
 
-/** Writes a trustline back with other values. */
+/** Writes a trustline with other fields. */
 export function storeTrustline(
   changes: LedgerChanges,
   { line, entry, keyXdr }: HeldTrustline,
@@ -43,12 +43,12 @@ export function storeTrustline(
   storeEntry(changes, keyXdr, data, ledgerSequence, entry.ext);
 }
 
-/** What is reserved for offers, which only trustlines that were taken from another network have. */
+/** Liabilities of offers. Only trustlines of a forked network have them. */
 export function liabilitiesOf({ ext }: xdr.TrustLineEntry): { selling: bigint; buying: bigint } {
   return ext.type === "v1" ? ext.v1.liabilities : { selling: 0n, buying: 0n };
 }
 
-/** Pools that hold the asset and whose shares the account has; only trustlines taken from another network have any. */
+/** Pools with the asset in which the account has shares. Only trustlines of a forked network have them. */
 export function liquidityPoolsOf({ ext }: xdr.TrustLineEntry): number {
   return ext.type === "v1" && ext.v1.ext.type === "v2" ? ext.v1.ext.v2.liquidityPoolUseCount : 0;
 }
@@ -56,8 +56,8 @@ export function liquidityPoolsOf({ ext }: xdr.TrustLineEntry): number {
 export type HoldingProblem = "no_trust" | "not_authorized" | "underfunded" | "line_full";
 
 /**
- * Adds an amount to what an account holds of an asset, or takes it away when negative: what keeps that from happening,
- * else undefined. The issuer holds any amount without a trustline.
+ * Adds an amount, which may be negative, to an account's holding of an asset. Returns the problem, else undefined. The issuer
+ * holds any amount without a trustline.
  */
 export function changeHolding(
   changes: LedgerChanges,
@@ -73,7 +73,7 @@ export function changeHolding(
   return addBalance(changes, held, amount, ledgerSequence);
 }
 
-/** Changes the balance of a trustline whatever its authorization. */
+/** Changes the balance of a trustline, authorized or not. */
 export function addBalance(
   changes: LedgerChanges,
   held: HeldTrustline,

@@ -1,7 +1,7 @@
-/** What the real node reads of a request's body. */
+/** The real node's bound of a request's body. */
 export const MAX_BODY_BYTES = 512 * 1024;
 
-/** The body's text, undefined when it is too large; one of undeclared length is read no further than that. */
+/** The text of the body, undefined when it is too large. Without a Content-Length it stops reading at the bound. */
 export async function readBody(request: Request): Promise<string | undefined> {
   const declared = request.headers.get("Content-Length");
   if (declared !== null) return Number(declared) > MAX_BODY_BYTES ? undefined : await request.text();

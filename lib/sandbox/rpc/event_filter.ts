@@ -11,12 +11,12 @@ const MAX_SEGMENTS = 4;
 const ANY_ONE = "*";
 const ANY_REST = "**";
 
-/** One segment: an exact ScVal (XDR), or undefined for `*`. */
+/** One segment: an exact ScVal in XDR, or undefined for `*`. */
 type Segment = Uint8Array | undefined;
 
 interface TopicFilter {
   segments: Segment[];
-  /** Ended in `**`: more topics may follow. */
+  /** Whether it ends in `**`, so that more topics may follow. */
   open: boolean;
 }
 
@@ -30,10 +30,9 @@ interface EventFilter {
 }
 
 /**
- * Reads the `filters` of a getEvents request into a test on events: filters and topic filters are alternatives, the
- * parts of a filter and the segments of a topic filter must all hold.
- *
- * Throws -32602 with the real node's text.
+ * Reads the `filters` of a getEvents request into a test on events. An event must match one filter in all its parts, and one
+ * of the filter's topic filters in all segments.
+ * @throws {JsonRpcError} -32602 with the real node's text
  */
 export function readEventFilters(params: Params): (event: NetworkEvent) => boolean {
   const filters = readArray(params, "filters");
@@ -50,7 +49,7 @@ export function readEventFilters(params: Params): (event: NetworkEvent) => boole
   return (event) => compiled.some((filter) => matches(filter, event));
 }
 
-/** Well-typed, but not a filter. */
+/** The types are right, but the value is no filter. */
 class FilterProblem extends Error {}
 
 function readFilter(value: unknown): EventFilter {

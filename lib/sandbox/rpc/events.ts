@@ -8,7 +8,7 @@ import { readXdrFormat, unlessEmpty, type XdrFormat } from "./xdr_format.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
-/** Ledgers one call looks at; a page may be empty and still move the cursor. */
+/** Ledgers that one call scans. A page may be empty and still move the cursor. */
 const LEDGER_SCAN_LIMIT = 10_000;
 
 /** `getEvents`: events from `startLedger` or after `pagination.cursor`, oldest first. */
@@ -32,7 +32,7 @@ export function getEvents(network: Network, params: Params) {
   }
   return {
     events: found.map((event) => eventInfo(event, format)),
-    // A full page goes on after its last event, any other one after the window it has searched.
+    // A full page continues after its last event, any other page after the scanned ledgers.
     cursor: found.length === limit ? found.at(-1)!.id : endOfLedger(windowEnd - 1),
     latestLedger: latest.sequence,
     oldestLedger: oldest.sequence,
@@ -42,9 +42,9 @@ export function getEvents(network: Network, params: Params) {
 }
 
 interface EventsRequest {
-  /** The ledger it begins in, and the id after which. */
+  /** The first ledger, and the id after which events begin. */
   start: { ledger: number; id: string };
-  /** Exclusive; 0 when not bounded. */
+  /** Exclusive; 0 without a bound. */
   endLedger: number;
   limit: number;
   matches: (event: NetworkEvent) => boolean;

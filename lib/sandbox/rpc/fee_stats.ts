@@ -1,6 +1,6 @@
 import type { Network } from "../network_types.ts";
 
-/** Ledgers each distribution looks back on, the real node's defaults. */
+/** Ledgers of each distribution, by the real node's defaults. */
 const SOROBAN_WINDOW = 50;
 const CLASSIC_WINDOW = 10;
 const PERCENTILES = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99] as const;
@@ -10,7 +10,7 @@ export type FeeDistribution = Record<"max" | "min" | "mode" | "transactionCount"
   ledgerCount: number;
 };
 
-/** `getFeeStats`: what inclusion cost lately, per operation, in stroops. */
+/** `getFeeStats`: recent inclusion fees per operation, in stroops. */
 export function getFeeStats(network: Network) {
   const latestLedger = network.latestLedger().sequence;
   const heldLedgers = latestLedger - network.oldestLedger().sequence + 1;
@@ -27,7 +27,7 @@ export function getFeeStats(network: Network) {
   };
 }
 
-/** The distribution of `fees`; all zero, as the real node has it, when there are none. Percentiles are nearest-rank. */
+/** The distribution of `fees`, with nearest-rank percentiles. Without fees all values are zero, as at the real node. */
 export function feeDistribution(fees: bigint[], ledgerCount: number): FeeDistribution {
   const sorted = [...fees].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const at = (index: number) => String(sorted[index] ?? 0n);

@@ -4,7 +4,7 @@ import type { Method, Methods, Params } from "./json_rpc.ts";
 
 type Fork = NonNullable<Network["fork"]>;
 
-/** The methods as they are on a fork: what one needs of the other network is read before it answers. */
+/** The methods of a fork, which first read missing entries from the other network. */
 export function readingAhead(methods: Methods, fork: Fork | undefined): Methods {
   if (fork === undefined) return methods;
   const need = (name: string) => methods.get(name) as Method;
@@ -22,7 +22,7 @@ export function readingAhead(methods: Methods, fork: Fork | undefined): Methods 
   ]);
 }
 
-/** What is no envelope is for the method itself to say. */
+/** Ignores an invalid envelope, which the method itself refuses. */
 function tryOut(fork: Fork, { transaction }: Params): void {
   try {
     fork.tryOut(fromBase64(String(transaction)));

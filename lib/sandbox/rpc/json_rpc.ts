@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 as the real node's library reads and answers it: named params, batches, notifications, error texts. */
+/** JSON-RPC 2.0 as the real node's library implements it: named params, batches, notifications, error texts. */
 
 const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
@@ -6,11 +6,11 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 
-/** Calls of one batch; the real node has no bound, but shares no thread with its ledger either. */
+/** Calls per batch. The real node has no bound, but it shares no thread with its ledger. */
 const MAX_BATCH = 100;
 /** Characters of one batch's answer. */
 const MAX_BATCH_ANSWER = 64 * 1024 * 1024;
-/** How long a batch may hold the event loop before others get their turn. */
+/** How long a batch may block the event loop. */
 const BATCH_SLICE_MS = 20;
 
 /** A failure with its own JSON-RPC error code. */
@@ -21,7 +21,7 @@ export class JsonRpcError extends Error {
   }
 }
 
-/** A body that is no JSON, in the real node's words, which it sends as plain text with status 500. */
+/** The body is no JSON. The real node sends this text as plain text with status 500. */
 export class NotJson extends Error {
   override name = "NotJson";
   constructor() {
@@ -34,16 +34,16 @@ export function invalidParams(reason: string): JsonRpcError {
   return new JsonRpcError(INVALID_PARAMS, `invalid parameters: ${reason}`);
 }
 
-/** Named params; absent ones and explicit nulls are the same. */
+/** Named params. Null equals an absent param. */
 export type Params = Record<string, unknown>;
-/** Answers the result, or a promise of it. */
+/** Returns the result, or a promise of it. */
 export type Method = (params: Params) => unknown;
 export type Methods = ReadonlyMap<string, Method>;
 
 /**
  * Answers one request body.
  *
- * @returns the answer's JSON, or undefined when nothing is to be answered (notifications only, or an empty batch)
+ * @returns the JSON of the answer, undefined for an empty batch and for notifications alone
  * @throws NotJson
  */
 export async function answerJsonRpc(body: string, methods: Methods): Promise<string | undefined> {
@@ -100,7 +100,7 @@ async function answerCall(message: unknown, methods: Methods): Promise<string | 
     id = requestId(request);
     call = { id, ...checkedCall(request) };
   } catch (error) {
-    // A request that is none is answered even without an id.
+    // An invalid request gets an answer even without an id.
     return failure(id ?? null, error);
   }
   try {
@@ -140,7 +140,7 @@ function checkedCall(message: Params): { method: string; params: unknown } {
   return { method, params };
 }
 
-/** An error answer; anything but a `JsonRpcError` is an internal error with its message. */
+/** The JSON of an error. Anything but a `JsonRpcError` is an internal error with its message. */
 function failure(id: string | number | null, error: unknown): string {
   const { code, message, data } = error instanceof JsonRpcError
     ? error

@@ -6,21 +6,21 @@ import { readStrings } from "./params.ts";
 import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
 
 const MAX_KEYS = 200;
-/** Of one key, decoded. */
+/** Bound of one decoded key. */
 const MAX_KEY_BYTES = 16 * 1024;
-// The discriminants that a LedgerKey begins with (LedgerEntryType), and the one contract data end with (durability).
+// A LedgerKey begins with its LedgerEntryType. Contract data ends with its durability.
 const CONTRACT_DATA = 6;
 const TTL = 9;
 const TEMPORARY = 0;
 
-/** `getLedgerEntries`: the held ones of 1 to 200 keys, in the order asked for. */
+/** `getLedgerEntries`: the entries of 1 to 200 keys, in the order of the keys. */
 export function getLedgerEntries(network: Network, params: Params) {
   const keys = readStrings(params, "keys");
   const format = readXdrFormat(network, params);
   if (keys.length > MAX_KEYS) {
     throw new JsonRpcError(INVALID_PARAMS, `key count (${keys.length}) exceeds maximum supported (${MAX_KEYS})`);
   }
-  // In the real node it is the client of stellar-core that refuses this.
+  // At the real node its client of stellar-core refuses this.
   if (keys.length === 0) {
     throw new JsonRpcError(INTERNAL_ERROR, "could not query captive core: no keys specified in request");
   }
@@ -36,7 +36,7 @@ export function getLedgerEntries(network: Network, params: Params) {
   return { entries, latestLedger };
 }
 
-/** stellar-core takes no key twice; the real node tells no more of that than its status code. */
+/** stellar-core refuses repeated keys. The real node reports only its status code. */
 function requireNoKeyTwice(keys: string[]): void {
   const twice = keys.findIndex((key, index) => keys.indexOf(key) < index);
   if (twice < 0) return;
@@ -57,7 +57,7 @@ function decodeKey(key: string, index: number): Uint8Array {
   throw new JsonRpcError(INVALID_PARAMS, message);
 }
 
-/** Only for keys the network does not hold: one that it holds is a LedgerKey. */
+/** For keys without an entry. A key with an entry is a LedgerKey. */
 function requireLedgerKey(keyXdr: Uint8Array, key: string, index: number): void {
   try {
     xdr.LedgerKey.fromXdr(keyXdr);
@@ -71,7 +71,7 @@ function badKey(key: string, index: number): JsonRpcError {
   return new JsonRpcError(INVALID_PARAMS, `cannot unmarshal key value ${key} at index ${index}`);
 }
 
-/** A temporary entry past its time is as good as deleted, though not evicted yet. */
+/** An expired temporary entry counts as deleted, even before its eviction. */
 function isGone(keyXdr: Uint8Array, entry: HeldEntry, latestLedger: number): boolean {
   return keyXdr[3] === CONTRACT_DATA && keyXdr.at(-1) === TEMPORARY && isPast(entry, latestLedger);
 }
@@ -85,7 +85,7 @@ function entryResult(keyXdr: Uint8Array, entry: HeldEntry, latestLedger: number,
     ...format.one("key", "LedgerKey", keyXdr),
     ...format.one("xdr", "LedgerEntryData", entry.dataXdr, "dataJson"),
     lastModifiedLedgerSeq: entry.lastModifiedLedger,
-    // An archived entry is shown with 0: core does not keep when it was archived.
+    // An archived entry has 0, because core does not store when it was archived.
     liveUntilLedgerSeq: isPast(entry, latestLedger) ? 0 : entry.liveUntilLedger,
     ...format.one("extXdr", "LedgerEntryExt", entry.extXdr),
   };

@@ -3,11 +3,11 @@ import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { heldRange, isHeld, readPageRequest } from "./pages.ts";
 import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
 
-/** A LedgerHeaderHistoryEntry is a hash, the LedgerHeader, and an extension that is void. */
+/** A LedgerHeaderHistoryEntry is a hash, the LedgerHeader and a void extension. */
 const HASH_BYTES = 32;
 const VOID_EXTENSION_BYTES = 4;
 
-/** `getLatestLedger`. Unlike getLedgers it answers the bare LedgerHeader. */
+/** `getLatestLedger`. Unlike getLedgers it returns the bare LedgerHeader. */
 export function getLatestLedger(network: Network, params: Params) {
   const format = readXdrFormat(network, params);
   const { hash, sequence, closeTime, headerXdr, metadataXdr } = network.latestLedger();
@@ -21,7 +21,7 @@ export function getLatestLedger(network: Network, params: Params) {
   };
 }
 
-/** `getLedgers`: ledgers from `startLedger`, or after the one that `pagination.cursor` names. */
+/** `getLedgers`: ledgers from `startLedger`, or after the ledger of `pagination.cursor`. */
 export function getLedgers(network: Network, params: Params) {
   const { startLedger, cursor, limit, format } = readPageRequest(network, params);
   const latest = network.latestLedger();

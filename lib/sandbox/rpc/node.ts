@@ -3,7 +3,7 @@ import { INTERNAL_ERROR, JsonRpcError } from "./json_rpc.ts";
 
 const MAX_LEDGER_AGE_MS = 30_000;
 
-/** `getHealth`: -32603 once the newest ledger is older than 30 s or, where ledgers take longer than 15 s, than two of them. */
+/** `getHealth`: -32603 when the latest ledger is older than 30 s, or than two ledgers when these take longer than 15 s. */
 export function getHealth(network: Network, nowMs: number) {
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
@@ -34,7 +34,7 @@ export function getNetwork(network: Network, friendbotUrl: string | undefined) {
   return { friendbotUrl, passphrase: network.passphrase, protocolVersion: network.protocolVersion };
 }
 
-/** `getVersionInfo`; there is neither a commit nor a core to name. */
+/** `getVersionInfo`. The sandbox has neither a commit nor a core. */
 export function getVersionInfo(network: Network, version: string) {
   return {
     version,

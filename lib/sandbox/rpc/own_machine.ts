@@ -5,17 +5,17 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 /**
- * Whether a request comes from this machine and was meant for it: from a loopback address, to one by its own name (a name
- * that was made to lead here would let a page of anybody's ask), and from no page but those of this machine.
+ * Whether a request comes from this machine: from a loopback address, to `localhost` or a loopback address, and from no
+ * foreign page. A foreign host name could let any page call the sandbox (DNS rebinding).
  *
- * @param remoteAddress as the socket shows it
+ * @param remoteAddress the address of the socket
  */
 export function isFromOwnMachine(request: Request, remoteAddress: string): boolean {
   const origin = request.headers.get("Origin");
   return isLoopback(remoteAddress) && isLocalUrl(request.url) && (origin === null || isLocalUrl(origin));
 }
 
-/** False for what is no URL: a runtime makes that of a request from its `Host` header, whatever stands there. */
+/** Returns false for an invalid URL. The runtime builds the URL of a request from any `Host` header. */
 function isLocalUrl(url: string): boolean {
   const hostname = URL.parse(url)?.hostname;
   return hostname !== undefined && isLocalName(hostname);

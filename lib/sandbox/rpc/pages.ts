@@ -6,7 +6,7 @@ import { formatProblem, type XdrFormat, xdrFormat } from "./xdr_format.ts";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
-/** What getLedgers and getTransactions are asked for: either `startLedger` or, where it is not empty, `cursor` says where to begin. */
+/** The page that getLedgers and getTransactions return. It begins at `startLedger`, or after `cursor` unless that is empty. */
 export interface PageRequest {
   startLedger: number;
   cursor: string;
@@ -14,7 +14,10 @@ export interface PageRequest {
   format: XdrFormat;
 }
 
-/** Reads what both take. Throws -32600, also for an unknown `xdrFormat`, with all that is wrong in the real node's words. */
+/**
+ * Reads the params of both methods.
+ * @throws {JsonRpcError} -32600 with the real node's text for every wrong param, `xdrFormat` included
+ */
 export function readPageRequest(network: Network, params: Params): PageRequest {
   const startLedger = readInteger(params, "startLedger");
   const pagination = readObject(params, "pagination") ?? {};
@@ -37,13 +40,13 @@ function pageProblem(network: Network, startLedger: number, cursor: string, limi
   return limit > MAX_LIMIT ? `limit must not exceed ${MAX_LIMIT}` : undefined;
 }
 
-/** Whether the node has this ledger. */
+/** Whether the node holds this ledger. */
 export function isHeld(network: Network, sequence: number): boolean {
   return sequence >= network.oldestLedger().sequence && sequence <= network.latestLedger().sequence;
 }
 
-/** The ledgers that the node has, in its words. */
+/** The ledgers that the node holds, in the real node's text. */
 export function heldRange(network: Network): string {
-  const [oldest, latest] = [network.oldestLedger().sequence, network.latestLedger().sequence];
-  return `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
+  return `between the oldest ledger: ${network.oldestLedger().sequence} ` +
+    `and the latest ledger: ${network.latestLedger().sequence} for this rpc instance`;
 }

@@ -1,4 +1,4 @@
-/** Readers of named params. As in the real node an explicit null is an absent param; an absent one is the zero value. */
+/** Readers of named params. As in the real node, null equals an absent param, and an absent param is the zero value. */
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { invalidParams, type JsonRpcError, type Params } from "./json_rpc.ts";
 
@@ -16,7 +16,7 @@ export function readBoolean(params: Params, name: string): boolean {
   return value;
 }
 
-/** An integer 0 … `max` (2^32 − 1 when not said), 0 when absent. */
+/** An integer 0 … `max` (default 2^32 − 1), 0 when absent. */
 export function readInteger(params: Params, name: string, max = MAX_UINT32): number {
   const value = params[name] ?? 0;
   if (typeof value !== "number") throw wrongType(name, "a number", value);

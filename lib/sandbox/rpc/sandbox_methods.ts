@@ -7,7 +7,7 @@ import { readInteger, readString } from "./params.ts";
 const MAX_SECONDS = 315_360_000;
 const NAME = /^[\w.-]{1,64}$/;
 
-/** What no real node has: the network's time and state are in the hands of whoever develops on it. */
+/** The sandbox's own methods, by which a developer controls time and state of the network. */
 const SANDBOX_METHODS: ReadonlyMap<string, (network: Network, params: Params) => unknown> = new Map<
   string,
   (network: Network, params: Params) => unknown
@@ -18,38 +18,38 @@ const SANDBOX_METHODS: ReadonlyMap<string, (network: Network, params: Params) =>
   ["sandbox_fund", fund],
 ]);
 
-/** `SANDBOX_METHODS` on a network; refused where `isAllowed` is false. */
+/** `SANDBOX_METHODS` of a network. They refuse unless `isAllowed`. */
 export function sandboxMethods(network: Network, isAllowed: boolean): [string, Method][] {
   return [...SANDBOX_METHODS].map(([name, method]) => [
     name,
     (params) => {
       if (isAllowed) return method(network, params);
-      throw new JsonRpcError(INVALID_PARAMS, `${name} is answered to programs on the sandbox's own machine only`);
+      throw new JsonRpcError(INVALID_PARAMS, `${name} is only for programs on the sandbox's own machine`);
     },
   ]);
 }
 
-/** `sandbox_advance {seconds | ledgers}`: the ledgers that would close meanwhile are closed, and the clock moves with them. */
+/** `sandbox_advance {seconds | ledgers}`: moves the clock and closes the ledgers of that time. */
 function advance(network: Network, params: Params) {
   const seconds = readInteger(params, "seconds", MAX_SECONDS);
   const ledgers = readInteger(params, "ledgers");
-  if ((seconds === 0) === (ledgers === 0)) throw invalidParams("either seconds or ledgers must be given, from 1 on");
+  if ((seconds === 0) === (ledgers === 0)) throw invalidParams("either seconds or ledgers must be 1 or more");
   const before = network.latestLedger().sequence;
-  const { sequence, closeTime } = asked(() => network.advance(seconds === 0 ? { ledgers } : { seconds }));
+  const { sequence, closeTime } = refusing(() => network.advance(seconds === 0 ? { ledgers } : { seconds }));
   return { ledgers: sequence - before, latestLedger: sequence, latestLedgerCloseTime: String(closeTime) };
 }
 
 /** `sandbox_snapshot {name}` */
 function snapshot(network: Network, params: Params) {
   const name = readName(params);
-  const { sequence } = asked(() => network.snapshot(name));
+  const { sequence } = refusing(() => network.snapshot(name));
   return { name, ledger: sequence, snapshots: network.snapshots() };
 }
 
 /** `sandbox_revert {name}` */
 function revert(network: Network, params: Params) {
   const name = readName(params);
-  const { sequence, closeTime } = asked(() => network.revert(name));
+  const { sequence, closeTime } = refusing(() => network.revert(name));
   return {
     name,
     latestLedger: sequence,
@@ -58,7 +58,7 @@ function revert(network: Network, params: Params) {
   };
 }
 
-/** `sandbox_fund {address}`: as the friendbot does, but an address that has enough is no error. */
+/** `sandbox_fund {address}`: pays like the friendbot, but an address with enough lumens is no error. */
 async function fund(network: Network, params: Params) {
   const address = readString(params, "address");
   if (!StrKey.isValidEd25519PublicKey(address) && !StrKey.isValidContract(address)) {
@@ -79,8 +79,8 @@ function readName(params: Params): string {
   throw invalidParams(`name must be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`);
 }
 
-/** What the network says is asked too much of it is the caller's to mend. */
-function asked<T>(act: () => T): T {
+/** Turns a RangeError of the network into an error of the params. */
+function refusing<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -5,7 +5,7 @@ import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { readString } from "./params.ts";
 import { readXdrFormat, unlessEmpty } from "./xdr_format.ts";
 
-/** `sendTransaction`: checks and queues an envelope; what the network refuses is an answer, not an error. */
+/** `sendTransaction`: checks and queues an envelope. A refusal of the network is no JSON-RPC error. */
 export function sendTransaction(network: Network, params: Params) {
   const transaction = readString(params, "transaction");
   const format = readXdrFormat(network, params);

@@ -16,29 +16,29 @@ import { getTransaction, getTransactions } from "./transactions.ts";
 
 export interface RpcServerOptions {
   network: Network;
-  /** What getNetwork answers; clients ask it for an account. */
+  /** For getNetwork, where clients look for the friendbot. */
   friendbotUrl?: string;
-  /** What getVersionInfo answers. */
+  /** For getVersionInfo. */
   version: string;
   /** Unix ms. */
   now: () => number;
-  /** Origins whose pages may call; `["*"]`, as on the real node, when absent. */
+  /** Origins whose pages may call the server. Absent: `["*"]`, as at the real node. */
   corsOrigins?: string[];
 }
 
 interface Caller {
-  /** As the socket shows it. */
+  /** The address of the socket. */
   readonly remoteAddress: string;
 }
 
 export interface RpcServer {
-  /** @param caller nobody from this machine when absent */
+  /** @param caller absent: a caller on another machine */
   fetch(request: Request, caller?: Caller): Promise<Response>;
 }
 
 /**
- * A Stellar RPC node's HTTP side on a sandbox network: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS. Shapes, limits and error codes are those of stellar-rpc 23 and later. Beside its methods
- * there are the sandbox's own, for programs on this machine.
+ * Serves a sandbox network as a Stellar RPC node: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS. Shapes, limits
+ * and error codes are those of stellar-rpc 23 and later. The sandbox's own methods are for programs on this machine.
  */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const standard = readingAhead(rpcMethods(options), options.network.fork);
@@ -48,7 +48,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { corsOrigins = ["*"] } = options;
   async function answer(request: Request, { remoteAddress }: Caller): Promise<Response> {
     if (request.method === "OPTIONS") return preflight(request);
-    // Without a Host (HTTP/1.0) it is a path only; with one that is none it is nothing.
+    // Without a Host header (HTTP/1.0) the URL is only a path. A malformed Host makes it invalid.
     const url = URL.parse(request.url, "http://localhost");
     if (url === null) return new Response("400 Bad Request: malformed Host header", { status: 400 });
     const isFriendbot = url.pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
@@ -64,7 +64,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   };
 }
 
-/** Lets the page that asked read the answer where its origin is one of `allowed`. */
+/** Lets a page read the answer if its origin is one of `allowed`. */
 function allowOrigin(headers: Headers, origin: string | null, allowed: string[]): void {
   if (allowed.includes("*")) return headers.set("Access-Control-Allow-Origin", "*");
   headers.append("Vary", "Origin");
@@ -90,7 +90,7 @@ function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions): 
 
 async function serveJsonRpc(request: Request, methods: Methods): Promise<Response> {
   if (request.method !== "POST") {
-    return new Response("JSON-RPC 2.0 is served by POST, as by Stellar RPC; there is no Horizon here\n", {
+    return new Response("use POST for JSON-RPC 2.0: this is a Stellar RPC node, not Horizon\n", {
       status: 405,
       headers: { Allow: "POST, OPTIONS", "Accept-Post": "application/json" },
     });

@@ -10,8 +10,8 @@ const AUTH_MODES: readonly string[] = ["enforce", "record", "record_allow_nonroo
 const MEMO_PROBLEM = "Transaction contains a memo. Soroban transactions do not support memos.";
 
 /**
- * `simulateTransaction`: runs the one Soroban operation of an envelope. Whatever is wrong with the envelope or its
- * run is `result.error`; only params of the wrong type are a JSON-RPC error.
+ * `simulateTransaction`: runs the only Soroban operation of an envelope. A wrong envelope or a failed run becomes
+ * `result.error`. Only params of the wrong type are a JSON-RPC error.
  */
 export function simulateTransaction(network: Network, params: Params) {
   const transaction = readString(params, "transaction");
@@ -52,7 +52,7 @@ function successFields(outcome: Extract<SimulateOutcome, { ok: true }>, format: 
   };
 }
 
-/** What there is not, before or after, is null in either form. */
+/** A missing entry, before or after, is null in both formats. */
 function stateChange({ keyXdr, beforeXdr, afterXdr }: StateChange, format: XdrFormat) {
   return {
     type: beforeXdr === undefined ? "created" : afterXdr === undefined ? "deleted" : "updated",
@@ -64,7 +64,7 @@ function stateChange({ keyXdr, beforeXdr, afterXdr }: StateChange, format: XdrFo
   };
 }
 
-/** What keeps an envelope from being simulated at all, in the real node's words. */
+/** The real node's text for an envelope that it does not simulate. */
 function envelopeProblem(transaction: string, authMode: string): string | undefined {
   let envelope: xdr.TransactionEnvelope;
   try {

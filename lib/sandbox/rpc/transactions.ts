@@ -6,7 +6,7 @@ import { readXdrFormat, unlessEmpty, type XdrFormat } from "./xdr_format.ts";
 
 const HASH_HEX_LENGTH = 64;
 
-/** `getTransaction`: a transaction by its hash; `NOT_FOUND` is an answer. */
+/** `getTransaction`: a transaction by its hash. `NOT_FOUND` is no error. */
 export function getTransaction(network: Network, params: Params) {
   const hash = readString(params, "hash");
   const format = readXdrFormat(network, params);
@@ -24,11 +24,11 @@ export function getTransaction(network: Network, params: Params) {
     oldestLedgerCloseTime: String(oldest.closeTime),
   };
   if (!transaction) {
-    // The real node sends the zero values along, and typed clients count on them.
+    // The real node sends the zero values too, and typed clients need them.
     const absent = { applicationOrder: 0, feeBump: false, events: {}, ledger: 0, createdAt: "0" };
     return { ...range, status: "NOT_FOUND", txHash: hash, ...absent };
   }
-  // A string here, a number in getTransactions: so does the real node.
+  // `createdAt` is a string here and a number in getTransactions, as at the real node.
   return {
     ...range,
     ...transactionDetails(transaction, format),
@@ -63,7 +63,7 @@ export function getTransactions(network: Network, params: Params) {
 
 interface Place {
   ledger: number;
-  /** Of the transaction within its ledger, 1-based; 0 is before all of them. */
+  /** Position of the transaction within its ledger, 1-based. 0 is before all of them. */
   order: number;
 }
 
@@ -74,7 +74,7 @@ function nextCursor(start: Place, page: AppliedTransaction[], full: boolean, lat
   return transactionCursor(full || reached.ledger >= latestLedger ? reached : { ledger: latestLedger, order: 0 });
 }
 
-// A TOID (SEP-35): 32 bits of ledger, 20 of transaction order, 12 of operation, which is always 1 here.
+// A TOID (SEP-35) has 32 bits of ledger, 20 of transaction order and 12 of operation, which is always 1 here.
 function transactionCursor({ ledger, order }: Place): string {
   return String((BigInt(ledger) << 32n) | (BigInt(order) << 12n) | 1n);
 }

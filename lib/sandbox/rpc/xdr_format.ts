@@ -3,13 +3,16 @@ import { toBase64 } from "./base64.ts";
 import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { readString } from "./params.ts";
 
-/** What is wrong with a value of `xdrFormat`, in the real node's words; undefined: nothing. */
+/** The real node's text for a wrong `xdrFormat`, undefined for a valid one. */
 export function formatProblem(format: string): string | undefined {
   if (["", "base64", "json"].includes(format)) return undefined;
   return `got '${format}': expected base64, json for optional 'xdrFormat'`;
 }
 
-/** Reads the optional `xdrFormat`: base64 unless `json` is asked for. Throws -32602 for anything else. */
+/**
+ * Reads the optional `xdrFormat`, base64 by default.
+ * @throws {JsonRpcError} -32602 for anything but base64 and json
+ */
 export function readXdrFormat(network: Network, params: Params): XdrFormat {
   const format = readString(params, "xdrFormat");
   const problem = formatProblem(format);
@@ -18,8 +21,8 @@ export function readXdrFormat(network: Network, params: Params): XdrFormat {
 }
 
 /**
- * How the XDR of an answer is written: in base64 under a field's own name, or as JSON (SEP-51) under its twin:
- * `envelopeXdr` and `envelopeJson`, `key` and `keyJson`. The functions answer an object with that one field.
+ * Writes the XDR of an answer in base64, or as JSON (SEP-51) under another name: `envelopeXdr` becomes `envelopeJson`, `key`
+ * becomes `keyJson`. Each function returns an object with that one field.
  */
 export interface XdrFormat {
   one(name: string, type: XdrType, value: Uint8Array, twin?: string): Record<string, unknown>;
@@ -36,7 +39,7 @@ const BASE64: XdrFormat = {
   lists: (name, _type, values) => ({ [name]: values.map((list) => list.map(toBase64)) }),
 };
 
-/** `format` is one that `formatProblem` has nothing against. */
+/** @param format one that `formatProblem` accepts */
 export function xdrFormat(network: Network, format: string): XdrFormat {
   if (format !== "json") return BASE64;
   const json = (type: XdrType, values: Uint8Array[]) =>
@@ -48,7 +51,7 @@ export function xdrFormat(network: Network, format: string): XdrFormat {
   };
 }
 
-/** `{}` in the place of an empty list, which the real node leaves out. */
+/** `{}` for an empty list, which the real node omits. */
 export function unlessEmpty<T>(list: T[], write: (list: T[]) => Record<string, unknown>): Record<string, unknown> {
   return list.length > 0 ? write(list) : {};
 }

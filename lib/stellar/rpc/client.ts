@@ -2,27 +2,27 @@ import { type CallOptions, createRpcNodes, type NodeReport, type RpcNodes, type 
 import * as schemas from "./schemas.ts";
 
 /**
- * What the gateway asks of a Stellar RPC node. Every method rejects with a `GatewayError` `upstream_error` when the node
- * is down, slow or answers nonsense, and with an `RpcError` when it answers with a JSON-RPC error object, or with more
- * than is read.
+ * The calls of a Stellar RPC node. Every method rejects with a `GatewayError` `upstream_error` when the node is down,
+ * slow or answers nonsense. It rejects with an `RpcError` when the node answers a JSON-RPC error object, or more than
+ * the gateway reads.
  */
 export interface RpcClient {
   getHealth(options?: CallOptions): Promise<schemas.Health>;
   getNetwork(options?: CallOptions): Promise<schemas.NetworkAnswer>;
   getLatestLedger(options?: CallOptions): Promise<schemas.LatestLedger>;
   getFeeStats(options?: CallOptions): Promise<schemas.FeeStats>;
-  /** At most 200 keys (base64 LedgerKey XDR) at a call; absent ones are missing from the answer, and none is there twice. */
+  /** At most 200 keys (base64 LedgerKey XDR) a call. The answer leaves absent entries out and holds each entry once. */
   getLedgerEntries(keys: string[], options?: CallOptions): Promise<schemas.LedgerEntriesAnswer>;
   simulateTransaction(envelope: string, options?: CallOptions): Promise<schemas.RawSimulation>;
   sendTransaction(envelope: string, options?: CallOptions): Promise<schemas.SendAnswer>;
   getTransaction(hash: string, options?: CallOptions): Promise<schemas.TransactionAnswer>;
-  /** At most `limit` (≤ 200) transactions after this place (a TOID, SEP-35), oldest first, whatever ledger they are of. */
+  /** At most `limit` (≤ 200) transactions after this cursor (a TOID, SEP-35), oldest first, of any ledger. */
   getTransactions(
     request: { cursor: string; limit: number },
     options?: CallOptions,
   ): Promise<schemas.TransactionsAnswer>;
   getEvents(request: EventsRequest, options?: CallOptions): Promise<schemas.EventsAnswer>;
-  /** Ledgers from `startLedger` on, at most `limit` (≤ 200); their metadata may be megabytes each. */
+  /** Ledgers from `startLedger` on, at most `limit` (≤ 200). The metadata of one may be megabytes. */
   getLedgers(request: { startLedger: number; limit: number }, options?: CallOptions): Promise<schemas.LedgersAnswer>;
 }
 
@@ -34,7 +34,7 @@ export interface EventsRequest {
   limit: number;
 }
 
-/** A client that also says how its nodes stand. */
+/** A client that also reports the state of its nodes. */
 export interface NodesRpcClient extends RpcClient {
   /** In the order of the URLs. */
   nodes(): NodeReport[];
@@ -42,9 +42,9 @@ export interface NodesRpcClient extends RpcClient {
 }
 
 /**
- * A client of the Stellar RPC protocol over HTTP. A call is tried at most twice, or once per node where there are more
- * (`sendTransaction` only once), within one time budget; every answer is checked for what the gateway relies on.
- * Messages name a node by scheme and host only.
+ * Creates a client of the Stellar RPC protocol over HTTP. A call makes at most two attempts, or one per node if there
+ * are more, in one time budget. `sendTransaction` makes one. The client checks every answer. Messages name a node by
+ * scheme and host only.
  */
 export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
   const { call, reports, networks } = createRpcNodes(parts);
@@ -54,7 +54,7 @@ export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
     getLatestLedger: (options) => call("getLatestLedger", undefined, schemas.latestLedger, options),
     getFeeStats: (options) => call("getFeeStats", undefined, schemas.feeStats, options),
     getLedgerEntries(keys, options) {
-      // A node refuses all when it is asked for one twice.
+      // A node rejects a call that names a key twice.
       return call("getLedgerEntries", { keys: [...new Set(keys)] }, schemas.ledgerEntries, options);
     },
     simulateTransaction: (transaction, options) =>

@@ -4,9 +4,10 @@ import * as schemas from "./schemas.ts";
 import { AnswerTooLarge, AttemptFailure, type Budget, type Fetch, post, type RpcNode } from "./transport.ts";
 
 /**
- * What a refusal of a node means: `out_of_range` (a ledger it does not hold, `range` says which it does), `limit` (more
- * than it answers at once), `too_large` (an answer that is not read for its size), `unknown_method` (an older node),
- * `trouble` (its own: another node, or a later call, may do better), `refused` (what was asked is wrong), `other`.
+ * Why a node refused a call. `out_of_range`: it holds no such ledger, and `range` names the ledgers it holds. `limit`:
+ * the call asks for more than it answers at once. `too_large`: the gateway does not read an answer of that size.
+ * `unknown_method`: an older node. `trouble`: the node's own fault. Another node, or a later call, may succeed.
+ * `refused`: the call is wrong.
  */
 export type RpcErrorKind =
   | "out_of_range"
@@ -17,7 +18,7 @@ export type RpcErrorKind =
   | "refused"
   | "other";
 
-/** The node answered with a JSON-RPC error object, or with more than is read. */
+/** The node answered a JSON-RPC error object, or more than the gateway reads. */
 export class RpcError extends Error {
   readonly kind: RpcErrorKind;
   /** The ledgers the node holds, both inclusive, with `out_of_range`. */
@@ -44,18 +45,18 @@ function kindOf(method: string, code: number | undefined, message: string, hasRa
   if (!REFUSALS.has(code)) return "other";
   if (hasRange) return "out_of_range";
   if (/\blimit\b/i.test(message)) return "limit";
-  // stellar-rpc's getEvents says so when its database fails; what is wrong with params has the other code.
+  // stellar-rpc's getEvents answers this code when its database fails. For wrong params it has the other code.
   return method === "getEvents" && code === -32600 ? "trouble" : "refused";
 }
 
-/** getEvents and getLedgers say in words which ledgers they hold. */
+/** getEvents and getLedgers name the ledgers that they hold in the error's text. */
 function rangeIn(message: string): RpcError["range"] {
   const range = /ledger range: (\d{1,10}) - (\d{1,10})/.exec(message) ??
     /oldest ledger: (\d{1,10}) and the latest ledger: (\d{1,10})/.exec(message);
   return range === null ? undefined : { oldest: Number(range[1]), latest: Number(range[2]) };
 }
 
-/** What is asked of a node, and what its answer is checked for. */
+/** A call, and the schema of its answer. */
 export interface Question<S extends z.ZodType> {
   method: string;
   params: unknown;
@@ -63,8 +64,8 @@ export interface Question<S extends z.ZodType> {
 }
 
 /**
- * Asks one node once (JSON-RPC 2.0). Rejects with an `AttemptFailure` when it fails or answers nonsense, and with an
- * `RpcError`.
+ * Makes one call to one node (JSON-RPC 2.0). Rejects with an `AttemptFailure` when the node fails or answers nonsense,
+ * and with an `RpcError`.
  */
 export async function askNode<S extends z.ZodType>(
   parts: { fetch: Fetch; clock: Clock },
@@ -89,7 +90,7 @@ export async function askNode<S extends z.ZodType>(
   throw new AttemptFailure(`answered nonsense (${where})`, false);
 }
 
-/** A node's own words, cut short and without URLs: a proxy may quote its own address, token and all. */
+/** A node's text, cut short and without URLs: a proxy may quote its own address with a token. */
 export function clipped(message: string): string {
   return message.replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[url]").slice(0, 300);
 }

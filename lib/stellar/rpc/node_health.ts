@@ -1,78 +1,79 @@
 /**
- * Which of several RPC nodes to ask, decided from what they answered: no clock, no network of its own; `nowMs` is monotonic. The first of the
- * list that is well is asked. A failure puts a node in doubt until a probe or a call says otherwise; one that fails more
- * than now and then, or lags, is left, and is well again only after it has been so for a while: longer each time.
+ * Decides which of several RPC nodes gets a call, from their answers. Pure, without clock and network; `nowMs` is
+ * monotonic. The first well node of the list gets it. After a failure a node is in doubt until a probe or a call
+ * succeeds. The gateway leaves a node that fails more often, or lags. Such a node has to stay well for a while before
+ * it is back, longer each time.
  */
 export interface NodeHealth {
-  /** Every node, by its place in the list, in the order in which a call is to try them. */
+  /** Every node, by its index, in the order in which a call tries them. */
   order(): readonly number[];
   /**
-   * A node answered. `ledger`, where it said so: the close time of its newest ledger, and that of the newest ledger of any
+   * Records an answer. `ledger`, if reported: the close times of the node's newest ledger and of the newest of any
    * node, Unix seconds.
    */
   answered(node: number, nowMs: number, ledger?: { closeTime: number; newest: number }): void;
-  /** A node failed in something that began at `startedAtMs`: what failed together counts once. */
+  /** Records a failure of a call that began at `startedAtMs`. Calls that fail together count once. */
   failed(node: number, startedAtMs: number, nowMs: number, problem: string): void;
-  /** Nodes to be probed now. Each counts as being probed until `probed`. */
+  /** Returns the nodes to probe now. Each counts as under probe until `probed`. */
   takeProbes(nowMs: number): number[];
-  /** A probe has ended; call it after `answered` or `failed`. */
+  /** Records the end of a probe. Call it after `answered` or `failed`. */
   probed(node: number, nowMs: number): void;
   state(node: number): NodeState;
 }
 
-/** `doubted`: failed just now. `failing` and `lagging`: left until it has been well for a while. */
+/** `doubted`: has just failed. `failing` and `lagging`: left until it has been well for a while. */
 export type NodeCondition = "well" | "doubted" | "failing" | "lagging";
 
 export interface NodeState {
   condition: NodeCondition;
   /** Why it is not well. */
   problem: string | undefined;
-  /** Close time of the newest ledger it spoke of, Unix seconds; 0: none yet. */
+  /** Close time of the newest ledger that it reported, Unix seconds (0 for none). */
   closeTime: number;
-  /** How much older that was than the newest ledger of any node, when it answered. */
+  /** How much older that was than the newest ledger of any node, at that time. */
   lagSeconds: number;
 }
 
 export interface NodeHealthOptions {
   nodes: number;
   nowMs: number;
-  /** Told when a node is left and when it is well again; never twice the same. */
+  /** Called when the gateway leaves a node, and when the node is well again. Never twice for one change. */
   onChange(node: number, state: NodeState): void;
 }
 
 export const NODE_HEALTH_LIMITS = {
-  /** A node is left at this many strikes: one for each failure … */
+  /** The gateway leaves a node at this many strikes. A failure is one strike … */
   strikes: 3,
-  /** … less this much for each answer, so that a node may fail one call in twenty. */
+  /** … and each answer takes this much off, so that a node may fail one call in twenty. */
   forgivenPerAnswer: 0.05,
   /** Three ledgers. */
   lagSeconds: 15,
-  /** A node is left when it lags for so long. */
+  /** The gateway leaves a node that lags for this long. */
   lagMs: 10_000,
-  /** A node that was left is well after so long without a failure; doubled each time it is left … */
+  /** A left node is well after this long without a failure. The time doubles each time … */
   returnMs: 30_000,
   longestReturnMs: 600_000,
-  /** … until it has been well for so long. */
+  /** … until it has been well for this long. */
   forgottenMs: 1_200_000,
-  /** How often nodes that are not in use are probed. */
+  /** How often the gateway probes nodes that are not in use. */
   probeMs: 15_000,
-  /** How soon a node that failed is probed; doubled with each failed probe. */
+  /** How soon it probes a node that failed. The pause doubles with each failed probe. */
   firstProbeMs: 1_000,
   longestProbeMs: 60_000,
 } as const;
 
 const LIMITS = NODE_HEALTH_LIMITS;
 const RANKS: Record<NodeCondition, number> = { well: 0, doubted: 1, lagging: 3, failing: 4 };
-/** Between those in doubt and those that were left: left, but without a failure since. */
+/** Left, but without a failure since: after the nodes in doubt, before the other left ones. */
 const RECOVERING_RANK = 2;
 
 interface Node extends NodeState {
   strikes: number;
   failedAtMs: number;
-  /** Since when every answer was good and recent; undefined after one that was not. */
+  /** Since when every answer was good and recent; undefined after a bad one. */
   goodSinceMs: number | undefined;
   lagSinceMs: number | undefined;
-  /** How often it was left lately. */
+  /** How often the gateway left it recently. */
   left: number;
   returnedAtMs: number;
   probeAtMs: number;
@@ -130,7 +131,7 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
     onChange(index, stateOf(node));
   }
 
-  /** Whether it lags by what it said just now; leaves it when it has done so for long enough. */
+  /** Whether it lags by its last report. Leaves a node that has lagged for long enough. */
   function lags(index: number, nowMs: number, ledger: { closeTime: number; newest: number } | undefined): boolean {
     const node = nodes[index]!;
     if (ledger === undefined) return node.lagSinceMs !== undefined;
@@ -157,7 +158,7 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
       if (lags(index, nowMs, ledger)) node.goodSinceMs = undefined;
       else {
         node.goodSinceMs ??= nowMs;
-        // With nowhere else to go, caution helps nobody.
+        // A single node is back at once: there is no other to ask.
         const returnMs = count === 1 ? 0 : Math.min(LIMITS.longestReturnMs, LIMITS.returnMs * 2 ** (node.left - 1));
         const isOver = node.condition === "doubted" || nowMs - node.goodSinceMs >= returnMs;
         if (node.condition !== "well" && isOver) comeBack(index, nowMs);

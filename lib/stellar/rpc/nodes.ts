@@ -9,51 +9,51 @@ import * as schemas from "./schemas.ts";
 import { AttemptFailure, type Budget, type Fetch, parseNode, type RpcNode } from "./transport.ts";
 
 export interface RpcNodesParts {
-  /** One or more: the first that is well is asked, the others when it fails (`node_health.ts`). */
+  /** One or more. The first well node gets a call, the others when it fails (`node_health.ts`). */
   urls: string[];
   fetch: Fetch;
-  /** Whole time for a call, all attempts included; 10 000 when absent. */
+  /** Time for a whole call, all attempts included; 10 000 when absent. */
   timeoutMs?: number;
   clock: Clock;
-  /** Told of the newest ledger of every answer. */
+  /** Observes the newest ledger of every answer. */
   head?: Pick<Head, "observe" | "closeTime">;
-  /** Where it is given, a node has to say that it is of this network before it is asked for anything else. */
+  /** If given, each node has to report this network before its first call. */
   networkPassphrase?: string;
-  /** Told of every failed attempt; `node` is scheme and host. */
+  /** Called with every failed attempt; `node` is scheme and host. */
   onProblem?: (problem: { node: string; method: string; message: string }) => void;
-  /** Told when a node is left for another one, and when it is well again: once each. */
+  /** Called once when the gateway leaves a node for another, and once when the node is well again. */
   onNodeChange?: (change: NodeReport) => void;
-  /** Told of every attempt. `error`: the node answered with a JSON-RPC error. */
+  /** Called with every attempt. `error`: the node answered a JSON-RPC error. */
   onAttempt?: (attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }) => void;
   /** Ends the probes under way. */
   stopping?: AbortSignal;
 }
 
 export interface CallOptions {
-  /** Whole time for the call; the client's own time-out when absent. */
+  /** Time for the whole call; the client's own time-out when absent. */
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** Asks this node, by its place in the list, once, however it stands; otherwise whichever is well. */
+  /** Asks the node of this index once, well or not. Absent: the call chooses. */
   node?: number;
-  /** Told which node answered, before the call resolves, and what its answer means for the head. */
+  /** Called before the call resolves, with the node that answered and the verdict on its ledger. */
   answered?: (node: number, verdict: Verdict | undefined) => void;
 }
 
 export type AttemptOutcome = "ok" | "error" | "failed";
 
-/** How one node stands. */
+/** The state of one node. */
 export interface NodeReport extends NodeState {
-  /** Scheme and host; a number behind it where several URLs share them. */
+  /** Scheme and host, with a number where several URLs share them. */
   name: string;
-  /** Whether it is the one that is asked now. */
+  /** Whether calls go to it now. */
   inUse: boolean;
 }
 
-/** The nodes of one network behind one question. */
+/** The nodes of one network behind one call. */
 export interface RpcNodes {
   /**
-   * Asks the first node that is well, and others when it fails, within one time budget; answers what `schema` makes of
-   * the result. Rejects as `RpcClient` says.
+   * Asks the first well node, and others when it fails, within one time budget. Returns the result as `schema` parses
+   * it. Rejects like `RpcClient`.
    */
   call<S extends z.ZodType>(
     method: string,
@@ -61,9 +61,9 @@ export interface RpcNodes {
     schema: S,
     options?: CallOptions,
   ): Promise<z.output<S>>;
-  /** How the nodes stand, in the order of the URLs. */
+  /** The state of the nodes, in the order of the URLs. */
   reports(): NodeReport[];
-  /** Asks every node which network it is of; `passphrase` is undefined for a node that does not answer. */
+  /** Asks every node for its network. `passphrase` is undefined for a node that does not answer. */
   networks(options?: CallOptions): Promise<{ node: string; passphrase: string | undefined; problem?: string }[]>;
 }
 
@@ -74,7 +74,7 @@ const PROBE_TIMEOUT_MS = 5_000;
 const GET_NETWORK = { method: "getNetwork", params: undefined, schema: schemas.network };
 const GET_HEALTH = { method: "getHealth", params: undefined, schema: schemas.health };
 
-/** Answers whose loss is no question: asking again changes nothing. */
+/** Methods without effects: a retry changes nothing. */
 const REPEATABLE = new Set([
   "getHealth",
   "getNetwork",
@@ -89,9 +89,9 @@ const REPEATABLE = new Set([
 ]);
 
 /**
- * Speaks JSON-RPC 2.0 with several nodes as if they were one. A call is tried at most twice, or once per node where there
- * are more. `sendTransaction` goes to one node, once: whoever sends again asks first what became of the envelope
- * (`submit.ts`), and by then the node that failed is in doubt and another one is asked.
+ * Speaks JSON-RPC 2.0 with several nodes as if they were one. A call makes at most two attempts, or one per node if
+ * there are more. `sendTransaction` makes one: before a resend, `submit.ts` asks for the outcome. By then the failed
+ * node is in doubt and another one answers.
  */
 export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
   const { fetch, clock, timeoutMs = 10_000, networkPassphrase } = parts;
@@ -103,14 +103,14 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     nowMs: monotonicMs(),
     onChange: (index) => nodes.length > 1 && parts.onNodeChange?.(report(index)),
   });
-  /** Nodes that have said that they are of the right network. */
+  /** Nodes that have reported the right network. */
   const verified = new Set<number>();
   let lastId = 0;
 
   const exchange = <S extends z.ZodType>(node: RpcNode, question: Question<S>, budget: Budget) =>
     askNode({ fetch, clock }, node, ++lastId, question, budget);
 
-  /** One attempt at one node; what came of it is told to `health` and to whoever counts. */
+  /** Makes one attempt at one node, and reports it to `health` and `onAttempt`. */
   async function attempt<S extends z.ZodType>(
     index: number,
     question: Question<S>,
@@ -130,13 +130,13 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
         ...budget,
         timeoutMs: Math.max(1, budget.timeoutMs - (monotonicMs() - startedAtMs)),
       });
-      const verdict = hear(index, answer);
+      const verdict = observe(index, answer);
       answered?.(index, verdict);
       done("ok");
       return answer;
     } catch (cause) {
       const isRefusal = cause instanceof RpcError;
-      // What the caller broke off says nothing of the node.
+      // An aborted call tells nothing about the node.
       if (budget.signal?.aborted) throw cause;
       if (isRefusal && cause.kind !== "trouble") health.answered(index, monotonicMs());
       else {health.failed(
@@ -150,8 +150,8 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     }
   }
 
-  /** Tells the head, and the node's health, of the newest ledger that an answer speaks of. */
-  function hear(index: number, answer: unknown): Verdict | undefined {
+  /** Passes the newest ledger of an answer to the head and to the node's health. */
+  function observe(index: number, answer: unknown): Verdict | undefined {
     const { sequence, closeTime } = newestLedgerIn(answer);
     const verdict = sequence === undefined ? undefined : parts.head?.observe({ node: index, sequence, closeTime });
     const ledger = closeTime === undefined ? undefined : { closeTime, newest: parts.head?.closeTime ?? closeTime };
@@ -167,16 +167,16 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     verified.add(index);
   }
 
-  /** Looks after the nodes that are not in use, on the occasion of a call: no timer of its own, nothing to stop. */
+  /** Probes the nodes that are not in use when a call comes. So there is no timer to stop. */
   function probeOthers(): void {
     for (const index of health.takeProbes(monotonicMs())) {
       attempt(index, GET_HEALTH, { timeoutMs: PROBE_TIMEOUT_MS, signal: parts.stopping })
-        .catch((cause) => told(index, "getHealth", cause))
+        .catch((cause) => reportProblem(index, "getHealth", cause))
         .finally(() => health.probed(index, monotonicMs()));
     }
   }
 
-  function told(index: number, method: string, cause: unknown): void {
+  function reportProblem(index: number, method: string, cause: unknown): void {
     parts.onProblem?.({ node: nodes[index]!.name, method, message: problemOf(cause) });
   }
 
@@ -195,14 +195,14 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
       const index = order[(tried - 1) % order.length]!;
       try {
         const remainingMs = Math.max(1, endsAtMs - monotonicMs());
-        // With a second node to go to, a silent one does not get the whole time.
+        // A silent node does not get the whole time when there is another.
         const shareMs = order.length > 1 ? remainingMs / (attempts - tried + 1) : remainingMs;
         const budget = { timeoutMs: shareMs, signal: options.signal };
         return await attempt(index, { method, params, schema }, budget, options.answered);
       } catch (cause) {
         const isTrouble = cause instanceof RpcError && cause.kind === "trouble";
         if (!(cause instanceof AttemptFailure) && !isTrouble) throw cause;
-        told(index, method, cause);
+        reportProblem(index, method, cause);
         const worthRetry = order.length > 1 || (cause instanceof AttemptFailure && cause.worthRetry);
         if (tried >= attempts || !worthRetry || options.signal?.aborted || monotonicMs() >= endsAtMs) {
           if (cause instanceof RpcError) throw cause;
@@ -236,7 +236,7 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
   };
 }
 
-/** Two URLs of one host, with different tokens, are two nodes. */
+/** Two URLs of one host with different tokens are two nodes. */
 function named(nodes: RpcNode[]): RpcNode[] {
   return nodes.map((node, index) => {
     const before = nodes.slice(0, index).filter(({ name }) => name === node.name).length;
@@ -244,7 +244,7 @@ function named(nodes: RpcNode[]): RpcNode[] {
   });
 }
 
-/** The newest ledger that an answer speaks of, and its close time where it says so. */
+/** The newest ledger in an answer, and its close time if reported. */
 function newestLedgerIn(answer: unknown): { sequence?: number; closeTime?: number } {
   const { latestLedger, sequence, latestLedgerCloseTime, closeTime } = answer as Record<string, number | undefined>;
   return { sequence: latestLedger ?? sequence, closeTime: latestLedgerCloseTime ?? closeTime };

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { MAX_LEDGER, MAX_UINT32 } from "../../ledger_numbers.ts";
 
 /**
- * What the gateway relies on in each answer of a node: checked by these schemas, and typed from them. Unknown fields are
- * kept; 64-bit numbers may come as strings or as numbers, and Go's nil slices as null. XDR is base64; close times are Unix
- * seconds, which older nodes do not say everywhere.
+ * Schemas and types of the fields that the gateway needs of each answer. Unknown fields stay. 64-bit numbers may be
+ * strings or numbers, and Go's nil slices null. XDR is base64. Close times are Unix seconds, which older nodes leave
+ * out of some answers.
  */
 
 const uint32 = z.number().int().min(0).max(MAX_UINT32);
-/** Ledger sequences are signed 32-bit in ids and cursors (SEP-35); refused simulations say 0. */
+/** Ledger sequences are signed 32-bit in ids and cursors (SEP-35). Failed simulations carry 0. */
 const ledger = z.number().int().min(0).max(MAX_LEDGER);
 const seconds = z.union([z.number(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number)
   .refine((value) => Number.isSafeInteger(value) && value >= 0);
@@ -152,7 +152,7 @@ export const reply = z.looseObject({
   error: optional(z.looseObject({ code: z.number().int(), message: z.string() })),
 });
 
-/** What a schema makes of an answer, without the fields it does not name; what may be undefined may be absent. */
+/** The output of a schema without the fields it does not name. Fields that may be undefined are optional. */
 type Answer<S extends z.ZodType> = Named<z.output<S>>;
 type Named<T> = T extends readonly (infer Item)[] ? Named<Item>[] : T extends object ?
     & { [Key in keyof T as IsNamed<Key, undefined extends T[Key] ? never : Key>]: Named<T[Key]> }
@@ -171,7 +171,7 @@ export type RawSimulation = Answer<typeof simulation>;
 export type SendAnswer = Answer<typeof sendAnswer>;
 export type TransactionAnswer = Answer<typeof transactionAnswer>;
 export type TransactionsAnswer = Answer<typeof transactionsAnswer>;
-/** A transaction that a ledger holds; what a node does not send is undefined. */
+/** An applied transaction. Fields that a node does not send are undefined. */
 export type AppliedTransaction = TransactionsAnswer["transactions"][number];
 export type EventsAnswer = Answer<typeof eventsAnswer>;
 /** `topic` and `value` are base64 ScVals. */

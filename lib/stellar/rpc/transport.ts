@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 
-/** One RPC node: where to post, and how to speak of it without giving its credentials away. */
+/** One RPC node: its address, and a name without its credentials. */
 export interface RpcNode {
   url: string;
   /** Scheme and host only: a path, a query or userinfo may carry a token. */
@@ -17,8 +17,8 @@ export interface Budget {
 }
 
 /**
- * Why one attempt at one node failed; never with the runtime's own error, which may hold the whole URL. `worthRetry`: the
- * same node may well answer a moment later.
+ * Why one attempt at one node failed. Never holds the runtime's own error, which may quote the whole URL. `worthRetry`:
+ * the same node may succeed a moment later.
  */
 export class AttemptFailure extends Error {
   constructor(message: string, readonly worthRetry: boolean) {
@@ -27,13 +27,13 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** The node's answer is larger than what is read of one. */
+/** The answer is larger than the gateway reads. */
 export class AnswerTooLarge extends Error {}
 
-/** The largest answer that is read. */
+/** The largest answer that the gateway reads. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Takes a node's URL apart; userinfo becomes an `Authorization` header (fetch refuses URLs that carry it). */
+/** Parses a node's URL. Userinfo becomes an `Authorization` header, because fetch refuses URLs with userinfo. */
 export function parseNode(address: string): RpcNode {
   const url = new URL(address);
   const headers: Record<string, string> = { "content-type": "application/json", "accept": "application/json" };
@@ -48,8 +48,8 @@ export function parseNode(address: string): RpcNode {
 }
 
 /**
- * Posts one body to one node and answers the parsed JSON. Rejects with an `AttemptFailure` whose message speaks neither
- * of path, query nor userinfo, and with `AnswerTooLarge`.
+ * Posts one body to one node and returns the parsed JSON. Rejects with `AnswerTooLarge`, or with an `AttemptFailure`
+ * whose message holds no path, query or userinfo.
  */
 export async function post(
   { fetch, clock }: { fetch: Fetch; clock: Clock },
@@ -68,7 +68,7 @@ export async function post(
   void clock.wait(timeoutMs, cut).then(() => ends.abort());
   try {
     const answer = await Promise.race([exchange(fetch, node, body, cut), over]);
-    // Timers are late where this process stood still: what lay ready by then is old.
+    // After a suspension of this process timers are late, and the answer is old.
     if (clock.monotonicMs() > endsAtMs) throw late();
     return answer;
   } finally {
@@ -133,7 +133,7 @@ async function readBounded(response: Response): Promise<string> {
   return textDecoder.decode(whole);
 }
 
-/** What runtimes say of a connection that did not come about, in codes or in words, and what it means. */
+/** Codes and texts of the runtimes for a connection that failed, and their meaning. */
 const REASONS: [RegExp, string][] = [
   [/ENOTFOUND|EAI_AGAIN|dns error|lookup address/i, "its name was not found"],
   [/ECONNREFUSED|connection refused/i, "the connection was refused"],
@@ -143,8 +143,8 @@ const REASONS: [RegExp, string][] = [
 ];
 
 /**
- * Why a `fetch` failed, in words of our own, empty when that is not known. The error itself must not be kept: Deno writes
- * the whole URL into it, and the URL of a node may hold a token.
+ * Why a `fetch` failed, in our own text; empty when unknown. The error must not be stored: Deno quotes the whole URL in
+ * it, which may hold a token.
  */
 function unreachableReason(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {

@@ -6,9 +6,10 @@ import { callOf, credentialsAddress } from "./envelope.ts";
 import { nodeXdr } from "./node_xdr.ts";
 
 /**
- * What a simulation found that has to be authorised, for the envelope: the source's signature carries it, and it is the call
- * with what belongs to it (`under`), nothing more. Whoever signs a claim would sign with it what its token asks for.
- * @throws {GatewayError} `invalid_request` where somebody else has to authorise it, or more is asked for
+ * Returns the authorisation entries of a simulation, for the envelope. The source's signature covers them, so they may
+ * hold only the call and the calls under it (`under`). Otherwise the signer of a claim would also sign what the token
+ * asks for.
+ * @throws {GatewayError} `invalid_request` when another account has to authorise it, or an entry holds more
  */
 export function authorisationsOf(
   call: ContractCall,
@@ -28,7 +29,7 @@ export function authorisationsOf(
   return entries;
 }
 
-/** What is authorised there beside these calls and those under them. */
+/** The first authorised call that is neither one of these nor one under them. */
 function beyond(
   { function: authorised, subInvocations }: xdr.SorobanAuthorizedInvocation,
   expected: ContractCall[],
@@ -49,12 +50,12 @@ function isSame(a: ContractCall, b: ContractCall): boolean {
     a.args.every((arg, at) => arg.toXdr("base64") === b.args[at]!.toXdr("base64"));
 }
 
-/** An envelope that its source's signature can't carry is never handed out. */
+/** The gateway never returns an envelope that needs another signature than its source's. */
 function anothers({ function: name }: ContractCall, source: string, who: string): GatewayError {
   return new GatewayError(
     "invalid_request",
     who.startsWith("G")
-      ? `source must be ${who}, who has to authorise ${name}; got ${source}`
+      ? `source must be ${who}, which has to authorise ${name}; got ${source}`
       : `${name} has to be authorised by ${who}, which is no account and can't be the source; got ${source}`,
     { param: "source" },
   );
@@ -63,7 +64,7 @@ function anothers({ function: name }: ContractCall, source: string, who: string)
 function beyondTheCall({ function: name }: ContractCall, source: string, more: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `${name} would have ${source} authorise ${more}, too: a contract that it calls, as the asset's, does more than it should, ` +
-      "and what is signed here must be the operation alone",
+    `${name} would have ${source} authorise ${more}, too. A contract that it calls, such as the asset's, does more than it should; ` +
+      "the source may sign the operation alone",
   );
 }

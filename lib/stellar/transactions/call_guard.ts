@@ -1,22 +1,24 @@
 import type { RawLedgerEntry } from "../rpc/schemas.ts";
 import type { ContractCall } from "./contract_call.ts";
 
-/** A call that is to be prepared, or that an envelope turned out to hold. */
+/** A call of a prepare, or of a submitted envelope. */
 export interface CallInEnvelope {
   call: ContractCall;
-  /** Whose authorisation the envelope can carry: its source's, and those that it brings signed. `G…` or `C…`. */
+  /**
+   * The accounts whose authorisation the envelope can carry: its source, and the signers of its entries. `G…` or `C…`.
+   */
   authorisers: string[];
-  /** What of the request says so: the source of a prepare, the xdr of a submit. */
+  /** The field of the request that holds them: `source` of a prepare, `xdr` of a submit. */
   param: "source" | "xdr";
 }
 
-/** What has to hold of the ledger before a call is prepared or sent. */
+/** A condition on ledger entries that has to hold before the gateway prepares or sends a call. */
 export interface CallGuard {
-  /** Base64 LedgerKeys: read in one call, with what is read anyway. */
+  /** Base64 LedgerKeys, read in one call together with the account. */
   keys: string[];
   /**
-   * Takes the entries of `keys`.
-   * @throws {GatewayError} why the call is not for who acts; `upstream_error` when that can't be told
+   * Checks the entries of `keys`.
+   * @throws {GatewayError} why the caller may not make the call; `upstream_error` when that is not known
    */
   check(entries: (RawLedgerEntry | undefined)[]): Promise<void>;
 }

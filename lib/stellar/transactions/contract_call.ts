@@ -9,22 +9,19 @@ export interface ContractCall {
   contract: string;
   function: string;
   args: xdr.ScVal[];
-  /** The calls that it makes in the name of who acts; none when absent. */
+  /** The calls that it makes on behalf of the caller; none when absent. */
   under?: ContractCall[];
 }
 
-/** The account whose key is all zeros: nobody's, and a simulation's source need not exist. */
+/** The account whose key is all zeros. No one holds it, and the source of a simulation need not exist. */
 export const NOBODY = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
 
 export interface ContractCalls {
-  /**
-   * Simulates a call. A failure of the contract is an answer (`error`), not a rejection.
-   * @throws {GatewayError} `upstream_error` when the node fails or lags
-   */
+  /** Simulates a call. A failure of the contract is a result (`error`), not a rejection. */
   simulate(call: ContractCall, source?: string): Promise<RawSimulation>;
 }
 
-/** The envelope of a call that is to be simulated only: unsigned, without sequence number or bounds. */
+/** The envelope of a simulation: unsigned, without sequence number or bounds. */
 export function simulationEnvelope(call: ContractCall, source: string, networkPassphrase: string): string {
   return new TransactionBuilder(new Account(source, "0"), {
     fee: "100",

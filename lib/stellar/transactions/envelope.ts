@@ -8,41 +8,43 @@ import {
 } from "@stellar/stellar-sdk/base";
 import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
+import { MIN_INCLUSION_FEE } from "./fees.ts";
 
-/** The furthest that a submitted transaction's upper time bound may lie ahead, in seconds. */
+/** How many seconds ahead the upper time bound of a submitted transaction may be. */
 export const LONGEST_VALIDITY_SECONDS = 3600;
 
-/** A signed envelope that may be sent. */
+/** A signed envelope that the gateway may send. */
 export interface CheckedEnvelope {
-  /** Base64, as it is sent. */
+  /** Base64, as sent. */
   xdr: string;
-  /** Hex; of the outer transaction where there are two. */
+  /** Hex; of the outer transaction if there are two. */
   hash: string;
-  /** Of the inner transaction; `hash` where there is only one. */
+  /** Of the inner transaction; equal to `hash` if there is only one. */
   innerHash: string;
   /** Upper time bound of the (inner) transaction, Unix seconds. */
   validUntil: number;
   /** The account whose sequence number the transaction uses, `G…`. */
   source: string;
   sequence: bigint;
-  /** The inner transaction without its signatures: bytes of an envelope. */
+  /** Bytes of the inner transaction's envelope, without signatures. */
   unsigned: Uint8Array;
   call: ContractCall;
-  /** Whose authorisation it carries: the operation's source's, and those of its signed authorisation entries. */
+  /**
+   * The accounts whose authorisation it carries: the operation's source, and the signers of its authorisation entries.
+   */
   authorisers: string[];
 }
 
 export interface EnvelopeCheckParts {
   networkPassphrase: string;
-  /** Why this contract's function may not be called, undefined when it may. */
+  /** Why the gateway does not send this call, undefined when it does. */
   refuseCall(call: ContractCall): string | undefined;
 }
 
 /**
- * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
- * `refuseCall` lets pass, with its resources declared, bounded in time, without memo or muxed source. In a fee bump the
- * inner transaction is vetted.
- * @throws {GatewayError} `invalid_request`, saying what is wrong with it
+ * Parses an envelope and refuses all but one signed invocation that `refuseCall` allows. It needs declared resources
+ * and a time bound, and may have no memo and no muxed source. For a fee bump this applies to the inner transaction.
+ * @throws {GatewayError} `invalid_request` with what is wrong
  */
 export function checkEnvelope(envelopeXdr: string, parts: EnvelopeCheckParts): CheckedEnvelope {
   const envelope = decoded(envelopeXdr);
@@ -107,7 +109,7 @@ function authorisersOf({ sourceAccount, operations: [operation] }: xdr.Transacti
   return [source, ...auth.flatMap(({ credentials }) => credentialsAddress(credentials) ?? [])];
 }
 
-/** Whose authorisation an entry holds; undefined: that of the operation's source. */
+/** The account whose authorisation an entry holds; undefined for the operation's source. */
 export function credentialsAddress(credentials: xdr.SorobanCredentials): string | undefined {
   if (credentials.type === "sorobanCredentialsSourceAccount") return undefined;
   const address = credentials.type === "sorobanCredentialsAddressWithDelegates"
@@ -121,7 +123,7 @@ export function callOf({ contractAddress, functionName, args }: xdr.InvokeContra
   return { contract: Address.fromScAddress(contractAddress).toString(), function: functionName.toString(), args };
 }
 
-/** The invocation in an envelope, undefined when its first operation is none. @throws {Error} for what is not XDR */
+/** The invocation in an envelope, undefined when its first operation is none. @throws {Error} for anything but XDR */
 export function calledIn(envelopeXdr: string): ContractCall | undefined {
   const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
   if (envelope.type === "envelopeTypeTxV0") return undefined;
@@ -147,20 +149,17 @@ function innerEnvelope(
   return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.value : envelope.v1;
 }
 
-/** The least that a transaction bids to be included, in stroops; a fee bump pays it twice. */
-const MIN_INCLUSION_FEE = 100n;
-
-/** Core's answer would be txMalformed, which does not say what is missing. */
+/** Core answers only txMalformed, which does not name what is missing. */
 function requireSorobanData({ ext }: xdr.Transaction): void {
   if (ext.type === "sorobanData") return;
   throw refused(
-    "carries no Soroban data, which declares the resources of an invocation and their fee: prepare again, and sign what " +
-      "comes back as it is",
+    "must carry Soroban data, which declares resources and their fee; got none. Prepare again, and sign the result " +
+      "unchanged",
     "prepare_again",
   );
 }
 
-/** Core's answer to such a fee would be txMalformed, of all names. */
+/** Core answers txMalformed to such a fee, which does not name the fee. */
 function requireFee(envelope: xdr.TransactionEnvelope, { fee, ext }: xdr.Transaction): void {
   const isBump = envelope.type === "envelopeTypeTxFeeBump";
   const bid = isBump ? envelope.feeBump.tx.fee : BigInt(fee);
@@ -171,27 +170,30 @@ function requireFee(envelope: xdr.TransactionEnvelope, { fee, ext }: xdr.Transac
     `bids a fee of ${bid} stroops, while its resources cost ${resourceFee} and inclusion at least ${
       least - resourceFee
     } ` +
-      "more: prepare again, and sign what comes back as it is",
+      "more. Prepare again, and sign the result unchanged",
     "prepare_again",
   );
 }
 
-/** stellar-core takes no invocation with a memo or a muxed source since protocol 25. */
+/** Since protocol 25 stellar-core refuses an invocation with a memo or a muxed source. */
 function refuseMemoAndMux(tx: xdr.Transaction, operationSource: xdr.MuxedAccount | null): void {
-  if (tx.memo.type !== "memoNone") throw refused("must have no memo: the network takes none with an invocation");
+  if (tx.memo.type !== "memoNone") throw refused("must have no memo: the network refuses one with an invocation");
   const muxed = [tx.sourceAccount, operationSource].some((source) => source?.type === "keyTypeMuxedEd25519");
-  if (muxed) throw refused("must have a G… source: the network takes no muxed one (M…) with an invocation");
+  if (muxed) throw refused("must have a G… source: the network refuses a muxed one (M…) with an invocation");
 }
 
 function upperTimeBound(tx: xdr.Transaction): number {
   const { cond } = tx;
   const bounds = cond.type === "precondTime" ? cond.timeBounds : cond.type === "precondV2" ? cond.v2.timeBounds : null;
   const maxTime = bounds?.maxTime ?? 0n;
-  if (maxTime === 0n) throw refused("must have an upper time bound, so that its outcome can be told; got none");
+  if (maxTime === 0n) throw refused("must have an upper time bound, so that its outcome can be known; got none");
   return Number(maxTime);
 }
 
-/** @throws {GatewayError} `invalid_request` when the outcome of what is valid until then could not be told for too long */
+/**
+ * @throws {GatewayError} `invalid_request` when the time bound is so late that its outcome would stay unknown for too
+ * long
+ */
 export function requireNearBound(validUntil: number, nowSeconds: number): void {
   const latest = nowSeconds + LONGEST_VALIDITY_SECONDS;
   if (validUntil <= latest) return;

@@ -7,15 +7,15 @@ import type { SubmissionLog } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { ASK_AGAIN_MS, type LookupParts } from "./transaction_lookup.ts";
 
-/** What ledgers hold of envelopes with one sequence number. */
+/** The outcome of envelopes with one sequence number. */
 export type LookedUpEnvelopes =
-  /** `envelope`: its bytes without signatures, where a node has them. */
+  /** `envelope`: its bytes without signatures, if a node has them. */
   | { status: "applied"; hash: string; ledger: number; envelope?: Uint8Array }
   | { status: "failed" }
-  /** `unknown`: those that may be in a ledger that a node no longer holds. */
+  /** `unknown`: hashes that may be in a ledger that a node no longer holds. */
   | { status: "missing"; unknown: string[] };
 
-/** An envelope that may have been sent anywhere. `sinceLedger`: one at which its sequence number was unused. */
+/** An envelope that any client may have sent. `sinceLedger`: a ledger at which its sequence number was unused. */
 interface Sought {
   hash: string;
   sinceLedger?: number;
@@ -27,9 +27,9 @@ interface Answered {
 }
 
 /**
- * Looks envelopes up that use one sequence number, newest first, in what is noted here and at nodes that show this ledger or a
- * later one. Each is missing only by two answers, of two nodes where there are two. Costs at most two calls an envelope.
- * @throws {GatewayError} `upstream_error` when a node fails or lags
+ * Looks up envelopes that use one sequence number, newest first: in the submission log, then at nodes that show this
+ * ledger or a later one. An envelope is missing only after two answers, of two nodes if there are two. Costs at most
+ * two calls an envelope.
  */
 export async function lookUpEnvelopes(
   parts: LookupParts & { submissionLog: SubmissionLog },
@@ -81,7 +81,7 @@ function bytesIn({ envelopeXdr }: TransactionAnswer): Uint8Array | undefined {
   return envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => unsignedEnvelope(envelopeXdr));
 }
 
-/** The bytes of what is known to be applied, as far as a node has them. */
+/** The bytes of an applied envelope, if a node has them. */
 async function envelopeOf(parts: LookupParts, hash: string, ledger: number): Promise<Uint8Array | undefined> {
   return await ask(parts, hash, ledger).then(({ answer }) => bytesIn(answer), () => undefined);
 }
@@ -98,7 +98,7 @@ async function ask(parts: LookupParts, hash: string, ledger: number, at?: number
   if (answer.latestLedger >= ledger) return { answer, node };
   throw new GatewayError(
     "upstream_error",
-    `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${ledger} has been seen`,
+    `the RPC node lags: it shows ledger ${answer.latestLedger}, while ledger ${ledger} has been seen`,
   );
 }
 
@@ -108,6 +108,6 @@ async function askAnother(parts: LookupParts, hash: string, ledger: number, than
   if (nodes === 1 || second.node !== than || second.answer.status !== "NOT_FOUND") return second;
   throw new GatewayError(
     "upstream_error",
-    `transaction ${hash} was not found by one RPC node, and no other answers: try again in a moment`,
+    `one RPC node does not find transaction ${hash}, and no other one answers; retry in a moment`,
   );
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { RpcClient } from "../rpc/client.ts";
 
-/** Bounds of the inclusion fee that is bid, in stroops: the network's minimum, and 0.1 XLM. */
+/** Bounds of the inclusion fee, in stroops: the network's minimum, which a fee bump pays twice, and 0.1 XLM. */
 export const MIN_INCLUSION_FEE = 100n;
 const MAX_INCLUSION_FEE = 1_000_000n;
 
@@ -9,8 +9,8 @@ const CACHED_MS = 5_000;
 
 export interface InclusionFees {
   /**
-   * The inclusion fee to bid, in stroops: what 90 of 100 recent contract transactions were in with, within the bounds;
-   * the minimum when the node has no statistics.
+   * The inclusion fee to bid, in stroops, within the bounds: enough for 90 of 100 recent contract transactions. The
+   * minimum when the node has no statistics.
    */
   bid(): Promise<bigint>;
 }
@@ -19,7 +19,7 @@ export interface InclusionFees {
 export function createInclusionFees({ rpc, clock, onProblem }: {
   rpc: RpcClient;
   clock: Clock;
-  /** Told when the statistics could not be read; the last bid, or the minimum, is used then. */
+  /** Called when the node returns no statistics. The bid then stays the last one, or the minimum. */
   onProblem?: (message: string) => void;
 }): InclusionFees {
   let last = MIN_INCLUSION_FEE;

@@ -1,8 +1,8 @@
 import { GatewayError } from "../../errors.ts";
 
 /**
- * Decodes XDR that a node answered.
- * @throws {GatewayError} `upstream_error` naming `what` when it can't be decoded
+ * Decodes XDR of a node's answer.
+ * @throws {GatewayError} `upstream_error` naming `what` when it is not valid
  */
 export function nodeXdr<T>(what: string, decode: () => T): T {
   try {

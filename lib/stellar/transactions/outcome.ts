@@ -19,11 +19,11 @@ export interface OutcomeParts {
   head: Head;
   clock: Clock;
   submissionLog: SubmissionLog;
-  /** What it means that an invocation trapped. */
+  /** Explains a trapped invocation. */
   explainFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
 
-/** The outcome that an answer of the node speaks of, whose `status` is not `NOT_FOUND`. */
+/** The outcome in an answer whose `status` is not `NOT_FOUND`. */
 export async function outcomeOf(
   parts: Pick<OutcomeParts, "explainFailure">,
   hash: string,
@@ -39,7 +39,7 @@ export async function outcomeOf(
   return { status: "failed", ledger, error };
 }
 
-/** None where they can't be read, as of a newer protocol: it has failed all the same. */
+/** Empty when they cannot be decoded, as from a newer protocol. The transaction has failed all the same. */
 function recordedIn(answer: TransactionAnswer): string[] {
   try {
     return diagnosticEvents(answer);
@@ -48,15 +48,14 @@ function recordedIn(answer: TransactionAnswer): string[] {
   }
 }
 
-/** The outcome of what no ledger took in before its time bound. */
+/** The outcome of an envelope that no ledger applied before its time bound. */
 export function tooLate(hash: string): Outcome {
   return { status: "failed", error: rejection("txTooLate", hash) };
 }
 
 /**
- * Whether a transaction that the node does not find will not be in any ledger any more: one that is
- * known to have closed after its time bound, and the node speaks of that ledger. Not by the answer's own close time: one wrong
- * answer must not end what may still be applied.
+ * Whether a transaction that the node does not find is dead: a ledger closed after its time bound, and the node shows
+ * that ledger. The answer's own close time does not count: one wrong answer must not end a live transaction.
  */
 export function isOver(
   head: Pick<Head, "sequence" | "closeTime">,
@@ -66,19 +65,19 @@ export function isOver(
   return answer.latestLedger >= head.sequence && head.closeTime > validUntil;
 }
 
-/** The genesis ledger takes in nothing: a node that holds all from the second one on has forgotten nothing. */
+/** The genesis ledger holds no transactions: a node that holds all from the second on has pruned none. */
 const FIRST_LEDGER_WITH_TRANSACTIONS = 2;
 
 /**
- * Whether the node has forgotten ledgers in which an envelope with this upper time bound (Unix seconds) may be: what it does
- * not find may have been there. Since when it could be applied is not known of one that was made elsewhere.
+ * Whether the node has pruned ledgers that may hold an envelope with this upper time bound (Unix seconds). For an
+ * envelope made elsewhere it is not known since when it could be applied.
  */
 export function hasForgotten(answer: TransactionAnswer, validUntil: number): boolean {
   return answer.oldestLedger > FIRST_LEDGER_WITH_TRANSACTIONS &&
     (answer.oldestLedgerCloseTime ?? 0) > validUntil - LONGEST_VALIDITY_SECONDS;
 }
 
-/** The outcome that an answer of the node speaks of, undefined while there is none. */
+/** The outcome in an answer, undefined while there is none. */
 export async function outcomeIn(
   parts: OutcomeParts,
   { hash, validUntil, call }: CheckedEnvelope,
@@ -89,10 +88,9 @@ export async function outcomeIn(
 }
 
 /**
- * How an envelope that the network would not take now has ended before: it answers then as it did the first time. Undefined
- * when it has not been applied.
- * @throws {GatewayError} `upstream_error` with the hash when a node that does not lag can't be asked; `invalid_request` when
- * nobody can tell any more
+ * The earlier outcome of an envelope that the network would refuse now; undefined when it was not applied.
+ * @throws {GatewayError} `upstream_error` with the hash when no current node answers; `invalid_request` when the
+ * outcome cannot be known any more
  */
 export async function endedBefore(
   parts: OutcomeParts & { entries: EntryReader },
@@ -101,7 +99,11 @@ export async function endedBefore(
 ): Promise<Outcome | undefined> {
   const { hash, innerHash, validUntil, source, sequence } = envelope;
   const answer = await freshRead(parts, (options) => foundOf(parts.rpc, envelope, options)).catch((cause) => {
-    throw outcomeUnknown(hash, `it would be ${code} now, and the RPC node does not say whether it was applied`, cause);
+    throw outcomeUnknown(
+      hash,
+      `it would be ${code} now, and the RPC node does not report whether it was applied`,
+      cause,
+    );
   });
   if (answer.status !== "NOT_FOUND" || !hasForgotten(answer, validUntil)) {
     return answer.status === "NOT_FOUND" ? undefined : await outcomeOf(parts, hash, envelope.call, answer);
@@ -110,16 +112,16 @@ export async function endedBefore(
   if (noted !== undefined) return noted;
   const ofInner = (await parts.submissionLog.get(innerHash))?.outcome;
   if (ofInner?.ledger !== undefined) return ofInner;
-  // What was applied has used its sequence number.
+  // An applied envelope has used its sequence number.
   const account = await readAccount(parts.entries, source).catch((cause) => {
-    throw outcomeUnknown(hash, `it would be ${code} now, and the account can't be read`, cause);
+    throw outcomeUnknown(hash, `it would be ${code} now, and no RPC node returns the account`, cause);
   });
   if ((account.sequence ?? 0n) >= sequence) throw outcomeForgotten(hash);
   const { head } = parts;
   return account.ledger >= head.sequence && isOver(head, validUntil, answer) ? tooLate(hash) : undefined;
 }
 
-/** The inner transaction of a fee bump may have been applied by itself, or in another fee bump. */
+/** The inner transaction of a fee bump may have been applied alone, or in another fee bump. */
 export async function foundOf(
   rpc: RpcClient,
   { hash, innerHash }: CheckedEnvelope,

@@ -12,15 +12,15 @@ import type { Head } from "../head.ts";
 import { type Excess, excessOf } from "./size.ts";
 import type { FootprintTerms } from "./reserved_keys.ts";
 
-/** How long a prepared transaction can be applied, in seconds. */
+/** How long a prepared transaction stays valid, in seconds. */
 export const VALID_FOR_SECONDS = 300;
 
-/** An unsigned envelope that its source may sign. */
+/** An unsigned envelope for its source to sign. */
 export interface PreparedTransaction {
   /** Base64 TransactionEnvelope. */
   xdr: string;
   networkPassphrase: string;
-  /** Hex; what the source signs. */
+  /** Hex; the source signs this hash. */
   hash: string;
   /** The most it can cost, in stroops. */
   fee: string;
@@ -28,9 +28,9 @@ export interface PreparedTransaction {
   validUntil: number;
 }
 
-/** An envelope that was just built. */
+/** A new envelope. */
 export interface BuiltTransaction extends PreparedTransaction {
-  /** The ledger as of which its sequence number is the next one of the account. */
+  /** The ledger of which its sequence number is the account's next one. */
   sinceLedger: number;
 }
 
@@ -40,11 +40,11 @@ export interface PrepareParts {
   fees: InclusionFees;
   head: Head;
   networkPassphrase: string;
-  /** What has to hold before this call is prepared or sent; undefined: nothing. */
+  /** The guard of this call, undefined for none. */
   guardOf(call: CallInEnvelope): CallGuard | undefined;
-  /** What a failed simulation means to the caller. */
+  /** Explains a failed simulation to the caller. */
   explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
-  /** What it means that a call is larger than the network takes. */
+  /** Explains a call that is larger than the network allows. */
   explainExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
@@ -56,12 +56,7 @@ export function accountKey(address: string): string {
   return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64");
 }
 
-/** The sequence number of an account, undefined when there is no such account; read anew. */
-export async function accountSequence(entries: EntryReader, address: string): Promise<bigint | undefined> {
-  return (await readAccount(entries, address)).sequence;
-}
-
-/** The same, with the ledger as of which it is, and other entries beside it, all in one upstream call. */
+/** An account's sequence number (undefined when it does not exist), its ledger, and other entries, in one uncached call. */
 export async function readAccount(entries: EntryReader, address: string, keys: string[] = []) {
   const { ledger, entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
   return { ledger, sequence: account && sequenceOf(account), beside };
@@ -75,15 +70,17 @@ function sequenceOf(entry: RawLedgerEntry): bigint {
   });
 }
 
-/** What a simulation's transaction data (base64) becomes before the envelope is built of it. */
+/** Widens a simulation's transaction data (base64) before the envelope is built. */
 export type Widen = (simulation: RawSimulation) => Promise<string>;
 
 /**
- * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
- * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
- * @throws {GatewayError} `not_found` for an account that does not exist, what the call's guard and `explainSimulation`
- * say, `invalid_request` when somebody else than the source would have to authorise it, or the source something else,
- * `upstream_error` for the seconds after a start in which the node and this machine's clock disagree about the time
+ * Builds the envelope of one call. It simulates the call against the newest ledger and takes its resources, with what
+ * `widen` adds. The inclusion fee follows the node's statistics, and a time bound is set.
+ * @throws {GatewayError} `not_found` for an account that does not exist; the errors of the guard and of
+ * `explainSimulation`
+ * @throws {GatewayError} `invalid_request` when another account has to authorise it, or the source has to authorise
+ * more
+ * @throws {GatewayError} `upstream_error` after a start, while the node's time and our clock disagree
  */
 export async function prepareTransaction(
   parts: PrepareParts,
@@ -110,7 +107,7 @@ export async function prepareTransaction(
   const excess = await excessOf(simulation.transactionData!, parts.terms);
   if (excess !== undefined) throw await parts.explainExcess(call, excess);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
-  // By a clock that is ahead the envelope would be valid for long.
+  // Our own clock may be ahead, and the envelope then valid for too long.
   const validUntil = await parts.head.certainTime() + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
@@ -129,7 +126,7 @@ export async function prepareTransaction(
   };
 }
 
-/** What an unsigned envelope that `prepareTransaction` may have made says, and its call and sequence number. */
+/** Decodes an unsigned envelope of `prepareTransaction`, with its call and sequence number. */
 export function readPrepared(envelope: Uint8Array, networkPassphrase: string) {
   const transaction = TransactionBuilder.fromXdr(
     xdr.TransactionEnvelope.fromXdr(envelope),
@@ -146,7 +143,9 @@ export function readPrepared(envelope: Uint8Array, networkPassphrase: string) {
   return { prepared, call: calledIn(encoded)!, sequence: transaction.sequence };
 }
 
-/** Since protocol 23 an invocation restores by itself; only an older node asks for a transaction of its own. */
+/**
+ * Since protocol 23 an invocation restores archived entries itself. Only an older node asks for a separate transaction.
+ */
 function refuseRestores({ restorePreamble }: RawSimulation): void {
   if (restorePreamble === undefined || restorePreamble.transactionData === "") return;
   throw new GatewayError("invalid_request", "the operation needs archived entries, which have to be restored first");

@@ -1,6 +1,6 @@
 import { GatewayError, type Retry } from "../../errors.ts";
 
-/** A transaction that was applied and failed: it took its fee and its sequence number, and changed nothing else. */
+/** A transaction that was applied and failed. It used its fee and its sequence number and changed nothing else. */
 export interface LedgerFailure {
   hash: string;
   ledger: number;
@@ -10,10 +10,10 @@ export interface LedgerFailure {
   diagnosticEvents: string[];
 }
 
-/** The code of an invocation that ended in an error of a contract or of the host. */
+/** The code of an invocation that failed with an error of a contract or of the host. */
 export const TRAPPED = "invokeHostFunctionTrapped";
 
-/** Where a node turns a transaction down and does not say why. */
+/** The code when a node rejects a transaction without a reason. */
 export const UNNAMED = "ERROR";
 
 const HINTS: Record<string, string> = {
@@ -26,7 +26,7 @@ const HINTS: Record<string, string> = {
   txNoAccount: "the source account does not exist; it has to be funded first",
   txInsufficientFee: "its fee is too low; prepare again",
   txSorobanInvalid: "its resources are not what the network accepts; prepare again",
-  txMalformed: "its fee, its bounds or its operation are not of a form that the network takes; prepare again",
+  txMalformed: "the network does not accept the form of its fee, bounds or operation; prepare again",
   invokeHostFunctionMalformed: "the invocation is malformed",
   invokeHostFunctionResourceLimitExceeded: "it needed more resources than were declared; prepare again",
   invokeHostFunctionEntryArchived: "it needed an archived entry; prepare again",
@@ -35,7 +35,7 @@ const HINTS: Record<string, string> = {
   opNoAccount: "the operation's source account does not exist",
 };
 
-/** What another envelope for the same operation cures, and what time alone does. */
+/** Codes that a new envelope for the same operation cures, or time alone. */
 const RETRY: Record<string, Retry> = {
   txTooEarly: "same",
   txInternalError: "same",
@@ -50,10 +50,10 @@ const RETRY: Record<string, Retry> = {
   invokeHostFunctionInsufficientRefundableFee: "prepare_again",
 };
 
-/** The names that are known of why the network does not apply a transaction. */
+/** The known codes of rejections and failures. */
 export const REJECTIONS: readonly string[] = [...new Set([...Object.keys(HINTS), ...Object.keys(RETRY), TRAPPED])];
 
-/** The network turned a transaction down for its own sake: `invalid_request`, naming the code and what to do. */
+/** The error for a transaction that the network rejected: `invalid_request` with the code and what to do. */
 export function rejection(code: string, hash: string, ledger?: number): GatewayError {
   const hint = HINTS[code] === undefined ? "" : ` (${HINTS[code]})`;
   const what = ledger === undefined ? "was rejected" : `failed in ledger ${ledger}`;
@@ -64,21 +64,21 @@ export function rejection(code: string, hash: string, ledger?: number): GatewayE
   );
 }
 
-/** What became of a transaction can't be told yet: 502 that says where to ask. */
+/** The error for an unknown outcome: 502 with the place to ask. */
 export function outcomeUnknown(hash: string, why: string, cause?: unknown): GatewayError {
   const location = `/v1/transactions/${hash}`;
   return new GatewayError(
     "upstream_error",
-    `the outcome of transaction ${hash} is not known: ${why}; ask GET ${location}, or submit the same envelope again`,
+    `the outcome of transaction ${hash} is not known: ${why}. Ask GET ${location}, or submit the same envelope again`,
     { headers: { Location: location }, cause },
   );
 }
 
-/** A transaction is over, and nobody can tell any more what became of it. */
+/** The error for a transaction that has ended with an outcome that no node knows any more. */
 export function outcomeForgotten(hash: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `transaction ${hash} is over, and its outcome can no longer be told: the RPC node does not hold the ledgers of its time ` +
-      "any more; look whether it was applied (in an archive, or by what it would have changed) before preparing it again",
+    `transaction ${hash} has ended, and its outcome is no longer known: the RPC node does not hold the ledgers of that time ` +
+      "any more. Check in an archive, or by its effects, whether it was applied before you prepare it again",
   );
 }

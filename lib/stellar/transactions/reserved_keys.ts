@@ -4,29 +4,29 @@ import { GatewayError } from "../../errors.ts";
 import type { EntryReader } from "../entries.ts";
 import { nodeXdr } from "./node_xdr.ts";
 
-/** What one transaction may touch, and what touching more costs; fees in stroops, rounded up (CAP-46-07, CAP-62, CAP-65). */
+/** The limits and fees of a transaction's footprint. Fees in stroops, rounded up (CAP-46-07, CAP-62, CAP-65). */
 export interface FootprintTerms {
   mostEntries: number;
   mostWrittenEntries: number;
   feePerWrittenEntry: bigint;
   feePerWrittenKb: bigint;
-  /** Of the envelope: kept in history, and sent around. */
+  /** For the envelope's bytes in history, and for sending them around the network. */
   feePerHistoryKb: bigint;
   feePerBandwidthKb: bigint;
   feePer10000Instructions: bigint;
 }
 
-/** Keys that an invocation may turn out to need, though its simulation did not. */
+/** Keys that an invocation may need although its simulation did not. */
 export interface ReservedKeys {
-  /** Base64 LedgerKeys, those needed most first: the limits may cut the list short. */
+  /** Base64 LedgerKeys, the most needed ones first: the limits may cut the list. */
   keys: string[];
-  /** What the host needs to take in one key more. */
+  /** Instructions that the host needs for one more key. */
   instructionsPerKey: number;
-  /** Size of an entry that may be there by then: each that may be written counts as written, changed or not. */
+  /** Size of an entry at that key. The network counts a key that may be written as written, changed or not. */
   bytesPerKey: number;
 }
 
-/** Voted on now and then; whoever prepares just then may be told to prepare again. */
+/** Validators change them by vote, rarely. A client that prepares at that moment may have to prepare again. */
 const CACHED_MS = 600_000;
 
 /** Reads the network's settings, at most every ten minutes. */
@@ -37,7 +37,7 @@ export function createFootprintTerms(
   let cachedUntilMs = -Infinity;
 
   return {
-    /** @throws {GatewayError} `upstream_error` when they can't be read */
+    /** @throws {GatewayError} `upstream_error` when no node returns them */
     async read() {
       if (cached !== undefined && clock.monotonicMs() < cachedUntilMs) return cached;
       const { entries: found } = await entries.read(SETTING_KEYS);
@@ -71,7 +71,7 @@ function decodedTerms(settings: (string | undefined)[]): FootprintTerms {
       cost?.type !== "configSettingContractLedgerCostV0" || costExt?.type !== "configSettingContractLedgerCostExtV0" ||
       history?.type !== "configSettingContractHistoricalDataV0" ||
       bandwidth?.type !== "configSettingContractBandwidthV0" || compute?.type !== "configSettingContractComputeV0"
-    ) throw new TypeError("got other settings than were asked for");
+    ) throw new TypeError("got settings that were not requested");
     return {
       mostEntries: costExt.contractLedgerCostExt.txMaxFootprintEntries,
       mostWrittenEntries: cost.contractLedgerCost.txMaxWriteLedgerEntries,
@@ -85,8 +85,8 @@ function decodedTerms(settings: (string | undefined)[]): FootprintTerms {
 }
 
 /**
- * A simulation's transaction data (base64) with reserved keys that may be written, as many as the limits allow, and the fee
- * for them. None of it is refunded.
+ * Adds reserved keys to a simulation's transaction data (base64) as written keys, as many as the limits allow, and
+ * their fee. The network refunds none of it.
  */
 export function withReservedKeys(transactionData: string, reserved: ReservedKeys, terms: FootprintTerms): string {
   const data = nodeXdr("transactionData", () => xdr.SorobanTransactionData.fromXdr(transactionData, "base64"));
@@ -106,7 +106,7 @@ export function withReservedKeys(transactionData: string, reserved: ReservedKeys
     feeFor(moreEnvelopeBytes, terms.feePerHistoryKb, 1024n) +
     feeFor(moreEnvelopeBytes, terms.feePerBandwidthKb, 1024n) +
     feeFor(moreInstructions, terms.feePer10000Instructions, 10_000n);
-  // Appended: data.ext numbers the keys that come before.
+  // Appended, because data.ext refers to the earlier keys by number.
   return new SorobanDataBuilder(data)
     .appendFootprint([], added.map((key) => xdr.LedgerKey.fromXdr(key, "base64")))
     .setResources(instructions + moreInstructions, diskReadBytes, writeBytes + moreWriteBytes)

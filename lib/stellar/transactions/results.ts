@@ -3,9 +3,9 @@ import type { AppliedTransaction, TransactionAnswer } from "../rpc/schemas.ts";
 import type { ContractCall } from "./contract_call.ts";
 
 /**
- * Why a transaction came to nothing, in the network's names: of the operation where it says one
- * (`invokeHostFunctionTrapped`, `opBadAuth`), else of the transaction (`txBadSeq`, `txTooLate`, …).
- * @throws {Error} for what is not a TransactionResult
+ * Why a transaction failed, by the network's name: of the operation if it has one (`invokeHostFunctionTrapped`,
+ * `opBadAuth`), else of the transaction (`txBadSeq`, `txTooLate`, …).
+ * @throws {Error} for anything but a TransactionResult
  */
 export function resultCode(resultXdr: string): string {
   const { result } = xdr.TransactionResult.fromXdr(resultXdr, "base64");
@@ -23,7 +23,10 @@ function operationCode(results: xdr.OperationResult[]): string | undefined {
   return operation.tr.type === "invokeHostFunction" ? operation.tr.invokeHostFunctionResult.type : operation.tr.type;
 }
 
-/** The base64 DiagnosticEvents of a transaction, wherever this node puts them; empty when it does not record them. */
+/**
+ * The base64 DiagnosticEvents of a transaction, from any field that a node uses. Empty when the node does not record
+ * them.
+ */
 export function diagnosticEvents(
   answer: Pick<TransactionAnswer, "diagnosticEventsXdr" | "resultMetaXdr" | "events">,
 ): string[] {
@@ -39,7 +42,7 @@ export function diagnosticEvents(
   return events.map((event) => event.toXdr("base64"));
 }
 
-/** The events that the contracts of a transaction published, wherever this node puts them. */
+/** The events of the contracts of a transaction, from any field that a node uses. */
 export function contractEvents({ events, resultMetaXdr }: AppliedTransaction): xdr.ContractEvent[] {
   const listed = events?.contractEventsXdr?.flat() ?? [];
   if (listed.length > 0) return listed.map((event) => xdr.ContractEvent.fromXdr(event, "base64"));
@@ -49,15 +52,15 @@ export function contractEvents({ events, resultMetaXdr }: AppliedTransaction): x
   return meta.type === "v3" ? meta.v3.sorobanMeta?.events ?? [] : [];
 }
 
-/** The calls that the host recorded while it applied a transaction; none where the node does not record them. */
+/** The calls that the host recorded for a transaction; empty when the node does not record them. */
 export function calledDuring(transaction: AppliedTransaction): ContractCall[] {
   return diagnosticEvents(transaction).flatMap((encoded) => {
     const { event } = xdr.DiagnosticEvent.fromXdr(encoded, "base64");
     const { topics: [kind, contract, name], data } = event.body.v0;
-    // By type: a contract's own event may look the same.
+    // By type, because a contract's own event may look the same.
     if (event.type.name !== "diagnostic" || kind?.type !== "scvSymbol" || kind.sym.toString() !== "fn_call") return [];
     if (contract?.type !== "scvBytes" || name?.type !== "scvSymbol") return [];
-    // Of several arguments a vector, of one the argument itself.
+    // Several arguments come as a vector, a single one as itself.
     const args = data.type === "scvVec" ? data.vec ?? [] : [data];
     return [{ contract: StrKey.encodeContract(contract.bytes.value), function: name.sym.toString(), args }];
   });

@@ -2,22 +2,21 @@ import { xdr } from "@stellar/stellar-sdk/base";
 import { nodeXdr } from "./node_xdr.ts";
 import type { FootprintTerms } from "./reserved_keys.ts";
 
-/** What one transaction would touch, and what the network lets one touch. */
+/** How far a transaction exceeds the network's limit. */
 export interface Excess {
-  /** Ledger entries that it would write, or touch at all. */
+  /** Ledger entries that it would write, or read and write. */
   entries: number;
   most: number;
-  /** Continues a message. */
+  /** A clause for an error message. */
   words: string;
 }
 
-/** The network never allowed a transaction fewer entries than this: below it nothing need be looked up. */
+/** The network's limit has never been lower. Up to this number no limit is read. */
 const SMALL = 20;
 
 /**
- * Tells when a transaction is larger than the network takes, which its simulation does not: the envelope would be signed,
- * and rejected. Undefined when it fits, and when that can't be told.
- *
+ * Reports a transaction that is larger than the network allows. A simulation does not, so the client would sign it in
+ * vain. Undefined when it fits, or when the limits are not known.
  * @param transactionData base64 SorobanTransactionData
  */
 export async function excessOf(

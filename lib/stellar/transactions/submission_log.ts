@@ -1,16 +1,16 @@
 import type { GatewayError } from "../../errors.ts";
 
-/** How a transaction ended. */
+/** The outcome of a transaction. */
 export interface Outcome {
-  /** `failed`: applied without success, or in no ledger before its time bound. `rejected`: the network turned it down. */
+  /** `failed`: applied without success, or in no ledger before its time bound. `rejected`: the network refused it. */
   status: "success" | "failed" | "rejected";
-  /** The ledger that it was applied in; absent: in none. */
+  /** The ledger that applied it; absent for none. */
   ledger?: number;
-  /** What its sender is told; absent with a success. */
+  /** The error for its sender; absent with a success. */
   error?: GatewayError;
 }
 
-/** An envelope that is about to be sent. */
+/** An envelope before its first send. */
 export interface NewSubmission {
   /** Hex. */
   hash: string;
@@ -18,22 +18,22 @@ export interface NewSubmission {
   validUntil: number;
   /** The account whose sequence number it uses, `G…`. */
   source: string;
-  /** Alike for two envelopes that do the same: `operationDigest` of the call. */
+  /** Equal for two envelopes that do the same: `operationDigest` of the call. */
   operation: string;
-  /** Of a fee bump the hash of its inner transaction, which is noted beside it, and may be applied by itself. */
+  /** For a fee bump: the hash of its inner transaction, which has its own record and may be applied alone. */
   inner?: string;
 }
 
-/** What is remembered of the envelopes that were sent from here, so that a crash or a forgetful node loses no outcome. */
+/** The envelopes that this gateway sent and their outcomes, so that a crash or a pruning node loses none. */
 export interface SubmissionLog {
-  /** Notes an envelope durably; resolves before anything is sent. */
+  /** Stores an envelope; resolves before the gateway sends anything. */
   record(note: NewSubmission): Promise<void>;
-  /** Notes how it ended; passes over a hash that is not noted. */
+  /** Stores an outcome; ignores a hash without a record. */
   recordOutcome(hash: string, outcome: Outcome): Promise<void>;
-  /** The note on this hash, undefined when it was not sent from here. */
+  /** The record of this hash, undefined when this gateway did not send it. */
   get(hash: string): Promise<{ validUntil: number; outcome?: Outcome } | undefined>;
-  /** The inner transaction of a fee bump that was sent from here; undefined for what is none. */
+  /** The inner hash of a fee bump that this gateway sent; undefined for other hashes. */
   innerOf(hash: string): Promise<string | undefined>;
-  /** The ledger of an event that this transaction is known to have made: it was applied with success. */
+  /** The ledger of an event of this transaction, which proves its success. */
   ledgerOf(hash: string): Promise<number | undefined>;
 }

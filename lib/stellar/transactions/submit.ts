@@ -6,7 +6,7 @@ import type { CheckedEnvelope } from "./envelope.ts";
 import type { Outcome } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
-import { accountSequence } from "./prepare.ts";
+import { readAccount } from "./prepare.ts";
 import { outcomeUnknown, rejection, UNNAMED } from "./rejections.ts";
 import { resultCode } from "./results.ts";
 import type { RpcClient } from "../rpc/client.ts";
@@ -15,60 +15,65 @@ import type { TransactionAnswer } from "../rpc/schemas.ts";
 
 export interface SubmitParts extends OutcomeParts {
   entries: EntryReader;
-  /** What has to hold before this call is sent; undefined: nothing. */
+  /** The guard of this call, undefined for none. */
   guardOf(call: CallInEnvelope): CallGuard | undefined;
-  /** How long a submit waits for its confirmation. */
+  /** How long a submit waits for confirmation. */
   submitTimeoutMs: number;
-  /** Alike for two calls that do the same. */
+  /** Equal for two calls that do the same. */
   digestOf(call: ContractCall): string;
-  /** Told of one that may be applied though its sender is told that it was turned down. */
+  /** Called for a hash that may be applied although its sender got a rejection. */
   keepUntold(hash: string): Promise<void>;
 }
 
-/** What core answers as long as it does not know of the ledger that has created the account, or used its last number. */
+/** Core's answers until it sees the ledger that created the account, or used its last number. */
 const OF_ACCOUNT = ["txNoAccount", "txBadSeq"];
-/** Core lags the node just after a confirmation: what is right for the account as the node has it is tried again this often. */
+/**
+ * Core lags the node after a confirmation. An envelope that fits the node's account is resent for this many ledgers.
+ */
 const LEDGERS_FOR_ACCOUNT = 2;
-/** Far more than a ledger takes; a network that closes only on demand would be waited for in vain. */
+/** Far longer than a ledger takes. A network that closes ledgers only on demand ends no wait. */
 const NEXT_LEDGER_MS = 10_000;
 const FIRST_RESEND_MS = 1_000;
 const LONGEST_RESEND_MS = 8_000;
 const LAG_PAUSE_MS = 250;
-const SECOND_LOOK_MS = 1_000;
+const LATE_PAUSE_MS = 1_000;
 const FAILED_ASKS_IN_A_ROW = 5;
 
-/** How far one submit has come. */
+/** The state of one submit. */
 interface Progress {
   endsAtMs: number;
-  /** It was sent from here before, in this submit without an answer, so it may be in a ledger that the node has not seen yet. */
+  /**
+   * This gateway sent it before, or got no answer in this submit. So it may be in a ledger that the node does not show
+   * yet.
+   */
   mayBeTaken: boolean;
-  /** The network has it, or would not take it any more: it need not be sent again. */
+  /** The network has it, or would refuse it now. Either way there is no resend. */
   accepted: boolean;
   resendAtMs: number;
   resendPauseMs: number;
-  /** How many ledgers it was waited for core to see the account as the node has it. */
+  /** How many ledgers this submit waited for core to see the account. */
   ledgersForAccount: number;
-  /** It was turned down when it may have been taken before. */
+  /** The network rejected it although it may have accepted it before. */
   isDoubted: boolean;
   /**
-   * Another is made in its place only with the same sequence number: it may be called rejected, where that says to prepare
-   * again, and be applied all the same.
+   * A replacement envelope needs the same sequence number. So the gateway may report a rejection with "prepare again"
+   * although this one may still be applied.
    */
   isIntent: boolean;
-  /** It was sent without an answer, and no end of it was told since: a copy may wait somewhere for its ledger. */
+  /** A send got no answer, and no outcome is known since. A copy may wait in the network. */
   mayBeWaiting: boolean;
-  /** It was not found when its time was over, once. */
+  /** One answer after its time bound did not find it. */
   seemsLate: boolean;
   failedAsks: number;
-  /** Why there is no outcome yet. */
+  /** Why the outcome is unknown. */
   why: string;
 }
 
 /**
- * Sends a vetted envelope and waits until the network has confirmed or refused it. One that was sent from here before ends
- * as it did then, however little the node remembers.
- * @throws {GatewayError} `upstream_error` with the hash in message and `Location` when the outcome is not known in time,
- * `invalid_request` when nobody can tell it any more
+ * Sends a checked envelope and waits until the network confirms or rejects it. An envelope that this gateway sent
+ * before gets its earlier outcome, even from a node that has pruned it.
+ * @throws {GatewayError} `upstream_error` with the hash in message and `Location` when the outcome is not known in
+ * time, `invalid_request` when it cannot be known any more
  */
 export async function sendAndConfirm(
   parts: SubmitParts,
@@ -76,12 +81,12 @@ export async function sendAndConfirm(
   isIntent = false,
 ): Promise<Outcome> {
   const { hash, innerHash, validUntil } = envelope;
-  // Its inner transaction may have been sent by itself, or in another fee bump.
+  // Its inner transaction may have been sent alone, or in another fee bump.
   const [noted, ofInner] = await Promise.all([...new Set([hash, innerHash])].map(parts.submissionLog.get));
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
   const before = [noted, ofInner].filter((note) => note !== undefined);
   const mayBeWaiting = before.some(({ outcome }) => outcome === undefined);
-  // Not by a clock: one that is ahead would end before its time what others may be sending too.
+  // Not by our clock: if that is ahead, it would end an envelope that others may be sending.
   const isLate = parts.head.closeTime > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.submissionLog.ledgerOf(hash) : undefined;
   if (ledger !== undefined) return { status: "success", ledger };
@@ -111,7 +116,7 @@ export async function sendAndConfirm(
   try {
     return await untilEnded(parts, envelope, progress);
   } catch (unknown) {
-    // Another may have noted meanwhile that it was turned down there, which is not what became of it.
+    // Another submit may have stored its own rejection meanwhile, which is not this outcome.
     if (!isLate) await note(parts, envelope).catch(() => {});
     throw unknown;
   }
@@ -125,7 +130,7 @@ async function untilEnded(parts: SubmitParts, envelope: CheckedEnvelope, progres
     if (refused !== undefined) return refused;
     const answer = await ask(parts, envelope, progress);
     const ended = answer && await outcomeIn(parts, envelope, answer);
-    // That no ledger has it one answer is not enough to tell.
+    // One "not found" does not prove that no ledger has it.
     if (ended?.ledger !== undefined || (ended !== undefined && progress.seemsLate)) return ended;
     progress.seemsLate = ended !== undefined;
     await pause(parts, envelope.hash, progress, answer);
@@ -133,9 +138,9 @@ async function untilEnded(parts: SubmitParts, envelope: CheckedEnvelope, progres
 }
 
 /**
- * Looks at what has to hold before this call is sent. An envelope that was applied before answers as it did then, whatever
- * has become of the ledger since. @throws {GatewayError} what the guard says; `upstream_error` where it was sent before and
- * may be applied all the same
+ * Runs the guard of this call. An envelope that was applied before gets its earlier outcome, whatever the ledger holds
+ * now.
+ * @throws {GatewayError} the guard's error; `upstream_error` when it was sent before and may be applied
  */
 async function guarded(
   parts: SubmitParts,
@@ -156,7 +161,10 @@ async function guarded(
   }
 }
 
-/** The inner transaction of a fee bump beside the outer one: it may be asked for, and sent again, by its own hash. */
+/**
+ * Stores the inner transaction of a fee bump beside the outer one, because clients may ask for and send it by its own
+ * hash.
+ */
 async function note({ submissionLog, digestOf }: SubmitParts, envelope: CheckedEnvelope): Promise<void> {
   const { hash, innerHash, validUntil, source, call } = envelope;
   const about = { validUntil, source, operation: digestOf(call) };
@@ -165,7 +173,10 @@ async function note({ submissionLog, digestOf }: SubmitParts, envelope: CheckedE
   await Promise.all(notes.map((one) => submissionLog.record(one)));
 }
 
-/** Sends the envelope once and notes in `progress` what came of it; the outcome when it was refused, or had one before. */
+/**
+ * Sends the envelope once and updates `progress`. Returns the outcome when the network rejects it, or when it had one
+ * before.
+ */
 async function sendOnce(
   parts: SubmitParts,
   envelope: CheckedEnvelope,
@@ -175,10 +186,10 @@ async function sendOnce(
   progress.resendAtMs = parts.clock.monotonicMs() + progress.resendPauseMs;
   progress.resendPauseMs = Math.min(LONGEST_RESEND_MS, progress.resendPauseMs * 2);
   if (sent.kind === "accepted") progress.accepted = true;
-  if (sent.kind === "later") progress.why = "the network is too busy to take it in";
+  if (sent.kind === "later") progress.why = "the network is too busy to accept it";
   if (sent.kind === "unknown") {
     progress.mayBeTaken = progress.mayBeWaiting = true;
-    progress.why = "the RPC node did not say whether it was taken in";
+    progress.why = "the RPC node did not report whether it was accepted";
   }
   return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent, progress) : undefined;
 }
@@ -188,7 +199,7 @@ type Sent = { kind: "accepted" | "later" | "unknown" } | Rejected;
 interface Rejected {
   kind: "rejected";
   code: string;
-  /** What its sender is told, where that is not the code. */
+  /** The error for its sender, when the code does not say it. */
   error?: GatewayError;
 }
 
@@ -213,10 +224,10 @@ async function send(rpc: RpcClient, envelope: CheckedEnvelope): Promise<Sent> {
 }
 
 /**
- * What a rejection at sending means. An envelope applied before is rejected too, and answers as it did then. Undefined:
- * the sequence number is the account's next one, core will see that with the next ledger, and that has been waited for;
- * a copy that waits may still be applied, and who was told to prepare again would do it twice; or it is too late to send it
- * again, and what became of it shows once a ledger behind its time is confirmed.
+ * Returns the outcome of a rejected send. Also an envelope that was applied before is rejected, and gets its earlier
+ * outcome. Undefined when the submit goes on, in one of three cases. The number is the account's next one: this waits
+ * for core's next ledger. A copy may still be applied, so "prepare again" could pay twice. It is too late to resend,
+ * and a later ledger shows the outcome.
  */
 async function afterRejection(
   parts: SubmitParts,
@@ -225,11 +236,11 @@ async function afterRejection(
   progress: Progress,
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
-  // The account first: had it been read after, a ledger in between could make an applied envelope look new.
-  const current = !OF_ACCOUNT.includes(code)
-    ? undefined
-    : await accountSequence(parts.entries, source).catch((cause) => {
-      throw outcomeUnknown(hash, `the network answered ${code}, and the account can't be read`, cause);
+  // The account first: read later, a ledger in between could make an applied envelope look new.
+  const { sequence: current } = !OF_ACCOUNT.includes(code)
+    ? { sequence: undefined }
+    : await readAccount(parts.entries, source).catch((cause) => {
+      throw outcomeUnknown(hash, `the network answered ${code}, and no RPC node returns the account`, cause);
     });
   const before = await endedBefore(parts, envelope, code);
   if (before !== undefined) return before;
@@ -237,7 +248,7 @@ async function afterRejection(
     progress.accepted = true;
     return undefined;
   }
-  // Of what may be there one answer that does not find it is not enough: it is asked for and sent once more.
+  // One "not found" is not enough for an envelope that may be applied: look it up and resend it.
   if (progress.mayBeTaken && !progress.isDoubted) {
     progress.isDoubted = true;
     return undefined;
@@ -247,11 +258,10 @@ async function afterRejection(
     const isUsed = current !== undefined && current >= sequence;
     const error = named ?? rejection(code, hash);
     const leadsOn = progress.isIntent && error.retry === "prepare_again";
-    // Whatever it is turned down for: what waits may have come to a node with another view, or with other signatures.
+    // For any reason: a waiting copy may be at a node with another view, or have other signatures.
     const mayBeApplied = progress.mayBeWaiting && !isUsed;
     if (mayBeApplied && !leadsOn) {
-      progress.why =
-        `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
+      progress.why = `it was rejected (${code}) after a send without an answer, and may still be applied`;
       return undefined;
     }
     if (mayBeApplied) await parts.keepUntold(hash);
@@ -266,7 +276,7 @@ async function afterRejection(
   return undefined;
 }
 
-/** Asks for the outcome; undefined when the node fails, which is borne a few times in a row. */
+/** Asks for the outcome. Undefined when the node fails, up to five times in a row. */
 async function ask(
   parts: SubmitParts,
   envelope: CheckedEnvelope,
@@ -284,7 +294,7 @@ async function ask(
   }
 }
 
-/** Until it is time to send or to ask again. @throws {GatewayError} when the time for the whole submit is over */
+/** Waits until the next send or look-up. @throws {GatewayError} when the time for the submit is over */
 async function pause(
   { clock: { monotonicMs, wait }, head }: SubmitParts,
   hash: string,
@@ -294,8 +304,8 @@ async function pause(
   const remainingMs = endsAtMs - monotonicMs();
   if (remainingMs <= 0) throw outcomeUnknown(hash, why);
   const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - monotonicMs()));
-  // A node that lags, or fails, may know better in a moment; one that is up to date knows no more before the next ledger.
-  if (seemsLate) await wait(Math.min(remainingMs, SECOND_LOOK_MS));
+  // A lagging or failing node may know more in a moment. A current one learns no more before the next ledger.
+  if (seemsLate) await wait(Math.min(remainingMs, LATE_PAUSE_MS));
   else if (answer === undefined || answer.latestLedger < head.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
   else await head.wait(answer.latestLedger + 1, pauseMs);
 }

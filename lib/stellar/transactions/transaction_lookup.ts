@@ -8,16 +8,16 @@ export interface LookupParts {
   rpc: RpcClient;
   head: Head;
   clock: Clock;
-  /** How many nodes there are to be asked; 1 when absent. */
+  /** How many nodes the gateway has; 1 when absent. */
   nodes?: number;
 }
 
-/** How long after a node did not find it a transaction is asked for again, where it looks as if it could be there. */
+/** The pause before a transaction that a node did not find is looked up again. */
 export const ASK_AGAIN_MS = 1_000;
 
 /**
- * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it, nor is one that
- * says what its node has forgotten enough to tell that nobody knows. Each look is at another node where there is one.
+ * Looks up a transaction. One "not found" does not prove that no ledger has it, and one node that has pruned its
+ * ledgers does not prove that none knows. Each look-up asks another node if there is one.
  */
 export function lookUpTransaction(parts: LookupParts, hash: string) {
   const { rpc, clock, nodes = 1 } = parts;
@@ -34,14 +34,17 @@ export function lookUpTransaction(parts: LookupParts, hash: string) {
       }));
   return {
     first: () => ask(),
-    /** After a first answer: one that finds it, or the second of two that hold all its ledgers, or that do not. */
+    /**
+     * Repeats the look-up until an answer finds it. Ends after two answers of nodes that hold all its ledgers, or of
+     * two that do not.
+     */
     async again(first: TransactionAnswer, hasForgotten: (answer: TransactionAnswer) => boolean) {
       let answer = first;
       const seen = { whole: 0, forgetful: 0 };
       while (answer.status === "NOT_FOUND") {
         const kind = hasForgotten(answer) ? "forgetful" : "whole";
         if (++seen[kind] === 2) break;
-        // What is forgotten does not come back.
+        // A pruned ledger does not come back, so there is no pause.
         if (kind === "whole") await clock.wait(ASK_AGAIN_MS);
         answer = await ask((asked + 1) % nodes).catch(() => ask());
       }

@@ -17,40 +17,40 @@ import { type BuiltTransaction, type PrepareParts, prepareTransaction, readAccou
 import { type LookupParts, lookUpTransaction } from "./transaction_lookup.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
-/** A transaction that was applied and succeeded. */
+/** A transaction that was applied with success. */
 export interface Confirmed {
   hash: string;
   ledger: number;
 }
 
-/** What became of a transaction. */
+/** The state of a transaction. */
 export interface TransactionStatus {
   hash: string;
-  /** `failed`: applied without success, or in no ledger in time. `rejected`: the network turned it down. */
+  /** `failed`: applied without success, or in no ledger in time. `rejected`: the network refused it. */
   status: "pending" | "success" | "failed" | "rejected";
   ledger?: number;
-  /** Why it failed or was rejected, for people. */
+  /** Why it failed or was rejected, as text. */
   error?: string;
-  /** What the error of its submit says to a program: as in `GatewayError`. */
+  /** The fields of its submit's error, as in `GatewayError`. */
   contractError?: string;
   transactionError?: string;
   reason?: string;
   retry?: Retry;
 }
 
-/** Answers whether an intent was noted for it: then another is made in its place only with the same sequence number. */
+/** Returns whether an intent is stored for it. A replacement envelope then needs the same sequence number. */
 export type OnChecked = (envelope: CheckedEnvelope) => Promise<{ isIntent: boolean }>;
 
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<BuiltTransaction>;
   /**
-   * Vets, sends and confirms a signed envelope; see `checkEnvelope` and `sendAndConfirm`. Whoever submits the same one
-   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onChecked` is waited for before anything is
-   * sent, and nothing is when it rejects. `beforeNoted` is done before it is noted that it was applied, which it is not when
-   * that rejects: from then on nobody asks what became of it.
-   * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
-   * a contract refused it, `upstream_error` when its outcome is not known in time
+   * Checks, sends and confirms a signed envelope; see `checkEnvelope` and `sendAndConfirm`. A submit of the same
+   * envelope joins the one under way, and the outcome needs no waiting client. `onChecked` runs before the send and
+   * stops it by rejecting. `beforeNoted` runs before the log stores the success and stops that by rejecting. After that
+   * no job asks for the outcome again.
+   * @throws {GatewayError} `invalid_request` when the network rejects it, what `explainFailure` returns when a contract
+   * refused it, `upstream_error` when its outcome is not known in time
    */
   submit(
     envelopeXdr: string,
@@ -58,42 +58,42 @@ export interface Transactions {
     beforeNoted?: (confirmed: Confirmed) => Promise<void>,
   ): Promise<Confirmed>;
   /**
-   * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound, and
-   * told from what is noted here for as long as that is kept.
-   * @param beforeNoted as with `submit`
+   * The state of a transaction. For a transaction that this gateway sent, it is `pending` until a ledger closed after
+   * its time bound. The submission log keeps its outcome.
+   * @param beforeNoted as in `submit`
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
    */
   status(hash: string, beforeNoted?: (hash: string) => Promise<void>): Promise<TransactionStatus>;
   /**
-   * The account, read anew. Where a time bound seems to have passed by our reckoning alone, the nodes are asked for the time of
-   * their newest ledger first.
+   * Reads the account, not from the cache. If a time bound has passed by network time alone, it asks a node for its
+   * newest ledger first.
    */
   account(address: string, validUntil?: number): Promise<AccountAsOf>;
   /** See `lookUpEnvelopes`. */
   lookUp(envelopes: { hash: string; sinceLedger?: number }[], ledger: number): Promise<LookedUpEnvelopes>;
-  /** Whether the last time that this transaction was sent from here, the network turned it down. */
+  /** Whether the network rejected the last send of this transaction from this gateway. */
   wasRejected(hash: string): Promise<boolean>;
 }
 
 /** An account as of one ledger. */
 export interface AccountAsOf {
   ledger: number;
-  /** The last number that it used; undefined: there is no such account. */
+  /** The last number that it used, undefined for no such account. */
   sequence: bigint | undefined;
-  /** When a ledger not above `ledger` closed, Unix seconds; 0: none is known. */
+  /** When a ledger not above `ledger` closed, Unix seconds (0 when unknown). */
   closedAt: number;
 }
 
 export interface TransactionsParts extends PrepareParts, SubmitParts, LookupParts {
-  /** Why this call may not be submitted, undefined when it may. */
+  /** Why the gateway does not submit this call, undefined when it does. */
   refuseCall(call: ContractCall): string | undefined;
-  /** Told how a call that was submitted ended; without an error when it was applied. Must not throw. */
+  /** Called when a submitted call ends; `error` is absent after a success. Must not throw. */
   onEnd?(call: ContractCall, error?: unknown): void;
-  /** Told of what an operator should know. */
+  /** Called with problems that the operator should know. */
   onProblem?(message: string): void;
 }
 
-/** Writing to the network: prepare, submit, and what became of it. */
+/** Creates the part that writes to the network: prepare, submit, and the state of a transaction. */
 export function createTransactions(parts: TransactionsParts): Transactions {
   const { head, submissionLog, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
@@ -106,12 +106,12 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     const { hash, innerHash } = envelope;
     const inner = innerHash === hash ? undefined : await submissionLog.get(innerHash);
     const outcome = await sendAndConfirm(parts, envelope, isIntent);
-    // That the network would not take a fee bump says nothing of its inner transaction, where that was sent by itself before.
+    // A rejected fee bump proves nothing about its inner transaction if that was sent alone before.
     const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
     const hashes = isOfBoth ? new Set([hash, innerHash]) : [hash];
     if (outcome.status === "success") {
       const confirmed = { hash, ledger: outcome.ledger! };
-      // Nobody waits for a success to be noted: the node says the same.
+      // No client waits for this: the node reports the same success.
       void recordOutcome(hashes, outcome, beforeNoted?.(confirmed));
       return confirmed;
     }
@@ -119,17 +119,20 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     throw outcome.error;
   }
 
-  /** Never rejects: what can't be noted, or what comes `before` that fails, will be found out again. */
+  /** Never rejects: a later look-up finds an outcome that was not stored. */
   async function recordOutcome(hashes: Iterable<string>, outcome: Outcome, before?: Promise<void>): Promise<void> {
     try {
       await before;
       await Promise.all([...hashes].map((hash) => submissionLog.recordOutcome(hash, outcome)));
     } catch (error) {
-      onProblem?.(`the outcome of a transaction could not be noted: ${(error as Error).message}`);
+      onProblem?.(`the outcome of a transaction could not be stored: ${(error as Error).message}`);
     }
   }
 
-  /** What the network and the log know, undefined while it may still be applied. @throws {GatewayError} `not_found` */
+  /**
+   * The outcome that the network or the log knows, undefined while the transaction may still be applied.
+   * @throws {GatewayError} `not_found`
+   */
   async function foundOut(
     hash: string,
     noted?: { validUntil: number; outcome?: Outcome },
@@ -155,7 +158,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     return isOver(head, validUntil, again) ? tooLate(hash) : undefined;
   }
 
-  /** The inner transaction of a fee bump may have been applied by itself. */
+  /** The inner transaction of a fee bump may have been applied alone. */
   async function foundOfInner(hash: string): Promise<Outcome | undefined> {
     const inner = await submissionLog.innerOf(hash);
     if (inner === undefined) return undefined;
@@ -165,7 +168,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     });
   }
 
-  /** The outcome that an answer speaks of which finds the transaction. */
+  /** The outcome in an answer that finds the transaction. */
   async function saidOf(hash: string, answer: TransactionAnswer): Promise<Outcome> {
     const { envelopeXdr } = answer;
     const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
@@ -181,14 +184,14 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         refuseCall: parts.refuseCall,
       });
       let seconds = head.networkSeconds();
-      // By a clock that is behind, a good time bound would seem to be hours away.
+      // By a clock that is behind, a good time bound seems hours away.
       if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await head.certainTime();
       requireNearBound(envelope.validUntil, seconds);
-      const told = await onChecked?.(envelope);
-      // The signatures are no part of the hash: another set of them is another attempt.
+      const checked = await onChecked?.(envelope);
+      // The hash does not cover the signatures: other signatures make another attempt.
       const joined = underWay.get(envelope.xdr);
       if (joined !== undefined) return await joined;
-      const own = submitOnce(envelope, told?.isIntent, beforeNoted).finally(() => underWay.delete(envelope.xdr));
+      const own = submitOnce(envelope, checked?.isIntent, beforeNoted).finally(() => underWay.delete(envelope.xdr));
       own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
       underWay.set(envelope.xdr, own);
       return await own;
@@ -196,7 +199,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 
     async status(hash, beforeNoted) {
       const noted = await submissionLog.get(hash);
-      // Where it was in no ledger one may know better: it may have been sent again elsewhere, or the node was wrong.
+      // An outcome without a ledger may be out of date: another sender may have sent it again, or the node was wrong.
       const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
       if (outcome === undefined) return { hash, status: "pending" };
       if (outcome !== noted?.outcome) {
@@ -221,11 +224,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 }
 
 function statusOf(hash: string, { status, ledger, error }: Outcome): TransactionStatus {
-  const told: TransactionStatus = { hash, status };
-  if (ledger !== undefined) told.ledger = ledger;
-  if (error === undefined) return told;
+  const found: TransactionStatus = { hash, status };
+  if (ledger !== undefined) found.ledger = ledger;
+  if (error === undefined) return found;
   const { message, contractError, transactionError, reason, retry } = error;
-  // What is undefined is left out.
+  // Undefined fields are left out.
   const why = Object.entries({ contractError, transactionError, reason }).filter(([, value]) => value !== undefined);
-  return { ...told, error: message, ...Object.fromEntries(why), retry };
+  return { ...found, error: message, ...Object.fromEntries(why), retry };
 }

@@ -25,7 +25,7 @@ export interface Target {
   /** Of the watcher and of all partitions. */
   leases: Map<string, Lease>;
   watcher: Lease;
-  /** The source's; undefined: it has none, and no events. */
+  /** The source's. Undefined: it has none, and no events. */
   state: WatcherState | undefined;
   /** The store's clock, when the copy was begun. */
   nowMs: number;

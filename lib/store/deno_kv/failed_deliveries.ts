@@ -53,7 +53,7 @@ export function count({ progress, kept }: ConsumerEntry, state: FailedDelivery["
   if (state !== "retrying") kept[state] += change;
 }
 
-/** When the first retry is due, leaving these sequences out; null: there is none. */
+/** When the first retry is due, leaving these sequences out. Null: there is none. */
 export async function firstDue(kv: Kv, subscriptionId: string, except: ReadonlySet<number>): Promise<number | null> {
   const limit = except.size + 1;
   const due = await collect(kv.list({ prefix: ["due", subscriptionId] }, { limit, batchSize: Math.min(limit, 500) }));

@@ -51,7 +51,7 @@ export interface IntentEntry {
   claim: (KeptClaim & { handle: string }) | null;
   /** Or last claimed. */
   completedAtMs: number;
-  /** UTF-8, so that it takes the bytes it has; null: nothing yet. */
+  /** UTF-8, so that it takes the bytes it has. Null: nothing yet. */
   result: Uint8Array | null;
 }
 /** `IntentName`. */
@@ -121,7 +121,7 @@ export interface LogEntry {
 export const FORGOTTEN: KvKey = ["forgotten"];
 /** `LoggedEvent`. */
 export const eventKey = (sequence: number): KvKey => ["event", sequence];
-/** The sequence of an event; 0: it is held undecoded. */
+/** The sequence of an event. 0: it is held undecoded. */
 export const idKey = (id: string): KvKey => ["id", ...placeOf(id)];
 /** The sequence of the first event of this height, written when it was the greatest so far. */
 export const reachedKey = (height: number): KvKey => ["reached", height];
@@ -197,9 +197,9 @@ export interface ConsumerEntry {
   kept: { rejected: number; dead: number };
   /** Of the last attempt. */
   ordinal: number;
-  /** No attempt that is kept was made before; null: none is kept. */
+  /** No attempt that is kept was made before. Null: none is kept. */
   attemptsSinceMs: number | null;
-  /** The latest `attemptedAtMs` that a failed delivery had; absent: none had one. */
+  /** The latest `attemptedAtMs` that a failed delivery had. Absent: none had one. */
   attemptedUntilMs?: number;
 }
 /** Raised by whoever writes or deletes a consumer without its partition's lease: one check stands for a check of each. */

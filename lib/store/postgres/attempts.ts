@@ -1,6 +1,13 @@
 import { ATTEMPT_COLUMNS, attemptRow } from "../sql/attempts.ts";
+import { PURGE_STEP } from "../sql/subscriptions.ts";
 import { ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
 import type { Queries } from "./database.ts";
+
+/** Removes some of the attempts of the deleted subscription with the number `$1`. */
+export function purgeAttempts(prefix: string): string {
+  return `DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal IN (
+    SELECT ordinal FROM ${prefix}attempt WHERE subscription = $1 ORDER BY ordinal LIMIT ${PURGE_STEP})`;
+}
 
 /** Attempts of one subscription that follow on its newest ordinal. */
 export interface MadeAttempts {

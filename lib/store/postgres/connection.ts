@@ -3,11 +3,9 @@ import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
 import { storableText } from "../codec.ts";
+import type { Parameter } from "../sql/database.ts";
 import { isConnectionLost } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
-
-/** A value of a statement: `$1`, `$2` … A list of rows goes as JSON, for `json_to_recordset($1::text::json)`. */
-export type Parameter = string | number | boolean | null | Uint8Array | readonly object[];
 
 /**
  * One connection, made with its first statement. IdempotentOperation it is lost it stays so, and another takes its place: the driver

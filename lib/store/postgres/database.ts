@@ -1,7 +1,8 @@
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
+import type { Parameter, Rows, Sql } from "../sql/database.ts";
 import { StoreError } from "../store_error.ts";
-import { APPLICATION_NAME, type Connection, driverOptions, type Parameter } from "./connection.ts";
+import { APPLICATION_NAME, type Connection, driverOptions } from "./connection.ts";
 import { isConflict, isConnectionLost } from "./errors.ts";
 import { createPool } from "./pool.ts";
 import type { PostgresSetting } from "./setting.ts";
@@ -14,9 +15,6 @@ export function givenRows(columns: string): string {
   return `(SELECT * FROM json_to_recordset($1::text::json) AS rows (${columns})
     LIMIT json_array_length($1::text::json)) AS given`;
 }
-
-/** Rows, and how many were affected. */
-export type Rows<Row> = Row[] & { count: number };
 
 /** Statements are sent in the order of the calls, also before the ones before them are answered. */
 export interface Queries {
@@ -42,6 +40,7 @@ export interface PostgresDatabase extends Queries {
 /** What each noun of this driver is given. */
 export interface PostgresContext {
   database: PostgresDatabase;
+  sql: Sql;
   location: string;
   /** Stands before the name of every table (`tablePrefix`). */
   prefix: string;

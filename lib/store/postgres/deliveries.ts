@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import { nextDeliveries, type NextProgress, type NextSource } from "../next_deliveries.ts";
-import { intentFenced } from "../intent.ts";
+import { intentFence } from "../sql/intents.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import {
   CONSUMER_REPLAY,
@@ -25,12 +25,12 @@ import { writeAttempts } from "./attempts.ts";
 import type { PostgresContext, Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
-import { holdClaim } from "./intents.ts";
-import type { PostgresLeases } from "./leases.ts";
+import type { SqlLeases } from "../sql/leases.ts";
 import type { PostgresLog } from "./log.ts";
 import { type KeptProgressRow, lockProgress, newestProgress, writeProgress } from "./progress.ts";
 import { postgresSettling } from "./settling.ts";
-import { raiseVersion } from "./subscriptions.ts";
+import { runWork } from "./sql.ts";
+import { raiseVersion } from "./version.ts";
 
 type FailedEventRow = EventRow & FailedRow;
 
@@ -39,9 +39,10 @@ export function postgresDeliveries(
   context: PostgresContext,
   log: PostgresLog,
   rows: EventRows,
-  leases: PostgresLeases,
+  leases: SqlLeases,
 ): NounDriver<DeliveryStore> {
   const { database, location, prefix } = context;
+  const fence = intentFence(context);
 
   const consumers = (where: string) =>
     `SELECT subscription.*, progress.*,
@@ -168,7 +169,7 @@ export function postgresDeliveries(
     settle: postgresSettling(context, log, leases),
     insertReplay: (replay, claim) =>
       claim === undefined ? insertReplay(database, replay) : database.transaction(async (queries) => {
-        if (!await holdClaim(queries, prefix, claim)) throw intentFenced(location, claim);
+        await runWork(queries, fence(claim));
         return await insertReplay(queries, replay);
       }),
     recordAttempt: record,

@@ -1,105 +1,55 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { type LoggedEvent, type NewEvent, publicEvent, type UndecodedEvent } from "../event.ts";
+import type { NewEvent, UndecodedEvent } from "../event.ts";
 import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../codec.ts";
-import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
+import * as shared from "../sql/event_rows.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 
-export interface EventRow extends OriginRow<Uint8Array> {
-  sequence: number;
-  type: number;
-  known_at: number;
-  device_hash: Uint8Array | null;
-  agent: Uint8Array | null;
-  merchant: Uint8Array | null;
-  amount: string | null;
-  /** Among the contracts. */
+export interface EventRow extends shared.EventRow<Uint8Array> {
+  /** The number of a contract. */
   asset: number | null;
-}
-
-export interface UndecodedRow extends OriginRow<Uint8Array> {
-  /** JSON. */
-  raw: string;
 }
 
 const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
 export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset`;
-export const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
+const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
 /** An event that is to be written at its place. */
 export interface Placed<Event> {
   event: Event;
-  id: IdColumns;
-}
-
-/** A new event with the sequence that the log gave it, as it is read again. */
-export function loggedEvent(event: NewEvent, sequence: number): LoggedEvent {
-  const { asset: _, ...shown } = publicEvent(event);
-  const logged: LoggedEvent = { ...shown, knownAt: event.knownAt, sequence };
-  if (event.asset !== undefined) logged.asset = event.asset;
-  return logged;
+  id: shared.IdColumns;
 }
 
 /** How events are written as rows and read from them. */
-export interface EventRows {
-  types: Words;
-  toEvents(rows: EventRow[]): Promise<LoggedEvent[]>;
-  toUndecoded(rows: UndecodedRow[]): Promise<UndecodedEvent[]>;
-  /** Both to be called within a transaction that holds the log's end. */
+export type { Words } from "../sql/event_rows.ts";
+
+export interface EventRows extends shared.EventReader<EventRow, Uint8Array> {
+  /** Within a transaction that holds the log's end, as `insertUndecoded`. */
   insert(queries: Queries, placed: (Placed<NewEvent> & { sequence: number; isLate: boolean })[]): Promise<void>;
   insertUndecoded(queries: Queries, placed: Placed<UndecodedEvent>[]): Promise<void>;
 }
 
-export function postgresEventRows(context: Pick<PostgresContext, "database" | "prefix">): EventRows {
+export function postgresEventRows(context: PostgresContext): EventRows {
   const { prefix } = context;
-  const types = postgresWords(context, "event_type");
-  const contracts = postgresWords(context, "contract");
-
-  function originOf(row: OriginRow<Uint8Array>, ids: Map<number, string>) {
-    return toOrigin(row, { contractId: ids.get(row.contract)!, txHash: unpack(row.tx_hash, unpackHash) });
-  }
-
-  function toEvent(row: EventRow, names: Map<number, string>, ids: Map<number, string>): LoggedEvent {
-    const { id, ...rest } = originOf(row, ids);
-    const event: LoggedEvent = {
-      sequence: row.sequence,
-      id,
-      type: names.get(row.type)!,
-      ...rest,
-      knownAt: row.known_at,
-    };
-    if (row.device_hash !== null) event.deviceHash = unpack(row.device_hash, unpackHash);
-    if (row.agent !== null) event.agent = unpack(row.agent, unpackAddress);
-    if (row.merchant !== null) event.merchant = unpack(row.merchant, unpackAddress);
-    if (row.amount !== null) event.amount = row.amount;
-    if (row.asset !== null) event.asset = ids.get(row.asset)!;
-    return event;
-  }
 
   return {
-    types,
-    async toEvents(rows) {
-      const names = await types.texts(rows.map(({ type }) => type));
-      const ids = await contracts.texts(
-        rows.flatMap(({ contract, asset }) => asset === null ? contract : [contract, asset]),
-      );
-      return rows.map((row) => toEvent(row, names, ids));
-    },
-    async toUndecoded(rows) {
-      const ids = await contracts.texts(rows.map(({ contract }) => contract));
-      return rows.map((row) => {
-        const { id, ...rest } = originOf(row, ids);
-        return { id, type: null, ...rest, raw: JSON.parse(row.raw) };
-      });
-    },
+    ...shared.sqlEventReader<EventRow, Uint8Array>(context.sql, {
+      hashOf: (column) => unpack(column, unpackHash),
+      addressOf: (column) => unpack(column, unpackAddress),
+      amountOf: ({ amount, asset }, contractOf) => ({
+        ...(amount === null ? {} : { amount }),
+        ...(asset === null ? {} : { asset: contractOf.get(asset)! }),
+      }),
+      contractsOf: ({ contract, asset }) => asset === null ? [contract] : [contract, asset],
+    }),
     async insert(queries, placed) {
       if (placed.length === 0) return;
       const named = placed.flatMap(({ event: { contractId, asset } }) =>
         asset === undefined ? contractId : [contractId, asset]
       );
       const [typeOf, contractOf] = await Promise.all([
-        types.add(queries, placed.map(({ event }) => event.type)),
-        contracts.add(queries, named),
+        addTexts(queries, `${prefix}event_type`, placed.map(({ event }) => event.type)),
+        addTexts(queries, `${prefix}contract`, named),
       ]);
       const rows = placed.map(({ event, id, sequence, isLate }) => ({
         ...id,
@@ -128,7 +78,7 @@ export function postgresEventRows(context: Pick<PostgresContext, "database" | "p
     },
     async insertUndecoded(queries, placed) {
       if (placed.length === 0) return;
-      const contractOf = await contracts.add(queries, placed.map(({ event }) => event.contractId));
+      const contractOf = await addTexts(queries, `${prefix}contract`, placed.map(({ event }) => event.contractId));
       const rows = placed.map(({ event, id }) => ({
         ...id,
         contract: contractOf.get(event.contractId),
@@ -166,74 +116,23 @@ function unpack(column: Uint8Array, unpacked: (bytes: Uint8Array) => string): st
   return column[0] === TEXT ? Buffer.from(bytes).toString() : unpacked(bytes);
 }
 
-/** The texts that events name by number: few, so all of them are kept in memory. */
-export interface Words {
-  /** The number of a text, undefined when it is not held. */
-  find(text: string): Promise<number | undefined>;
-  /** All numbers there are. */
-  numbers(): Promise<number[]>;
-  /** The texts of numbers that are held. */
-  texts(numbers: Iterable<number>): Promise<Map<number, string>>;
-  /**
-   * The numbers of texts, which are added when they are new. To be called within a transaction that holds the log's end:
-   * what that has written may be rolled back, and is not remembered.
-   */
-  add(queries: Queries, texts: Iterable<string>): Promise<Map<string, number>>;
-}
-
 /**
- * What is remembered stays true also after a standby was promoted that lacks what was added last: a text has the same
- * number whenever it is added, and no other text has that.
- *
- * @param table `event_type` or `contract`: nothing is ever deleted from them
+ * The numbers of texts. New texts are added, within a transaction that holds the log's end. A text has the same number
+ * whenever it is added, so memory stays true after the promotion of a standby that lacks the newest texts.
  */
-function postgresWords(
-  { database, prefix }: Pick<PostgresContext, "database" | "prefix">,
-  table: "event_type" | "contract",
-): Words {
-  const textOf = new Map<number, string>();
-  const numberOf = new Map<string, number>();
-
-  /** Another gateway may have added some. */
-  async function refresh(): Promise<void> {
-    const rows = await database.read<{ number: number; text: string }>(`SELECT number, text FROM ${prefix}${table}`);
-    for (const { number, text } of rows) {
-      textOf.set(number, text);
-      numberOf.set(text, number);
-    }
-  }
-
-  return {
-    async find(text) {
-      if (!numberOf.has(text)) await refresh();
-      return numberOf.get(text);
-    },
-    async numbers() {
-      await refresh();
-      return [...textOf.keys()];
-    },
-    async texts(numbers) {
-      for (const number of numbers) if (!textOf.has(number)) await refresh();
-      return textOf;
-    },
-    async add(queries, texts) {
-      const wanted = [...new Set(texts)];
-      // Not as remembered: a standby that was promoted may lack what was added last.
-      const held = await queries.read<{ number: number; text: string }>(
-        `SELECT number, text FROM ${prefix}${table} WHERE text IN (SELECT text FROM ${givenRows("text text")})`,
-        [wanted.map((text) => ({ text }))],
-      );
-      const numbers = new Map(held.map(({ number, text }) => [text, number]));
-      for (const text of wanted) {
-        if (!numbers.has(text)) numbers.set(text, await addOne(queries, `${prefix}${table}`, text));
-      }
-      return numbers;
-    },
-  };
+async function addTexts(queries: Queries, table: string, texts: string[]): Promise<Map<string, number>> {
+  const wanted = [...new Set(texts)];
+  const found = await queries.read<{ number: number; text: string }>(
+    `SELECT number, text FROM ${table} WHERE text IN (SELECT text FROM ${givenRows("text text")})`,
+    [wanted.map((text) => ({ text }))],
+  );
+  const numbers = new Map(found.map(({ number, text }) => [text, number]));
+  for (const text of wanted) if (!numbers.has(text)) numbers.set(text, await addOne(queries, table, text));
+  return numbers;
 }
 
 async function addOne(queries: Queries, table: string, text: string): Promise<number> {
-  // By the text itself, 30 bits of it; where that is another's, the next.
+  // The number is 30 bits of the text's SHA-256, or the next number that no other text has.
   for (let number = createHash("sha256").update(text).digest().readUInt32BE() >>> 2;; number++) {
     await queries.write(
       `INSERT INTO ${table} (number, text) VALUES ($1::integer, $2::text) ON CONFLICT DO NOTHING`,

@@ -1,21 +1,14 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
-import { unixSeconds } from "../codec.ts";
-import { idColumns, requireId } from "../sql/event_rows.ts";
+import { loggedEvent, requireId } from "../sql/event_rows.ts";
+import { sqlEventReads } from "../sql/events.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
-import {
-  EVENT_COLUMNS,
-  type EventRow,
-  type EventRows,
-  loggedEvent,
-  type Placed,
-  UNDECODED_COLUMNS,
-  type UndecodedRow,
-} from "./event_rows.ts";
+import { EVENT_COLUMNS, type EventRows, type Placed } from "./event_rows.ts";
 import { postgresForget } from "./retention.ts";
-import type { PostgresLeases } from "./leases.ts";
+import type { SqlLeases } from "../sql/leases.ts";
+import { runWork } from "./sql.ts";
 import { type Appending, newestRow, type PostgresLog, type PostgresNews } from "./log.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
@@ -26,7 +19,7 @@ export function postgresEvents(
   context: PostgresContext,
   log: PostgresLog,
   rows: EventRows,
-  leases: PostgresLeases,
+  leases: SqlLeases,
   news: PostgresNews,
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
@@ -49,7 +42,7 @@ export function postgresEvents(
     const placed = placedOnce(events);
     const logged = await database.transaction(async (inside) => {
       const [, appending, found] = await Promise.all([
-        leases.fence(inside, [lease]),
+        runWork(inside, leases.fence([lease])),
         log.append(inside, after),
         choose(inside, placed.map(({ id }, n) => ({ n, ...id }))),
       ]);
@@ -97,29 +90,8 @@ export function postgresEvents(
         after,
       ),
     bounds: () => log.bounds(),
-    read: async (query) => await rows.toEvents(await queries.select(query)),
-    count: queries.count,
-    async get(id) {
-      const columns = idColumns(id);
-      if (columns === undefined) return undefined;
-      const found = await database.read<EventRow>(
-        `SELECT ${EVENT_COLUMNS} FROM ${prefix}event WHERE height = $1 AND place = $2 AND event_index = $3`,
-        [columns.height, columns.place, columns.event_index],
-      );
-      return (await rows.toEvents(found))[0];
-    },
+    ...sqlEventReads(context.sql, { reader: rows, queries, columns: EVENT_COLUMNS }),
     before: log.before,
-    async undecoded({ after, limit }) {
-      const { height, place, event_index } = after === undefined
-        ? { height: -1, place: 0, event_index: 0 }
-        : requireId(after);
-      const found = await database.read<UndecodedRow>(
-        `SELECT ${UNDECODED_COLUMNS} FROM ${prefix}undecoded_event WHERE (height, place, event_index) > ($1, $2, $3)
-        ORDER BY height, place, event_index LIMIT $4`,
-        [height, place, event_index, limit],
-      );
-      return await rows.toUndecoded(found);
-    },
     appendDecoded: ({ lease, events }) =>
       append(
         lease,
@@ -133,15 +105,6 @@ export function postgresEvents(
         () => Promise.resolve(),
       ),
     forget: postgresForget(context, log),
-    async forgetUndecoded(closedBefore) {
-      const { count } = await database.write(
-        `DELETE FROM ${prefix}undecoded_event WHERE (height, place, event_index) IN (
-          SELECT height, place, event_index FROM ${prefix}undecoded_event
-          WHERE closed_at < $1 ORDER BY closed_at LIMIT 200)`,
-        [unixSeconds(closedBefore)],
-      );
-      return count;
-    },
   };
 }
 

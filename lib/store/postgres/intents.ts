@@ -1,17 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
-import {
-  CLAIM_SLACK_MS,
-  claimedForMs,
-  type Intent,
-  type IntentClaim,
-  intentFenced,
-  type IntentStore,
-  type ListedIntent,
-  type ListedNonce,
-  MAX_NONCE,
-  withResult,
-} from "../intent.ts";
-import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
+import { CLAIM_SLACK_MS, claimedForMs, type Intent, type IntentStore, MAX_NONCE } from "../intent.ts";
+import { PRUNED_AT_A_CALL, sqlIntents, withResult } from "../sql/intents.ts";
+import { NOW_MS, type PostgresContext } from "./database.ts";
 import { anyShard, intentCounts, postgresTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {
@@ -25,26 +15,14 @@ interface IntentRow {
   now_ms: number;
 }
 
-/** The most that `prune` forgets at a call. */
-const PRUNED_AT_A_CALL = 500;
-
 const IS_NAMED = "key_id = $1 AND kind = $2 AND key = $3";
 const IS_CLAIMED = `${IS_NAMED} AND id = $4 AND term = $5`;
 
-/** Whether a claim is the newest of its intent: then nobody makes another before the transaction is over. */
-export async function holdClaim(
-  queries: Queries,
-  prefix: string,
-  { keyId, kind, key, id, term }: IntentClaim,
-): Promise<boolean> {
-  const sql = `SELECT term FROM ${prefix}intent WHERE ${IS_CLAIMED} FOR SHARE`;
-  return (await queries.write(sql, [keyId, kind, key, id, term])).length > 0;
-}
-
 /** Intents, and nonces that are out. */
-export function postgresIntents({ database, location, prefix }: PostgresContext): NounDriver<IntentStore> {
+export function postgresIntents(context: PostgresContext): NounDriver<IntentStore> {
+  const { database, prefix } = context;
   const { hasRoom, countMade, countGone } = intentCounts(prefix);
-  const { prune: pruneTransactions, ...transactions } = postgresTransactionIntents({ database, prefix });
+  const { prune: pruneTransactions, ...transactions } = postgresTransactionIntents(context);
   // One commit, and one way there and back: the first claim of a payment is on its way to the network.
   const make = `
     WITH room AS (SELECT 1 WHERE ${hasRoom("$7", "$8")}),
@@ -63,6 +41,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
 
   return {
     ...transactions,
+    ...sqlIntents(context, "claimed_until_ms = NULL"),
     async get({ keyId, kind, key }) {
       const [row] = await database.read<IntentRow>(
         `SELECT id, term, request, claimed_until_ms, claim_duration_ms, result, ${NOW_MS} AS now_ms
@@ -93,16 +72,6 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       if (found!.made > 0) return { ...name, id, term: 1 };
       return found!.room > 0 || found!.there > 0 ? "taken" : "full";
     },
-    async complete(claim, { request, result, atMs = 0 }) {
-      const { keyId, kind, key, id, term } = claim;
-      const { count } = await database.write(
-        `UPDATE ${prefix}intent SET term = term + 1, request = $6, result = $7,
-          completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $8), claimed_until_ms = NULL
-        WHERE ${IS_CLAIMED}`,
-        [keyId, kind, key, id, term, request, result, Math.floor(atMs)],
-      );
-      if (count === 0) throw intentFenced(location, claim);
-    },
     release: ({ keyId, kind, key, id, term }) =>
       database.transaction(async (queries) => {
         const claim = [keyId, kind, key, id, term];
@@ -126,22 +95,6 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
         [deviceHash, agent, used, validForMs],
       );
       return row!.nonce;
-    },
-    async list({ after: { keyId, kind, key } = { keyId: "", kind: "", key: "" }, limit }) {
-      const found = await database.read<Omit<ListedIntent, "result"> & { result: string | null }>(
-        `SELECT key_id AS "keyId", kind, key, id, request, result FROM ${prefix}intent
-        WHERE (key_id, kind, key) > ($1, $2, $3) ORDER BY key_id, kind, key LIMIT $4`,
-        [keyId, kind, key, limit],
-      );
-      return found.map(withResult);
-    },
-    async nonces({ after: { deviceHash, agent } = { deviceHash: "", agent: "" }, limit }) {
-      const found = await database.read<ListedNonce>(
-        `SELECT device_hash AS "deviceHash", agent, nonce::text AS nonce, until_ms AS "untilMs" FROM ${prefix}nonce_out
-        WHERE (device_hash, agent) > ($1, $2) ORDER BY device_hash, agent LIMIT $3`,
-        [deviceHash, agent, limit],
-      );
-      return [...found];
     },
     prune: (usedBeforeMs) =>
       database.transaction(async (queries) => {

@@ -1,21 +1,24 @@
 import type { StoreDriver } from "../checked_store.ts";
 import type { OpenOptions } from "../file/store_file.ts";
-import { postgresBuckets } from "./buckets.ts";
+import { sqlBuckets } from "../sql/buckets.ts";
+import { sqlKeys } from "../sql/keys.ts";
+import { sqlLeases } from "../sql/leases.ts";
+import { sqlNetwork } from "../sql/network.ts";
+import { sqlSharedState } from "../sql/shared_state.ts";
+import { sqlSubmissions } from "../sql/submissions.ts";
+import { sqlSubscriptions } from "../sql/subscriptions.ts";
+import { purgeAttempts } from "./attempts.ts";
 import { openDatabase, type PostgresContext, type PostgresDatabase } from "./database.ts";
 import { postgresDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { postgresEventRows } from "./event_rows.ts";
 import { postgresEvents } from "./events.ts";
 import { postgresIntents } from "./intents.ts";
-import { postgresKeys } from "./keys.ts";
-import { postgresLeases } from "./leases.ts";
 import { postgresLog, postgresNotifications } from "./log.ts";
-import { postgresNetwork } from "./network.ts";
-import { postgresSharedState } from "./shared_state.ts";
 import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
-import { postgresSubmissions } from "./submissions.ts";
-import { postgresSubscriptions } from "./subscriptions.ts";
+import { createPostgresSql } from "./sql.ts";
+import { raiseVersion } from "./version.ts";
 
 /**
  * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.
@@ -48,10 +51,11 @@ export function createPostgresDriver(
   prefix: string,
   id: string,
 ): StoreDriver {
-  const context: PostgresContext = { database, location, prefix };
+  const sql = createPostgresSql(database, prefix);
+  const context: PostgresContext = { database, sql, location, prefix };
   const log = postgresLog(context);
   const rows = postgresEventRows(context);
-  const leases = postgresLeases(context);
+  const leases = sqlLeases(context, () => false);
   const news = postgresNotifications(database, prefix);
 
   return {
@@ -62,15 +66,22 @@ export function createPostgresDriver(
     onNotification: news.listen,
     close: () => database.close(),
     toStoreError: (error) => toStoreError(error, location),
-    network: postgresNetwork(context),
-    keys: postgresKeys(context),
-    buckets: postgresBuckets(context),
-    submissions: postgresSubmissions(context),
+    network: sqlNetwork(
+      context,
+      `INSERT INTO ${prefix}network (only_row, passphrase) VALUES (1, $1) ON CONFLICT (only_row) DO NOTHING`,
+    ),
+    keys: sqlKeys(context),
+    buckets: sqlBuckets(context),
+    submissions: sqlSubmissions(context),
     intents: postgresIntents(context),
     leases: leases.methods,
-    sharedState: postgresSharedState(context),
+    sharedState: sqlSharedState(context),
     events: postgresEvents(context, log, rows, leases, news),
-    subscriptions: postgresSubscriptions(context),
+    subscriptions: sqlSubscriptions(context, {
+      // Each transaction waits for the one before at the version's row, so that the count is right.
+      lockInserts: { text: raiseVersion(prefix), parameters: [] },
+      purgeAttempts: purgeAttempts(prefix),
+    }),
     deliveries: postgresDeliveries(context, log, rows, leases),
   };
 }

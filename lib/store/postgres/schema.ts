@@ -157,8 +157,7 @@ function tables(prefix: string): string {
     submitted_at_ms bigint NOT NULL,
     source text,
     operation text,
-    outcome text,
-    outcome_ledger bigint
+    outcome text
   );
   CREATE INDEX submission_by_time ON ${prefix}submission (submitted_at_ms);
   CREATE INDEX submission_unsettled ON ${prefix}submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;

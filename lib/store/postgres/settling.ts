@@ -4,13 +4,14 @@ import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { type MadeAttempts, writeAttempts } from "./attempts.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
-import type { PostgresLeases } from "./leases.ts";
+import type { SqlLeases } from "../sql/leases.ts";
 import type { PostgresLog } from "./log.ts";
+import { runWork } from "./sql.ts";
 import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts";
 
 type State = FailedDelivery["state"];
 
-/** What is kept of a subscription's deliveries of some events, by sequence; null: nothing any more. */
+/** What is kept of a subscription's deliveries of some events, by sequence. Null: nothing any more. */
 type Kept = Map<number, FailedDelivery | null>;
 
 /** How far a subscription's replay has come. */
@@ -38,7 +39,7 @@ const REMEMBERED = 50_000;
 export function postgresSettling(
   { database, prefix }: PostgresContext,
   log: PostgresLog,
-  leases: PostgresLeases,
+  leases: SqlLeases,
 ): (step: Parameters<DeliveryStore["settle"]>[0]) => Promise<void> {
   /** The versions that were written here: a standby that was promoted without the last commits has older ones. */
   const written = createRecentMap<number>(REMEMBERED);
@@ -76,7 +77,10 @@ export function postgresSettling(
 
   return async ({ leases: held, settlements }) => {
     const rows = await database.transaction(async (queries) => {
-      const [, { bounds, parts }] = await Promise.all([leases.fence(queries, held), look(queries, settlements)]);
+      const [, { bounds, parts }] = await Promise.all([
+        runWork(queries, leases.fence(held)),
+        look(queries, settlements),
+      ]);
       const older = [...parts.values()].filter(isOlder);
       for (const { row: { subscription, version } } of older) written.set(`${subscription}`, version);
       // What failed may be lost, and no cursor may pass it: who delivers begins where the last commit stands.

@@ -1,17 +1,13 @@
 import type { NounDriver } from "../checked_store.ts";
-import {
-  toTransactionIntent,
-  TRANSACTION_INTENT_COLUMNS,
-  type TransactionIntentRow,
-  transactionIntentRow,
-} from "../sql/transaction_intents.ts";
-import type { TransactionIntentName, TransactionIntentStore } from "../transaction_intent.ts";
+import { sqlTransactionIntents, TRANSACTION_INTENT_COLUMNS } from "../sql/transaction_intents.ts";
+import type { TransactionIntentStore } from "../transaction_intent.ts";
 import { NOW_MS, type PostgresContext, type Queries } from "./database.ts";
 
-/** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
-export function postgresTransactionIntents({ database, prefix }: Pick<PostgresContext, "database" | "prefix">):
+/** Intents of transactions. `prune` deletes at most `limit` that were last used before this time, within a transaction. */
+export function postgresTransactionIntents(context: PostgresContext):
   & NounDriver<TransactionIntentStore>
   & { prune(queries: Queries, usedBeforeMs: number, limit: number): Promise<{ key_id: string }[]> } {
+  const { database, prefix } = context;
   const table = `${prefix}transaction_intent`;
   const { hasRoom, countMade } = intentCounts(prefix);
   const make = `
@@ -23,44 +19,19 @@ export function postgresTransactionIntents({ database, prefix }: Pick<PostgresCo
     ), counted AS (${countMade("$15")})
     SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
       (SELECT count(*) FROM ${table} WHERE key_id = $1 AND key = $2) AS there`;
-  const change = `
-    UPDATE ${table} SET version = $3, request = $4, sequence = $5, envelope = $6, warning = $7, is_rejected = $8,
-      envelopes = $9, outcome_hash = $10, outcome_ledger = $11, used_at_ms = greatest(used_at_ms, ${NOW_MS}, $12::bigint)
-    WHERE key_id = $1 AND key = $2 AND version = $13`;
 
   return {
-    async transaction({ keyId, key }) {
-      const [row] = await database.read<TransactionIntentRow>(
-        `SELECT ${TRANSACTION_INTENT_COLUMNS} FROM ${table} WHERE key_id = $1 AND key = $2`,
-        [keyId, key],
-      );
-      return row && toTransactionIntent(row);
-    },
-    async transactions({ after: { keyId, key } = { keyId: "", key: "" }, limit }) {
-      const found = await database.read<TransactionIntentRow & TransactionIntentName>(
-        `SELECT key_id AS "keyId", key, ${TRANSACTION_INTENT_COLUMNS} FROM ${table}
-        WHERE (key_id, key) > ($1, $2) ORDER BY key_id, key LIMIT $3`,
-        [keyId, key, limit],
-      );
-      return found.map((row) => ({ keyId: row.keyId, key: row.key, ...toTransactionIntent(row) }));
-    },
-    async setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
-      const columns = Object.values(transactionIntentRow(intent, intent.envelope));
-      const values = [keyId, key, version, ...columns, Math.floor(atMs)];
-      if (seen !== undefined) {
-        const { count } = await database.write(change, [...values, seen]);
-        return count === 0 ? "changed" : "written";
-      }
+    ...sqlTransactionIntents(context, async ({ values, atMs, mostOfKey, mostInAll }) => {
       const [found] = await database.write<{ made: number; room: number; there: number }>(
         make,
-        [...values, mostOfKey, mostInAll, anyShard()],
+        [...values, atMs, mostOfKey, mostInAll, anyShard()],
       );
       if (found!.made > 0) return "written";
       return found!.room > 0 || found!.there > 0 ? "changed" : "full";
-    },
+    }),
     prune: (queries, usedBeforeMs, limit) =>
       queries.write<{ key_id: string }>(
-        // The condition twice: one that was used again meanwhile is looked at anew, and the inner SELECT is not.
+        // PostgreSQL checks the outer condition again for an intent that was used meanwhile, but not the inner SELECT.
         `DELETE FROM ${table} WHERE (key_id, key) IN (SELECT key_id, key FROM ${table}
           WHERE used_at_ms < $1 ORDER BY used_at_ms LIMIT $2)
           AND used_at_ms < $1 RETURNING key_id`,

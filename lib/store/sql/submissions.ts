@@ -1,6 +1,9 @@
-import type { Submission } from "../submission.ts";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { NounDriver } from "../checked_store.ts";
+import type { Submission, SubmissionStore } from "../submission.ts";
+import type { SqlContext } from "./database.ts";
 
-export interface SubmissionRow {
+interface SubmissionRow {
   hash: string;
   valid_until: number;
   submitted_at_ms: number;
@@ -10,9 +13,9 @@ export interface SubmissionRow {
   outcome: string | null;
 }
 
-export const SUBMISSION_COLUMNS = "hash, valid_until, submitted_at_ms, source, operation, outcome";
+const SUBMISSION_COLUMNS = "hash, valid_until, submitted_at_ms, source, operation, outcome";
 
-export function submissionRow(submission: Submission): SubmissionRow {
+function submissionRow(submission: Submission): SubmissionRow {
   const { hash, validUntil, submittedAtMs, source = null, operation = null, outcome } = submission;
   return {
     hash,
@@ -24,10 +27,67 @@ export function submissionRow(submission: Submission): SubmissionRow {
   };
 }
 
-export function toSubmission(row: SubmissionRow): Submission {
+function toSubmission(row: SubmissionRow): Submission {
   const submission: Submission = { hash: row.hash, validUntil: row.valid_until, submittedAtMs: row.submitted_at_ms };
   if (row.source !== null) submission.source = row.source;
   if (row.operation !== null) submission.operation = row.operation;
   if (row.outcome !== null) submission.outcome = JSON.parse(row.outcome);
   return submission;
+}
+
+/** Sent envelopes. Those of one turn of the event loop are recorded by one statement. */
+export function sqlSubmissions({ sql }: SqlContext): NounDriver<SubmissionStore> {
+  const table = `${sql.prefix}submission`;
+  const ledgerOf = (row: string) => sql.field(`${row}.outcome`, "ledger");
+  const insert = sql.prepare(
+    `INSERT INTO ${table} AS kept (${SUBMISSION_COLUMNS}) SELECT ${SUBMISSION_COLUMNS} FROM ${
+      sql.given("hash text, valid_until bigint, submitted_at_ms bigint, source text, operation text, outcome text")
+    } WHERE true ORDER BY hash
+    ON CONFLICT (hash) DO UPDATE SET outcome = NULL WHERE kept.outcome IS NOT NULL AND ${ledgerOf("kept")} IS NULL`,
+  );
+  const setOutcome = sql.prepare(
+    `UPDATE ${table} AS kept SET outcome = $2 WHERE hash = $1 AND ($3 OR ${ledgerOf("kept")} IS NULL)`,
+  );
+  const selectWhere = (where: string) => `SELECT ${SUBMISSION_COLUMNS} FROM ${table} WHERE ${where}`;
+  const select = sql.prepare<SubmissionRow>(selectWhere("hash = $1"));
+  const page = (where: string) => sql.prepare<SubmissionRow>(selectWhere(`${where}hash > $1 ORDER BY hash LIMIT $2`));
+  const list = page("");
+  const withoutOutcome = page("outcome IS NULL AND source IS NOT NULL AND ");
+  const withoutOutcomeOf = page("outcome IS NULL AND source IS NOT NULL AND source = $3 AND ");
+  const prune = sql.prepare(
+    `DELETE FROM ${table} WHERE hash ${
+      sql.oneOf(`SELECT hash FROM ${table} WHERE submitted_at_ms < $1 ORDER BY submitted_at_ms LIMIT 500`)
+    }`,
+  );
+  /** The first record of each hash. */
+  let waiting = new Map<string, SubmissionRow>();
+  let commit: Promise<void> | undefined;
+
+  async function commitWaiting(): Promise<void> {
+    await yieldToOthers();
+    const rows = [...waiting.values()];
+    waiting = new Map();
+    commit = undefined;
+    await sql.writeTogether(insert(rows));
+  }
+
+  return {
+    record(submission) {
+      if (!waiting.has(submission.hash)) waiting.set(submission.hash, submissionRow(submission));
+      return commit ??= commitWaiting();
+    },
+    async recordOutcome(hash, outcome) {
+      await sql.writeTogether(setOutcome(hash, JSON.stringify(outcome), outcome.ledger !== undefined));
+    },
+    async get(hash) {
+      const [row] = await sql.read(select(hash));
+      return row && toSubmission(row);
+    },
+    async withoutOutcome({ source, after = "", limit }) {
+      const found = source === undefined ? withoutOutcome(after, limit) : withoutOutcomeOf(after, limit, source);
+      return (await sql.read(found)).map(toSubmission);
+    },
+    list: async ({ after = "", limit }) => (await sql.read(list(after, limit))).map(toSubmission),
+    prune: async (submittedBeforeMs) => (await sql.write(prune(submittedBeforeMs))).count,
+  };
 }

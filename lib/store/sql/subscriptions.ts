@@ -1,4 +1,8 @@
+import type { NounDriver } from "../checked_store.ts";
+import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
+import { type Parameter, send, type SqlContext, type Statement } from "./database.ts";
+import { intentFence } from "./intents.ts";
 
 interface SecretsRow {
   secret: string;
@@ -12,21 +16,21 @@ export interface SubscriptionRow extends SecretsRow {
   id: string;
   key_id: string;
   url: string;
-  /** Comma-separated; null: all. */
+  /** Comma-separated. Null: all. */
   types: string | null;
   device_hash: string | null;
   merchant: string | null;
-  /** SQLite has 0 and 1. */
+  /** 0 or 1 in SQLite. */
   ordered: boolean | 0 | 1;
   created_at: string;
   start_height: number;
 }
 
 const SECRETS_COLUMNS = "secret, previous_secret, previous_secret_until_ms, older_secret, older_secret_until_ms";
-export const SUBSCRIPTION_COLUMNS =
+const SUBSCRIPTION_COLUMNS =
   `id, key_id, url, types, device_hash, merchant, ordered, ${SECRETS_COLUMNS}, created_at, start_height`;
 
-export function secretsRow({ secret, previousSecret, olderSecret }: Secrets): SecretsRow {
+function secretsRow({ secret, previousSecret, olderSecret }: Secrets): SecretsRow {
   return {
     secret,
     previous_secret: previousSecret?.secret ?? null,
@@ -36,7 +40,7 @@ export function secretsRow({ secret, previousSecret, olderSecret }: Secrets): Se
   };
 }
 
-export function subscriptionRow(subscription: Subscription): SubscriptionRow {
+function subscriptionRow(subscription: Subscription): SubscriptionRow {
   return {
     id: subscription.id,
     key_id: subscription.keyId,
@@ -70,5 +74,124 @@ export function toSubscription(row: SubscriptionRow): Subscription {
     ...(olderSecret === null ? {} : { olderSecret }),
     createdAt: row.created_at,
     startHeight: row.start_height,
+  };
+}
+
+/** One call of `purgeDeleted` removes so many rows of failed deliveries, and as many attempts. */
+export const PURGE_STEP = 300;
+
+const GIVEN_SECRETS =
+  "of_id text, expected text, secret text, previous_secret text, previous_secret_until_ms bigint, " +
+  "older_secret text, older_secret_until_ms bigint";
+
+/** What differs between the two drivers. */
+interface SubscriptionParts {
+  /** Lets only one transaction at a time insert subscriptions, where the database does not. */
+  lockInserts?: Statement<never>;
+  /** Removes at most `PURGE_STEP` attempts of the subscription with the number `$1`. */
+  purgeAttempts: string;
+}
+
+/** Subscriptions. Every statement that changes one raises the version in the same commit. */
+export function sqlSubscriptions(
+  context: SqlContext,
+  { lockInserts, purgeAttempts }: SubscriptionParts,
+): NounDriver<SubscriptionStore> {
+  const { sql, location } = context;
+  const { prefix, prepare, versions } = sql;
+  const table = `${prefix}subscription`;
+  const fence = intentFence(context);
+  const countOfKey = prepare<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE key_id = $1`);
+  const insert = prepare<{ number: number }>(
+    `INSERT INTO ${table} (${SUBSCRIPTION_COLUMNS})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING number`,
+  );
+  const begin = prepare(`INSERT INTO ${prefix}progress (subscription, cursor) VALUES ($1, ${sql.logEnd})`);
+  const selectWhere = (where: string) =>
+    prepare<SubscriptionRow>(`SELECT ${SUBSCRIPTION_COLUMNS} FROM ${table} WHERE ${where}`);
+  const select = selectWhere("id = $1");
+  const list = selectWhere("id > $1 ORDER BY id LIMIT $2");
+  const listOfKey = selectWhere("key_id = $3 AND id > $1 ORDER BY id LIMIT $2");
+  const setSecrets = prepare(versions.raising(
+    "subscriptions",
+    `UPDATE ${table} AS kept SET secret = given.secret, previous_secret = given.previous_secret,
+      previous_secret_until_ms = given.previous_secret_until_ms, older_secret = given.older_secret,
+      older_secret_until_ms = given.older_secret_until_ms
+    FROM ${sql.given(GIVEN_SECRETS)} WHERE kept.id = given.of_id AND kept.secret = given.expected RETURNING id`,
+  ));
+  const remove = prepare(versions.deleteSubscriptions("id = $1"));
+  const version = prepare<{ version: number }>(versions.read("subscriptions"));
+  const readCheck = prepare<{ text: string }>(`SELECT text FROM ${prefix}secrets_check`);
+  const removeCheck = prepare(`DELETE FROM ${prefix}secrets_check`);
+  const writeCheck = prepare(
+    `INSERT INTO ${prefix}secrets_check (only_row, text) VALUES (1, $1)
+    ON CONFLICT (only_row) DO UPDATE SET text = excluded.text`,
+  );
+  const deleted = prepare<{ number: number }>(
+    `SELECT number FROM ${prefix}deleted_subscription ORDER BY number LIMIT 2 ${sql.lock("UPDATE")}`,
+  );
+  const purges = [
+    prepare(
+      `DELETE FROM ${prefix}failed_delivery WHERE subscription = $1 AND sequence IN (SELECT sequence
+        FROM ${prefix}failed_delivery WHERE subscription = $1 ORDER BY sequence LIMIT ${PURGE_STEP})`,
+    ),
+    prepare(purgeAttempts),
+  ];
+  // A replay that was inserted while its subscription was deleted.
+  const purgeReplay = prepare(`DELETE FROM ${prefix}replay WHERE subscription = $1`);
+  const forgetDeleted = prepare(`DELETE FROM ${prefix}deleted_subscription WHERE number = $1`);
+
+  function replace(replaced: (Secrets & { id: string; expectedSecret: string })[]): Statement<never> {
+    return setSecrets(replaced.map(({ id, expectedSecret, ...secrets }) => {
+      return { of_id: id, expected: expectedSecret, ...secretsRow(secrets) };
+    }));
+  }
+
+  return {
+    insert: (subscription, maxPerKey, claim) =>
+      sql.transaction(function* () {
+        const { id, keyId } = subscription;
+        if (lockInserts !== undefined) yield* send(lockInserts);
+        yield* fence(claim);
+        const [[counted]] = yield* send(countOfKey(keyId));
+        if (counted!.n >= maxPerKey) {
+          throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
+        }
+        const [[inserted]] = yield* send(insert(...Object.values<Parameter>({ ...subscriptionRow(subscription) })));
+        if (inserted === undefined) {
+          throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
+        }
+        yield* send(begin(inserted.number));
+      }),
+    async get(id) {
+      const [row] = await sql.read(select(id));
+      return row && toSubscription(row);
+    },
+    async list({ keyId, after = "", limit }) {
+      const found = keyId === undefined ? list(after, limit) : listOfKey(after, limit, keyId);
+      return (await sql.read(found)).map(toSubscription);
+    },
+    setSecrets: async (id, expectedSecret, secrets) =>
+      (await sql.write(replace([{ ...secrets, id, expectedSecret }]))).count > 0,
+    delete: async (id) => (await sql.write(remove(id))).count > 0,
+    purgeDeleted: () =>
+      sql.transaction(function* () {
+        const [[first, another]] = yield* send(deleted());
+        if (first === undefined) return false;
+        const purged = yield* send(...purges.map((purge) => purge(first.number)));
+        if (purged.some(({ count }) => count === PURGE_STEP)) return true;
+        yield* send(purgeReplay(first.number), forgetDeleted(first.number));
+        return another !== undefined;
+      }),
+    version: async () => (await sql.read(version()))[0]!.version,
+    secretsCheck: async () => (await sql.read(readCheck()))[0]?.text,
+    resealSecrets: ({ secrets, check }) =>
+      sql.transaction(function* () {
+        const [{ count }] = yield* send(
+          replace(secrets),
+          ...(check === undefined ? [] : [check === null ? removeCheck() : writeCheck(check)]),
+        );
+        return count;
+      }),
   };
 }

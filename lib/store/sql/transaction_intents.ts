@@ -1,6 +1,13 @@
-import type { KeptTransactionIntent, TransactionIntent } from "../transaction_intent.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type {
+  KeptTransactionIntent,
+  TransactionIntent,
+  TransactionIntentName,
+  TransactionIntentStore,
+} from "../transaction_intent.ts";
+import type { Parameter, SqlContext } from "./database.ts";
 
-export interface TransactionIntentRow {
+interface TransactionIntentRow {
   version: string;
   request: string;
   sequence: string;
@@ -17,24 +24,23 @@ export interface TransactionIntentRow {
 export const TRANSACTION_INTENT_COLUMNS =
   "version, request, sequence, envelope, warning, is_rejected, envelopes, outcome_hash, outcome_ledger, used_at_ms";
 
-/** The columns that a write replaces, in the order of `TRANSACTION_INTENT_COLUMNS`, but for the first and the last. */
-export function transactionIntentRow<Bytes>(
-  { request, sequence, warning, isRejected, envelopes, outcome }: Omit<TransactionIntent, "envelope">,
-  envelope: Bytes,
-) {
-  return {
+/** The values of `TRANSACTION_INTENT_COLUMNS`, without the last. */
+function valuesOf(version: string, { request, sequence, envelope, warning, isRejected, ...rest }: TransactionIntent) {
+  const { envelopes, outcome } = rest;
+  return [
+    version,
     request,
     sequence,
     envelope,
-    warning: warning ?? null,
-    is_rejected: isRejected,
-    envelopes: JSON.stringify(envelopes),
-    outcome_hash: outcome?.hash ?? null,
-    outcome_ledger: outcome?.ledger ?? null,
-  };
+    warning ?? null,
+    isRejected,
+    JSON.stringify(envelopes),
+    outcome?.hash ?? null,
+    outcome?.ledger ?? null,
+  ];
 }
 
-export function toTransactionIntent(row: TransactionIntentRow): KeptTransactionIntent {
+function toTransactionIntent(row: TransactionIntentRow): KeptTransactionIntent {
   const intent: KeptTransactionIntent = {
     version: row.version,
     request: row.request,
@@ -47,4 +53,54 @@ export function toTransactionIntent(row: TransactionIntentRow): KeptTransactionI
   if (row.warning !== null) intent.warning = row.warning;
   if (row.outcome_hash !== null) intent.outcome = { hash: row.outcome_hash, ledger: row.outcome_ledger! };
   return intent;
+}
+
+/** A new intent: the name, the values of its columns, and the bounds. */
+export interface NewTransactionIntent {
+  name: TransactionIntentName;
+  /** Of all columns but the last: first the two of the name. */
+  values: Parameter[];
+  /** The network's time, Unix ms. */
+  atMs: number;
+  mostOfKey: number;
+  mostInAll: number;
+}
+
+/** @param insert inserts an intent that does not exist yet, unless there are too many */
+export function sqlTransactionIntents(
+  { sql }: SqlContext,
+  insert: (intent: NewTransactionIntent) => Promise<"written" | "changed" | "full">,
+): NounDriver<TransactionIntentStore> {
+  const table = `${sql.prefix}transaction_intent`;
+  const select = sql.prepare<TransactionIntentRow>(
+    `SELECT ${TRANSACTION_INTENT_COLUMNS} FROM ${table} WHERE key_id = $1 AND key = $2`,
+  );
+  const list = sql.prepare<TransactionIntentRow & { key_id: string; key: string }>(
+    `SELECT key_id, key, ${TRANSACTION_INTENT_COLUMNS} FROM ${table}
+    WHERE (key_id, key) > ($1, $2) ORDER BY key_id, key LIMIT $3`,
+  );
+  const update = sql.prepare(
+    `UPDATE ${table} SET version = $3, request = $4, sequence = $5, envelope = $6, warning = $7, is_rejected = $8,
+      envelopes = $9, outcome_hash = $10, outcome_ledger = $11,
+      used_at_ms = ${sql.greatest}(used_at_ms, ${sql.now}, CAST($12 AS bigint))
+    WHERE key_id = $1 AND key = $2 AND version = $13`,
+  );
+
+  return {
+    async transaction({ keyId, key }) {
+      const [row] = await sql.read(select(keyId, key));
+      return row && toTransactionIntent(row);
+    },
+    async transactions({ after, limit }) {
+      const rows = await sql.read(list(after?.keyId ?? "", after?.key ?? "", limit));
+      return rows.map((row) => ({ keyId: row.key_id, key: row.key, ...toTransactionIntent(row) }));
+    },
+    async setTransaction({ name, seen, version, intent, mostOfKey, mostInAll, ...step }) {
+      const values = [name.keyId, name.key, ...valuesOf(version, intent)];
+      const atMs = Math.floor(step.atMs ?? 0);
+      if (seen === undefined) return await insert({ name, values, atMs, mostOfKey, mostInAll });
+      const { count } = await sql.writeTogether(update(...values, atMs, seen));
+      return count === 0 ? "changed" : "written";
+    },
+  };
 }

@@ -1,7 +1,14 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptRow, toAttempt } from "../sql/attempts.ts";
 import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
+import { PURGE_STEP } from "../sql/subscriptions.ts";
 import { rowValues } from "./database.ts";
+
+/** Removes some of the attempts of the deleted subscription with the number `$1`. */
+export const PURGE_ATTEMPTS = `
+  DELETE FROM attempt WHERE place IN (
+    SELECT place FROM attempt WHERE place >= $1 * ${ATTEMPTS_KEPT} AND place < ($1 + 1) * ${ATTEMPTS_KEPT}
+    LIMIT ${PURGE_STEP})`;
 
 /** The ring of attempts of each subscription, by its number. */
 export interface SqliteAttempts {

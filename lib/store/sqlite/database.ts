@@ -1,9 +1,11 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { SqliteDatabase, SqliteValue } from "../../runtime/sqlite.ts";
+import type { CommitTogether, SqliteSql } from "./sql.ts";
 
 /** What each noun of this driver is given. */
 export interface SqliteContext {
   database: SqliteDatabase;
+  sql: SqliteSql;
   location: string;
   /** Tells this handle from every other on the same file. */
   handle: string;
@@ -13,9 +15,6 @@ export interface SqliteContext {
   isHeld(): boolean;
   commitTogether: CommitTogether;
 }
-
-/** Does this in the commit that ends this turn of the event loop; must not throw but for a fault of the database. */
-export type CommitTogether = <T>(work: () => T) => Promise<T>;
 
 /** Writes made in one turn of the event loop share one commit, and so one wait for the disk. */
 export function createCommitTogether(database: SqliteDatabase): CommitTogether {

@@ -15,8 +15,8 @@ import { CLOCK_STEP_MS, type DueDelivery } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRow, EventRows } from "./event_rows.ts";
-import { intentFence } from "./intents.ts";
-import type { SqliteLeases } from "./leases.ts";
+import { intentFence } from "../sql/intents.ts";
+import type { SqlLeases } from "../sql/leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues, type SqliteContext } from "./database.ts";
 import { sqliteSettling } from "./settling.ts";
@@ -36,11 +36,11 @@ export function sqliteDeliveries(
   context: SqliteContext,
   log: SqliteLog,
   rows: EventRows,
-  leases: SqliteLeases,
+  leases: SqlLeases,
 ): NounDriver<DeliveryStore> {
-  const { database, location } = context;
+  const { database, sql, location } = context;
   const attempts = sqliteAttempts(database);
-  const events = sqliteEventQueries(database, rows.types, log);
+  const events = sqliteEventQueries(sql, rows.types, log);
   const settle = sqliteSettling(context, log, attempts);
   const fence = intentFence(context);
   const numberOf = database.prepare<{ number: number }>("SELECT number FROM subscription WHERE id = ?");
@@ -82,8 +82,9 @@ export function sqliteDeliveries(
     "UPDATE progress SET attempts = attempts + 1 WHERE subscription = ? RETURNING attempts",
   );
 
-  function toDue(row: FailedEventRow): DueDelivery {
-    return { delivery: toFailed(row), event: rows.toEvent(row) };
+  async function toDue(found: FailedEventRow[]): Promise<DueDelivery[]> {
+    const events = await rows.toEvents(found);
+    return found.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
   }
 
   /** What is asked of a subscription that is gone is answered as of one that has nothing. */
@@ -93,11 +94,11 @@ export function sqliteDeliveries(
   }
 
   const sourceOf = (subscription: number): NextSource => ({
-    due: (nowMs, limit) => due.all(subscription, nowMs, limit).map(toDue),
+    due: (nowMs, limit) => toDue(due.all(subscription, nowMs, limit)),
     firstDueAfter: (nowMs) => firstDueAfter.get(subscription, nowMs)!.due_at_ms,
-    firstRetrying: () => oldest.all(subscription, 0, 1).map(toDue)[0],
+    firstRetrying: async () => (await toDue(oldest.all(subscription, 0, 1)))[0],
     keptBetween: (after, upTo) => keptBetween.all(subscription, after, upTo).map(({ sequence }) => sequence),
-    read: (query) => events.select(query).map(rows.toEvent),
+    read: async (query) => await rows.toEvents(await events.select(query)),
   });
 
   return {
@@ -112,21 +113,21 @@ export function sqliteDeliveries(
       return await nextDeliveries(sourceOf(progress.subscription), progress, subscription, query);
     },
     failed: ({ subscriptionId, state, beyond, limit }) =>
-      ofSubscription(subscriptionId, [], (subscription) => {
+      ofSubscription<DueDelivery[] | Promise<DueDelivery[]>>(subscriptionId, [], (subscription) => {
         const found = state === "retrying"
           ? oldest.all(subscription, beyond ?? 0, limit)
           : newest.all(subscription, beyond ?? Number.MAX_SAFE_INTEGER, limit, state);
-        return found.map(toDue);
+        return toDue(found);
       }),
     settle: (step) =>
       database.transaction(() => {
-        leases.fence(step.leases);
+        sql.run(leases.fence(step.leases));
         for (const settlement of step.settlements) settle(settlement);
       }),
 
     insertReplay: (replay, claim) =>
       database.transaction(() => {
-        fence(claim);
+        sql.run(fence(claim));
         return ofSubscription(replay.subscriptionId, false, (subscription) => {
           const { changes } = insertReplay.run(subscription, ...rowValues(replayRow(replay)));
           if (changes > 0) return true;

@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, intentFenced, nonceAfter, withResult } from "../intent.ts";
-import type { Intent, IntentClaim, IntentStore, ListedIntent, ListedNonce } from "../intent.ts";
+import { claimedForMs, type Intent, type IntentStore, nonceAfter } from "../intent.ts";
+import { PRUNED_AT_A_CALL, sqlIntents, withResult } from "../sql/intents.ts";
 import type { SqliteContext } from "./database.ts";
 import { sqliteTransactionIntents } from "./transaction_intents.ts";
 
@@ -8,31 +8,16 @@ interface IntentRow {
   id: string;
   term: number;
   request: string;
-  /** Which handle; null: nobody. */
+  /** Which handle. Null: nobody. */
   claimed_by: string | null;
   claimed_until_ms: number;
   claim_duration_ms: number;
   result: string | null;
 }
 
-/** The most that `prune` forgets at a call. */
-const PRUNED_AT_A_CALL = 500;
-
-/** What a write under a claim asks first, within its transaction. @throws StoreError `fenced` when that is not the newest */
-export function intentFence({ database, location }: SqliteContext): (claim: IntentClaim | undefined) => void {
-  const newest = database.prepare<{ id: string; term: number }>(
-    "SELECT id, term FROM intent WHERE key_id = ? AND kind = ? AND key = ?",
-  );
-  return function fence(claim) {
-    if (claim === undefined) return;
-    const row = newest.get(claim.keyId, claim.kind, claim.key);
-    if (row?.id !== claim.id || row.term !== claim.term) throw intentFenced(location, claim);
-  };
-}
-
 /** Intents, and nonces that are out. */
 export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
-  const { database, location, handle, now, isHeld, commitTogether } = context;
+  const { database, handle, now, isHeld, commitTogether } = context;
   const select = database.prepare<IntentRow>(`
     SELECT id, term, request, claimed_by, claimed_until_ms, claim_duration_ms, result FROM intent
     WHERE key_id = ? AND kind = ? AND key = ?`);
@@ -43,9 +28,6 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
     UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?,
       completed_at_ms = max(completed_at_ms, ?)
     WHERE key_id = ? AND kind = ? AND key = ?`);
-  const complete = database.prepare(`
-    UPDATE intent SET term = term + 1, request = ?, result = ?, completed_at_ms = max(completed_at_ms, ?), claimed_by = NULL
-    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?`);
   const giveBack = database.prepare(`
     UPDATE intent SET claimed_by = NULL
     WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ? AND result IS NOT NULL`);
@@ -60,12 +42,6 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
   const prune = database.prepare(`
     DELETE FROM intent WHERE rowid IN
       (SELECT rowid FROM intent WHERE completed_at_ms < ? ORDER BY completed_at_ms LIMIT ?)`);
-  const list = database.prepare<Omit<ListedIntent, "result"> & { result: string | null }>(`
-    SELECT key_id AS keyId, kind, key, id, request, result FROM intent
-    WHERE (key_id, kind, key) > (?, ?, ?) ORDER BY key_id, kind, key LIMIT ?`);
-  const listNonces = database.prepare<ListedNonce>(`
-    SELECT device_hash AS deviceHash, agent, nonce, until_ms AS untilMs FROM nonce_out
-    WHERE (device_hash, agent) > (?, ?) ORDER BY device_hash, agent LIMIT ?`);
   const pruneNonces = database.prepare(`
     DELETE FROM nonce_out WHERE (device_hash, agent) IN
       (SELECT device_hash, agent FROM nonce_out WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)`);
@@ -83,6 +59,7 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
 
   return {
     ...transactions,
+    ...sqlIntents(context, "claimed_by = NULL"),
     get({ keyId, kind, key }) {
       const row = select.get(keyId, kind, key);
       return row && toIntent(row);
@@ -104,13 +81,6 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         return { ...name, id: row.id, term: row.term + 1 };
       });
     },
-    async complete(claim, { request, result, atMs = 0 }) {
-      const { keyId, kind, key, id, term } = claim;
-      const { changes } = await commitTogether(() =>
-        complete.run(request, result, Math.max(now(), atMs), keyId, kind, key, id, term)
-      );
-      if (changes === 0) throw intentFenced(location, claim);
-    },
     release: ({ keyId, kind, key, id, term }) =>
       commitTogether(() => {
         forget.run(keyId, kind, key, id, term);
@@ -122,9 +92,6 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         handOut.run(deviceHash, agent, nonce, now() + validForMs);
         return nonce;
       }),
-    list: ({ after, limit }) =>
-      list.all(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit).map(withResult),
-    nonces: ({ after, limit }) => listNonces.all(after?.deviceHash ?? "", after?.agent ?? "", limit),
     prune: (usedBeforeMs) =>
       database.transaction(() => {
         let gone = prune.run(usedBeforeMs, PRUNED_AT_A_CALL).changes;

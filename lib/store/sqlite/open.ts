@@ -12,22 +12,24 @@ import {
   missingStore,
   type OpenOptions,
 } from "../file/store_file.ts";
+import { sqlBuckets } from "../sql/buckets.ts";
+import { sqlKeys } from "../sql/keys.ts";
+import { sqlLeases } from "../sql/leases.ts";
+import { sqlNetwork } from "../sql/network.ts";
+import { sqlSharedState } from "../sql/shared_state.ts";
+import { sqlSubmissions } from "../sql/submissions.ts";
+import { sqlSubscriptions } from "../sql/subscriptions.ts";
 import { schemaChanged } from "../store_error.ts";
-import { sqliteBuckets } from "./buckets.ts";
+import { PURGE_ATTEMPTS } from "./attempts.ts";
 import { createCommitTogether, type SqliteContext } from "./database.ts";
 import { sqliteDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
 import { sqliteIntents } from "./intents.ts";
-import { sqliteKeys } from "./keys.ts";
-import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
-import { sqliteNetwork } from "./network.ts";
-import { sqliteSharedState } from "./shared_state.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
-import { sqliteSubmissions } from "./submissions.ts";
-import { sqliteSubscriptions } from "./subscriptions.ts";
+import { createSqliteSql } from "./sql.ts";
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
 const BUSY_TIMEOUT_MS = 1_000;
@@ -114,6 +116,8 @@ async function bringUpToDate(
   onNotice?.(schemaChanged(location, from, to));
 }
 
+const BIND_NETWORK = "INSERT INTO network (passphrase) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM network)";
+
 /** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off; without it they share. */
 export function createSqliteDriver(
   database: SqliteDatabase,
@@ -122,39 +126,42 @@ export function createSqliteDriver(
   hold: (() => Promise<FileLock>) | undefined,
 ): StoreDriver {
   let lock: FileLock | undefined;
+  const commitTogether = createCommitTogether(database);
   const context: SqliteContext = {
     database,
+    sql: createSqliteSql({ database, now, commitTogether }),
     location,
     handle: randomBase62(12, randomBytes),
     now,
     isHeld: () => lock !== undefined,
-    commitTogether: createCommitTogether(database),
+    commitTogether,
   };
   const log = sqliteLog(context);
-  const rows = sqliteEventRows(database);
-  const leases = sqliteLeases(context);
+  const rows = sqliteEventRows(context);
+  const leases = sqlLeases(context, context.isHeld);
+  const endLeases = database.prepare("UPDATE lease SET holder = NULL");
 
   return {
     location,
     id: database.prepare<{ id: string }>("SELECT id FROM store").get()!.id,
     isShared: hold === undefined,
     async holdForServing() {
-      if (hold !== undefined) lock = await holdAlone(hold, leases.endAll);
+      if (hold !== undefined) lock = await holdAlone(hold, () => void endLeases.run());
     },
     close() {
       database.close();
       lock?.release();
     },
     toStoreError: (error) => toStoreError(error, location),
-    network: sqliteNetwork(context),
-    keys: sqliteKeys(context),
-    buckets: sqliteBuckets(context),
-    submissions: sqliteSubmissions(context),
+    network: sqlNetwork(context, BIND_NETWORK),
+    keys: sqlKeys(context),
+    buckets: sqlBuckets(context),
+    submissions: sqlSubmissions(context),
     intents: sqliteIntents(context),
     leases: leases.methods,
-    sharedState: sqliteSharedState(context),
+    sharedState: sqlSharedState(context),
     events: sqliteEvents(context, log, rows, leases),
-    subscriptions: sqliteSubscriptions(context, log),
+    subscriptions: sqlSubscriptions(context, { purgeAttempts: PURGE_ATTEMPTS }),
     deliveries: sqliteDeliveries(context, log, rows, leases),
   };
 }

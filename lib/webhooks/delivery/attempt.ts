@@ -4,7 +4,7 @@ import type { Poster, PostResult } from "../post/post.ts";
 import type { NextAttempt, PostOutcome } from "./schedule.ts";
 import { signatureHeaders, type SigningSecret, signingSecret } from "./signature.ts";
 
-/** What is delivered: an event as receivers see it. */
+/** An event as the receiver sees it. */
 export interface EventMessage {
   id: string;
   type: string;
@@ -12,42 +12,42 @@ export interface EventMessage {
   json: string;
 }
 
-/** A subscription as an attempt needs it, its secrets opened. */
+/** A subscription with its secrets opened. */
 export interface Recipient {
   id: string;
   url: string;
-  /** The newest first; two or three while a rotation lasts. */
+  /** Newest first; two or three during a rotation. */
   secrets: SigningSecret[];
 }
 
 export interface AttemptParts {
   post: Poster["post"];
   clock: Clock;
-  /** What becomes of a delivery after this attempt, owed for so long. */
+  /** The state of a delivery after this attempt. `ageMs`: how long it has been pending. */
   next(attempt: number, outcome: PostOutcome, nowMs: number, ageMs: number): NextAttempt;
 }
 
 export interface AttemptRequest {
   recipient: Recipient;
   message: EventMessage;
-  /** How many attempts there were before. */
+  /** Earlier attempts. */
   attempts: number;
-  /** How long it has been owed, by the network's clock. */
+  /** How long it has been pending, by network time. */
   ageMs: number;
-  /** `probe`: a failure uses up no attempt. `test`: it is not tried again. */
+  /** `probe`: a failure uses no attempt. `test`: never retried. */
   kind: "delivery" | "probe" | "test";
   replayId: string | null;
-  /** When it is made, as its signature says, Unix ms; the clock's time when absent. */
+  /** The signature's time, Unix ms; the clock's time when absent. */
   atMs?: number;
 }
 
-/** Makes one attempt and says what came of it; never rejects for what an endpoint or a network does. */
+/** Makes one attempt and returns its result. Never rejects for what an endpoint or a network does. */
 export type Attempter = (request: AttemptRequest, signal?: AbortSignal) => Promise<NewAttempt>;
 
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const USER_AGENT = "payment-escrow-gateway-webhooks";
 
-/** Signs and posts one event and says what came of it. */
+/** Creates the function that signs and posts one event. */
 export function createAttempter({ post, clock, next }: AttemptParts): Attempter {
   return async ({ recipient, message, attempts, ageMs, kind, replayId, atMs = clock.now() }, signal) => {
     const { url, headers, body } = signedPost(recipient, message, atMs);
@@ -55,15 +55,15 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       url,
       headers,
       body,
-      // What is kept of successes is little; whoever sends a test wants to see what it was answered.
+      // Of successes little is stored; the sender of a test wants to see the answer.
       ignoresSuccessBody: kind !== "test",
       timeoutMs: ATTEMPT_TIMEOUT_MS,
       signal,
     });
     const durationMs = Math.max(0, Math.round(result.durationMs));
-    // A probe is no attempt, and so is never the last one.
+    // A probe is no attempt, and so never the last one.
     const attempt = kind === "probe" ? Math.max(1, attempts) : attempts + 1;
-    // By the clock as it is now: it may have been set meanwhile.
+    // By the current clock, which may have been set meanwhile.
     const { outcome, nextAttemptAtMs = null } = next(attempt, outcomeOf(result), clock.now(), ageMs);
     const isDelivered = outcome === "delivered";
     return {
@@ -82,14 +82,14 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
   };
 }
 
-/** What is POSTed for an event: it follows from the event, the secrets and the time, so it can be made again later. */
+/** The POST of an event. Event, secrets and time determine it, so it can be rebuilt later. */
 export interface SignedPost {
   url: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Signs an event for a recipient. @param atMs Unix ms, the time that the signature says */
+/** Signs an event for a recipient. @param atMs the signature's time, Unix ms */
 export function signedPost({ id, url, secrets }: Recipient, message: EventMessage, atMs: number): SignedPost {
   const body = webhookBody(id, message.json);
   const headers = signatureHeaders({ secrets, eventId: message.id, body, nowMs: atMs });
@@ -98,19 +98,21 @@ export function signedPost({ id, url, secrets }: Recipient, message: EventMessag
   return { url, headers, body };
 }
 
-/** The body of a delivery, `{ "subscription": id, "event": {…} }`: one event goes to many, and is written as JSON once. */
+/**
+ * The body of a delivery, `{ "subscription": id, "event": {…} }`. The JSON of an event is made once for all receivers.
+ */
 export function webhookBody(subscriptionId: string, eventJson: string): string {
   return `{"subscription":${JSON.stringify(subscriptionId)},"event":${eventJson}}`;
 }
 
-/** An answer that did not come in full is none: the receiver may not have done its work. */
+/** An incomplete answer counts as none: the receiver may not have done its work. */
 function outcomeOf({ statusCode, error, retryAfter }: PostResult): PostOutcome {
   return error !== undefined || statusCode === undefined
     ? { kind: "network_error" }
     : { kind: "status", statusCode, retryAfter };
 }
 
-/** A subscription with the secrets that sign now. `open` reads what the store keeps. */
+/** A subscription with the secrets that are valid now. `open` decrypts stored ones. */
 export function recipientOf(
   { id, url, secret, previousSecret, olderSecret }: Subscription,
   open: (subscriptionId: string, stored: string) => string,

@@ -1,31 +1,36 @@
+/*
+ * Commits the outcomes of posts in batches, one after the other. `settlement.ts` builds a batch; `worker.ts` reacts to
+ * a commit, and to a lost lease.
+ */
+
 import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
 import { type Consumer, isClosed } from "./consumer.ts";
-import { leaveOutNoted, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
+import { leaveOutStored, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
 
 export interface CommitParts {
   store: Pick<Store, "deliveries">;
   clock: Clock;
-  /** How long one outcome waits for others to share its commit with. */
+  /** How long an outcome waits for others to share its commit. */
   gatherMs: number;
-  /** Called before a commit that failed is tried again: closes the consumers that it is not for any more. */
+  /** Called before a retried commit; closes consumers that are no longer this process's. */
   beforeRetry(): Promise<unknown>;
-  /** Some of these consumers are another process's: closes those. */
+  /** Called when another process has the lease of some of these consumers; closes those. */
   fenced(consumers: Consumer[]): Promise<void>;
-  /** A batch is written, or its consumers are closed. */
+  /** Called when a batch is committed, or its consumers are closed. */
   committed(outcomes: Outcome[]): void;
   onProblem(message: string, cause?: unknown): void;
 }
 
-/** Commits what posts came to, many outcomes at a time, one commit after the other, in the order in which they came. */
+/** Commits outcomes of posts, many at a time, in order. */
 export interface Commits {
   add(outcome: Outcome): void;
-  /** How many outcomes are not written yet. */
+  /** How many outcomes are not committed. */
   readonly size: number;
-  /** Whether any of them is of this partition. */
+  /** Whether any of them belongs to this partition. */
   isPending(partition: number): boolean;
-  /** Writes all without waiting for more; gives up after a few tries, for what is not written is delivered again. */
+  /** Commits all at once. Gives up after a few tries: uncommitted deliveries are made again. */
   drain(): Promise<void>;
 }
 
@@ -34,7 +39,7 @@ const TRIES_WHEN_DRAINING = 3;
 
 export function createCommits(parts: CommitParts): Commits {
   const { store, clock, gatherMs } = parts;
-  /** Outcomes that are not written, and how many writes they take. */
+  /** Uncommitted outcomes, and how many writes they take. */
   let waiting: Outcome[] = [];
   let size = 0;
   let running: Promise<void> | undefined;
@@ -55,7 +60,7 @@ export function createCommits(parts: CommitParts): Commits {
     }
   }
 
-  /** Writes until it is written; false when it gives up. */
+  /** Retries until the batch is committed; false when it gives up. */
   async function write(batch: Outcome[]): Promise<boolean> {
     const settlements = settlementsOf(batch.filter(({ consumer }) => !isClosed(consumer)));
     for (let failures = 0;; failures++) {
@@ -63,7 +68,9 @@ export function createCommits(parts: CommitParts): Commits {
         if (failures > 0) await parts.beforeRetry();
         return await tryWrite(settlements, failures > 0);
       } catch (cause) {
-        if (!isFenced(cause) && failures === 0) parts.onProblem("attempts cannot be written down; trying on", cause);
+        if (!isFenced(cause) && failures === 0) {
+          parts.onProblem("webhook attempts cannot be committed; retrying", cause);
+        }
         if (isDraining && failures >= TRIES_WHEN_DRAINING) return false;
         if (failures > 0) await clock.wait(PAUSE_MS);
       }
@@ -72,7 +79,7 @@ export function createCommits(parts: CommitParts): Commits {
 
   async function tryWrite(all: Map<Consumer, Settlement>, isRetry: boolean): Promise<true> {
     const own = new Map([...all].filter(([consumer]) => !isClosed(consumer)));
-    if (isRetry) await leaveOutNoted(store, own.values());
+    if (isRetry) await leaveOutStored(store, own.values());
     if (own.size === 0) return true;
     const leases = [...new Set([...own.keys()].map(({ lease }) => lease))];
     try {

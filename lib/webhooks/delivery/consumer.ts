@@ -1,3 +1,9 @@
+/*
+ * The state of one subscription at work, and its transitions. It decides whether a consumer may post, and until when it
+ * rests. `ready.ts` holds its queue, `cursor.ts` its position, `endpoint.ts` its endpoint's health; `worker.ts`
+ * schedules it.
+ */
+
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease } from "../../store/store.ts";
 import {
@@ -11,68 +17,68 @@ import type { Recipient } from "./attempt.ts";
 import { type Cursor, cursorAt, isDone, openReplay, type ReplayCursor } from "./cursor.ts";
 import { type Endpoint, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
 
-/** One delivery that is to be posted. */
+/** One delivery to post. */
 export interface Delivery extends NextDelivery {
-  /** What it was read behind; undefined: it failed before. */
+  /** The cursor that it was read with; undefined for a failed delivery. */
   cursor: Cursor | undefined;
   replayId: string | null;
 }
 
-/** One delivery on its way. `isProbe`: it asks whether the endpoint is back; a failure uses up no attempt. */
+/** One delivery under way. `isProbe`: it tests whether the endpoint is back, and its failure uses no attempt. */
 export interface Post extends Delivery {
   isProbe: boolean;
 }
 
-/** What a consumer does. */
+/** The work of a consumer. */
 export type Work =
-  /** It has all events of the log, and is handed new ones. */
+  /** It has read the whole log and receives new events. */
   | { state: "following"; log: { readonly tail: number } }
-  /** It reads on by itself. */
+  /** It reads the log from its own cursor. */
   | { state: "behind" }
-  /** The store is being asked for what it posts next. */
+  /** A read of its next deliveries is under way. */
   | { state: "asking" }
-  /** Nothing is read or posted before, monotonic ms. `isHeldBack`: its key is disabled, or its secret can't be opened. */
+  /** It rests until then (monotonic ms). `isHeldBack`: its key is disabled, or its secret cannot be opened. */
   | { state: "waiting"; untilAt: number; isHeldBack: boolean }
-  /** Its subscription was deleted, or another process delivers to it. */
+  /** Its subscription was deleted, or another process has its lease. */
   | { state: "closed" };
 
-/** A subscription at work. The functions of this file change it. */
+/** One subscription at work. Only the functions of this file, and of `ready.ts`, change its queue and work. */
 export interface Consumer {
   subscription: Subscription;
   readonly partition: number;
-  /** Everything that comes of this consumer is committed under this lease alone. */
+  /** Every commit of this consumer needs this lease. */
   readonly lease: Lease;
   work: Work;
   readonly cursor: Cursor;
-  /** The replay under way, or the one that ended last: listed before its end was committed, it does not begin again. */
+  /** The replay under way, or the last one. A last one that the store still lists does not start again. */
   replay: ReplayCursor | undefined;
-  /** Sequences that were taken from the store, and of which nothing is committed yet. */
+  /** Sequences that were read from the store and are not committed. */
   readonly inFlight: Set<number>;
-  /** Those of them that are not posted yet, in the order in which they are. */
+  /** Those of them that wait for a post, in order. */
   ready: Delivery[];
-  /** How many are being posted. */
+  /** Posts under way. */
   posts: number;
-  /** When the store is asked for failed deliveries that are due, Unix ms; Infinity: none retries; undefined: none is kept. */
+  /** When the store is read for due failed deliveries, Unix ms. Infinity: none retries. Undefined: there is none. */
   dueAtMs: number | undefined;
   endpoint: Endpoint;
-  /** Unix ms; null: it is well. */
+  /** Since when the endpoint fails, Unix ms; null when it does not. */
   failingSinceMs: number | null;
-  /** With what it may be posted to (`eligibility.ts`); undefined: that is not known. */
+  /** The result of the eligibility check (`eligibility.ts`); undefined before it. */
   eligible: Eligible | undefined;
-  /** Its place among those that wait for a post (`post_queue.ts`), and whether it was last sent what had failed before. */
+  /** Its turn in the queue for posts (`post_queue.ts`). `wasRetry`: whether its last post was a retry. */
   turn: { isWaiting: boolean; postsLeft: number; wasRetry: boolean };
 }
 
-/** A subscription may be posted to, as it was at `checkedAt`, monotonic ms, with secrets that sign until `untilMs`. */
+/** A subscription that passed the check at `checkedAt` (monotonic ms). Its secrets sign until `untilMs`. */
 export interface Eligible {
   recipient: Recipient;
   untilMs: number;
   checkedAt: number;
 }
 
-/** A consumer rests for so long when something fails on this side. */
+/** How long a consumer rests after a failure on our side. */
 export const PUT_OFF_MS = 5_000;
-/** A consumer posts so often before others do: what comes of runs is committed with less work. */
+/** How many posts a consumer makes in a row. Runs of one consumer need fewer writes to commit. */
 export const POSTS_IN_A_ROW = 32;
 
 export function openConsumer(
@@ -91,7 +97,7 @@ export function openConsumer(
     inFlight: new Set(),
     ready: [],
     posts: 0,
-    // Whatever the clock has done since: the store says when it is due.
+    // The clock may have changed since: the store knows when it is due.
     dueAtMs: retrying > 0 ? 0 : rejected + dead > 0 ? Infinity : undefined,
     endpoint: unknownEndpoint(failingSinceMs !== null),
     failingSinceMs,
@@ -100,39 +106,42 @@ export function openConsumer(
   };
 }
 
-/** The subscription was changed, or has a replay. */
+/** Updates a consumer after its subscription changed, or a replay began. */
 export function renew(consumer: Consumer, { subscription, replay }: StoredConsumer): void {
   consumer.subscription = subscription;
   consumer.eligible = undefined;
   if (replay !== null && replay.id !== consumer.replay?.id) consumer.replay = openReplay(subscription, replay);
 }
 
-/** Every change of its work. One that is closed stays so. */
+/** The only way to change `work`. A closed consumer stays closed. */
 function become(consumer: Consumer, work: Work): void {
   if (consumer.work.state === "closed") return;
   consumer.cursor.scannedTo = scannedTo(consumer);
   consumer.work = work;
 }
 
-/** How far it has come: one that follows the log is as far as that. */
+/** The sequence up to which it has read: the end of the log for a consumer that follows it. */
 export function scannedTo({ work, cursor }: Consumer): number {
   return work.state === "following" ? Math.max(cursor.scannedTo, work.log.tail) : cursor.scannedTo;
 }
 
-/** Its wait may be over, and it follows the log once it has read all that there is; an ordered one waits at what failed. */
-export function goOn(consumer: Consumer, log: { readonly tail: number }, nowAt: number): void {
+/**
+ * Ends an expired wait. A consumer that has read the whole log follows it, unless it is ordered and has a failed
+ * delivery.
+ */
+export function proceed(consumer: Consumer, log: { readonly tail: number }, nowAt: number): void {
   const { cursor, subscription: { ordered } } = consumer;
   if (consumer.work.state === "waiting" && nowAt >= consumer.work.untilAt) become(consumer, { state: "behind" });
   if (consumer.work.state !== "behind" || cursor.scannedTo < log.tail) return;
   if (!ordered || (!isHeldUp(consumer) && !retries(consumer))) become(consumer, { state: "following", log });
 }
 
-/** From here on it reads by itself. */
+/** Makes it read the log from its own cursor. */
 export function fallBehind(consumer: Consumer): void {
   if (consumer.work.state === "following") become(consumer, { state: "behind" });
 }
 
-/** It has as much ahead as it takes: it reads this event, and what follows, by itself. */
+/** Its queue is full: it will read this event and later ones from the log. */
 export function overflow(consumer: Consumer, event: LoggedEvent): void {
   fallBehind(consumer);
   consumer.cursor.scannedTo = event.sequence - 1;
@@ -146,7 +155,7 @@ export function endAsking(consumer: Consumer): void {
   if (consumer.work.state === "asking") become(consumer, { state: "behind" });
 }
 
-/** Something failed on this side, or it is held back. @param untilAt monotonic ms */
+/** Puts it off after a failure on our side, or holds it back. @param untilAt monotonic ms */
 export function putOff(consumer: Consumer, untilAt: number, isHeldBack: boolean): void {
   if (restsUntil(consumer) < untilAt) become(consumer, { state: "waiting", untilAt, isHeldBack });
 }
@@ -159,19 +168,19 @@ export function isClosed({ work }: Consumer): boolean {
   return work.state === "closed";
 }
 
-/** Whether something may be posted at this moment. */
+/** Whether it may post now. */
 export function canPost(consumer: Consumer, nowAt: number): boolean {
   const { work: { state }, endpoint, subscription, ready, posts } = consumer;
   if (state === "closed" || state === "waiting" || ready.length === 0 || nowAt < readyAt(endpoint)) return false;
   return posts < (subscription.ordered ? 1 : windowOf(endpoint));
 }
 
-/** Nothing is posted before, monotonic ms. */
+/** It posts nothing before this time (monotonic ms). */
 export function restsUntil({ endpoint, work }: Consumer): number {
   return Math.max(work.state === "waiting" ? work.untilAt : -Infinity, readyAt(endpoint));
 }
 
-/** How long it waits for a moment that is known, in milliseconds. */
+/** How long until its next known event, in milliseconds. */
 export function restOf(consumer: Consumer, nowMs: number, nowAt: number): number {
   const restMs = restsUntil(consumer) - nowAt;
   if (restMs > 0) return restMs;
@@ -179,22 +188,22 @@ export function restOf(consumer: Consumer, nowMs: number, nowAt: number): number
   return dueInMs > 0 ? dueInMs : Infinity;
 }
 
-/** The clock was set back, or events were forgotten: the store says anew what is due. */
+/** Makes it ask the store again for due deliveries, after the clock was set back or events were deleted. */
 export function askForDue(consumer: Consumer): void {
   if (consumer.dueAtMs !== undefined) consumer.dueAtMs = 0;
 }
 
-/** Whether something that an ordered one was sent may have failed, and that is not committed yet. */
+/** Whether an ordered consumer waits for a commit that may hold a failure. */
 export function isHeldUp({ inFlight, dueAtMs }: Consumer): boolean {
   return dueAtMs !== undefined && inFlight.size > 0;
 }
 
-/** Whether it has a failed delivery that retries, as far as it is not in flight. */
+/** Whether it has a failed delivery to retry, apart from those in flight. */
 export function retries({ dueAtMs }: Consumer): boolean {
   return dueAtMs !== undefined && dueAtMs < Infinity;
 }
 
-/** A failed delivery is kept, and due then, Unix ms; Infinity: it is not retried. */
+/** Records a failed delivery that is due at this time (Unix ms), or Infinity when it is not retried. */
 export function keep(consumer: Consumer, dueAtMs: number): void {
   consumer.dueAtMs = Math.min(consumer.dueAtMs ?? Infinity, dueAtMs);
 }
@@ -203,27 +212,27 @@ function isReplaying({ replay }: Consumer): boolean {
   return replay !== undefined && replay.state !== "ended";
 }
 
-/** Whether it waits for new events alone. */
+/** Whether it only waits for new events. */
 export function isQuiet(consumer: Consumer): boolean {
   const { work, inFlight } = consumer;
   return work.state === "following" && inFlight.size === 0 && !isReplaying(consumer) && !retries(consumer);
 }
 
-/** Whether nothing is left to do before then: by the wall clock, and by the monotonic one. */
+/** Whether it has nothing to do before this time, by the wall clock and by the monotonic one. */
 export function isIdleUntil(consumer: Consumer, untilMs: number, untilAt: number): boolean {
   const { work, ready, dueAtMs = Infinity } = consumer;
   if ((work.state === "waiting" && work.isHeldBack) || restsUntil(consumer) >= untilAt) return true;
   return work.state === "following" && ready.length === 0 && !isReplaying(consumer) && dueAtMs >= untilMs;
 }
 
-/** Whether its replay has come to its end, which is to be committed: says so once. */
+/** Whether its replay has ended and its end has to be committed. True once. */
 export function endReplay({ replay }: Consumer): boolean {
   if (replay?.state !== "open" || !isDone(replay)) return false;
   replay.state = "done";
   return true;
 }
 
-/** What became of it is committed: from here on the store answers a delivery again where it retries. */
+/** Records a commit. From now on the store returns a retried delivery again. */
 export function settled(consumer: Consumer, delivery: Settled | undefined, nowMs: number): void {
   if (consumer.replay?.state === "saved") consumer.replay.state = "ended";
   if (delivery === undefined) return;
@@ -232,10 +241,10 @@ export function settled(consumer: Consumer, delivery: Settled | undefined, nowMs
   if (failed?.state === "retrying") keep(consumer, isDue(failed, nowMs) ? 0 : failed.dueAtMs!);
 }
 
-/** A delivery that is done with. */
+/** A finished delivery. */
 export interface Settled {
   sequence: number;
   cursor: Cursor | undefined;
-  /** Undefined: it was delivered. */
+  /** Undefined when it was delivered. */
   failed: FailedDelivery | undefined;
 }

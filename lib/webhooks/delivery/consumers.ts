@@ -1,3 +1,8 @@
+/*
+ * Opens, updates and closes consumers, so that they match the stored subscriptions and this process's partitions.
+ * `partitions.ts` decides which partitions are its own, and `consumer.ts` is one of them.
+ */
+
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
@@ -8,32 +13,32 @@ import { REFRESH_MS } from "./eligibility.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 
-/** The consumers of the subscriptions in this process's partitions. */
+/** The consumers of this process's partitions. */
 export interface Consumers {
   all(): Iterable<Consumer>;
   isEmpty(): boolean;
-  /** Whether all subscriptions were loaded, and none is to be loaded again. */
+  /** Whether all subscriptions are loaded. */
   isLoaded(): boolean;
   /**
-   * Opens consumers of subscriptions that were made, updates those of changed ones, and closes those that are gone or another
-   * process's: of the one named, else of all where the version or a lease has changed. One load after the other.
+   * Loads one subscription, or all if their version or a lease has changed. Opens consumers of new ones, updates
+   * changed ones, and closes those that are deleted or another process's. Loads run one after the other.
    */
   load(subscriptionId?: string): Promise<void>;
-  /** The same for all, unless that was done a moment ago. */
+  /** Loads all, unless that was done a moment ago. */
   refresh(): Promise<void>;
   get(subscriptionId: string): Consumer | undefined;
   matching(event: LoggedEvent): Iterable<Consumer>;
-  /** Whether its partition is held under the lease that it was opened under. */
+  /** Whether this process still holds the lease under which it was opened. */
   isOwn(consumer: Consumer): boolean;
-  /** Closes those of leases that are lost; where these lost none, these: the store is not as it was for them. */
+  /** Closes the consumers of lost leases. If these lost none, closes them: the store has changed under them. */
   closeFenced(fenced: Consumer[]): void;
-  /** Closes these; the next `load` opens them again where the store says that they stand. */
+  /** Closes these. The next `load` opens them again if the store has them. */
   close(consumers: Iterable<Consumer>): void;
 }
 
 const PAGE = 500;
 
-/** What was loaded last: the version, under which leases, and when that began, monotonic ms. */
+/** The last load: its version, its leases, and when it began (monotonic ms). */
 interface Loaded {
   version: number | undefined;
   leases: (Lease | undefined)[];
@@ -48,7 +53,7 @@ export function createConsumers({ store, partitions, clock }: {
   clock: Clock;
 }): Consumers {
   const consumers = new Map<string, Consumer>();
-  /** Those that are to be loaded: undefined is all. */
+  /** Ids to load; undefined stands for all. */
   const wanted = new Set<string | undefined>();
   let matcher = createMatcher<Consumer>();
   let loaded: Loaded = NOT_LOADED;
@@ -75,7 +80,7 @@ export function createConsumers({ store, partitions, clock }: {
     const version = await store.subscriptions.version();
     const isNew = version !== loaded.version || leases.some((lease, partition) => lease !== loaded.leases[partition]);
     if (isNew) {
-      // Where the store fails in between all are loaded again.
+      // If the store fails from here on, the next load is a full one.
       loaded = NOT_LOADED;
       const there = await updateAll();
       for (const consumer of [...consumers.values()]) {
@@ -103,7 +108,7 @@ export function createConsumers({ store, partitions, clock }: {
     }
   }
 
-  /** @param leases as they were before it was read: whoever had one of another term may have gone on since */
+  /** @param leases from before the read: a holder in between may have changed the row */
   function update(found: StoredConsumer, leases: (Lease | undefined)[]): void {
     const { subscription } = found;
     const partition = partitionOf(subscription.id);

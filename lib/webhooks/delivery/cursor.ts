@@ -1,15 +1,15 @@
 import type { EventFilter } from "../../store/event.ts";
 import { filterOf, type Replay, type Subscription } from "../../store/webhook.ts";
 
-/** How far a consumer has come with new events, or with those of a replay. */
+/** The position of a consumer, or of its replay. */
 export interface Cursor {
-  /** The log was scanned up to here: what matches is in `open`, or given to a commit. */
+  /** The log is read up to here. Matching events are in `open`, or passed to a commit. */
   scannedTo: number;
-  /** Nothing behind this sequence was taken to be posted. */
+  /** No later sequence was taken for a post. */
   takenTo: number;
-  /** Sequences that were read and not given to a commit yet. */
+  /** Sequences that were read and not passed to a commit. */
   open: Set<number>;
-  /** As it was last given to a commit, and as the store last answered that it has it. */
+  /** The position last passed to a commit, and the one that the store last confirmed. */
   saved: number;
   written: number;
 }
@@ -19,11 +19,11 @@ export interface ReplayCursor extends Cursor {
   id: string;
   filter: EventFilter;
   toHeight: number;
-  /** Infinity until the watcher has scanned all that it is about. */
+  /** Infinity until the watcher has scanned its range. */
   endSequence: number;
-  /** It is read no sooner, monotonic ms. */
+  /** The next read is not before this time (monotonic ms). */
   readAt: number;
-  /** `done`: its end waits to be committed. `saved`: its end is in the batch that is being committed. `ended`: it was. */
+  /** `done`: its end waits for a commit. `saved`: its end is being committed. `ended`: committed. */
   state: "open" | "done" | "saved" | "ended";
 }
 
@@ -31,7 +31,7 @@ export function cursorAt(sequence: number): Cursor {
   return { scannedTo: sequence, takenTo: sequence, open: new Set(), saved: sequence, written: sequence };
 }
 
-/** Everything up to here is done with, or does not match. */
+/** All events up to here are finished or do not match. */
 export function positionOf({ scannedTo, open }: Pick<Cursor, "scannedTo" | "open">): number {
   return open.size === 0 ? scannedTo : Math.min(...open) - 1;
 }
@@ -43,7 +43,7 @@ export function openReplay(subscription: Subscription, replay: Replay): ReplayCu
   return { ...cursorAt(cursor), id, filter, toHeight, ...end, state: "open" };
 }
 
-/** Whether a replay has sent all that it is about, and all of it is given to a commit. */
+/** Whether a replay has sent all its events and passed them to a commit. */
 export function isDone({ scannedTo, endSequence, open }: ReplayCursor): boolean {
   return scannedTo >= endSequence && open.size === 0;
 }

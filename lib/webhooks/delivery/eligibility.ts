@@ -5,43 +5,46 @@ import { type Consumer, type Eligible, isClosed, putOff } from "./consumer.ts";
 import { unasked } from "./endpoint.ts";
 
 export interface EligibilityParts {
-  /** Whether the key is there, enabled, not expired and has the scope `webhooks`: the deliveries of others are held back. */
+  /**
+   * Whether the key exists, is enabled, has not expired and has the scope `webhooks`. Else its deliveries are held
+   * back.
+   */
   isKeyEnabled(keyId: string): Promise<boolean>;
-  /** Loads what has become of subscriptions, and closes the consumers of those that are gone. */
+  /** Loads changes of subscriptions, and closes the consumers of deleted ones. */
   refresh(): Promise<void>;
   /** The subscription with its secrets opened. */
   recipient(subscription: Subscription): Recipient;
-  /** Of a store that several gateways share, whose own clocks may differ, the store's (`openStoreClock`). */
+  /** With a shared store it is the store's clock (`openStoreClock`), because gateways' clocks may differ. */
   clock: Clock;
-  /** Reports what goes wrong on this side: no secret and no URL in it. */
+  /** Reports a problem on our side; holds no secret and no URL. */
   onProblem(message: string, cause?: unknown): void;
 }
 
-/** Checks whether a subscription may be posted to, and with which secrets: nothing is posted without. */
+/** Checks whether a subscription may receive posts, and with which secrets. */
 export interface Eligibility {
   /**
-   * Checks it unless that was done a moment ago, once for all that ask at the same time.
-   * @returns false where nothing may be posted for a while. Rejects when the store fails.
+   * Checks it, unless that was done a moment ago. Concurrent calls share a check.
+   * @returns false when the consumer has to wait. Rejects when the store fails
    */
   check(consumer: Consumer): Promise<boolean>;
 }
 
-/** Subscription and key are checked again after so long: a disabled key is heeded within this time. */
+/** How long a check is valid. A disabled key takes effect within this time. */
 const CHECK_MS = 1_000;
-/** What is checked is as the store had it no longer ago than this: it is loaded once a second where nothing is slow. */
+/** A check uses subscriptions loaded no longer ago than this. A load is made once a second unless something is slow. */
 export const REFRESH_MS = 2_000;
-/** Nothing is posted to a subscription, or signed for it, as it was longer ago than this. */
+/** A post uses a subscription and its secrets no older than this. */
 export const HEEDED_MS: number = REFRESH_MS + CHECK_MS;
-/** The deliveries of a disabled key are held back for so long at a time. */
+/** How long the deliveries of a disabled key are held back at a time. */
 const HOLD_BACK_MS = 2_000;
-/** Those whose secret can't be opened. */
+/** The same for a secret that cannot be opened. */
 const SEALED_MS = 5_000;
 
 export function createEligibility(parts: EligibilityParts): Eligibility {
   const { clock, onProblem } = parts;
   const checking = new Map<Consumer, Promise<void>>();
 
-  /** Opens the secrets, anew when one of them signs no more; undefined when they can't be opened. */
+  /** Opens the secrets, again when one has expired; undefined when that fails. */
   function open({ subscription, eligible }: Consumer): Omit<Eligible, "checkedAt"> | undefined {
     if (eligible !== undefined && clock.now() < eligible.untilMs) return eligible;
     try {
@@ -65,7 +68,7 @@ export function createEligibility(parts: EligibilityParts): Eligibility {
     consumer.eligible = opened && { ...opened, checkedAt };
     if (opened !== undefined) return;
     putOff(consumer, checkedAt + (isEnabled ? SEALED_MS : HOLD_BACK_MS), true);
-    // When it is enabled again nobody knows how the endpoint does: what has waited is not given up before it was asked.
+    // Once the key is enabled again, the endpoint may be well: old deliveries are tried before they are given up.
     if (!isEnabled) consumer.endpoint = unasked(consumer.endpoint);
   }
 

@@ -1,36 +1,36 @@
 import { breakAfter } from "./schedule.ts";
 
 /**
- * How an endpoint does, as its last answers say. Times are monotonic milliseconds; `failures` are those in a row. `isAsked`:
- * it has failed since the consumer was opened, or its key was enabled: before that nobody knows how it does now.
+ * The health of an endpoint by its last answers. Times are monotonic milliseconds; `failures` are those in a row.
+ * `isAsked`: it has failed since the consumer was opened or its key enabled. Before that its present health is unknown.
  */
 export type Endpoint =
-  /** `window`: so many posts may be under way. */
+  /** `window`: how many posts may be under way. */
   | { state: "healthy"; window: number }
-  /** Its last answer took long, or is still awaited. */
+  /** Its last answer took long, or has not come yet. */
   | { state: "slow" }
-  /** What it was sent may be what fails: each post is an attempt. */
+  /** The event may be the cause, so each post is an attempt. */
   | { state: "backingOff"; until: number; failures: number; isAsked: boolean }
-  /** It is the endpoint that fails: most posts are probes. */
+  /** The endpoint itself fails, so most posts are probes. */
   | { state: "down"; probeAt: number; failures: number; isAsked: boolean };
 
-/** What a post came to, for the endpoint: an answer that rejects the event is one of an endpoint that works. */
+/** The result of a post for the endpoint. An answer that rejects the event shows a working endpoint. */
 export type EndpointOutcome = "quick" | "slow" | "failed";
 
-/** After so many failures in a row an endpoint is down. */
+/** An endpoint is down after this many failures in a row. */
 const DOWN_FROM = 8;
-/** Now and then a probe is an attempt all the same: other deliveries wait behind it. */
+/** One in this many probes is an attempt: other deliveries wait behind it. */
 const PROBES_OF_ONE = 5;
-/** Probes are made with one after the other of the first so many deliveries: the endpoint may fail at just one of them. */
+/** Probes rotate among this many first deliveries, because the endpoint may fail at one of them only. */
 const CHOSEN_AMONG = 4;
 
-/** An endpoint before its first answer. @param isFailing whether it failed when it was heard of last */
+/** An endpoint before its first answer. @param isFailing whether it failed when last known */
 export function unknownEndpoint(isFailing: boolean): Endpoint {
   if (!isFailing) return { state: "healthy", window: 1 };
   return { state: "down", probeAt: -Infinity, failures: DOWN_FROM, isAsked: false };
 }
 
-/** The endpoint after a post. @param mostPosts how far its window may grow */
+/** The endpoint after a post. @param mostPosts the limit of its window */
 export function next(endpoint: Endpoint, outcome: EndpointOutcome, now: number, mostPosts: number): Endpoint {
   if (outcome === "slow") return { state: "slow" };
   if (outcome === "quick") {
@@ -43,12 +43,12 @@ export function next(endpoint: Endpoint, outcome: EndpointOutcome, now: number, 
   return { state: "down", probeAt: until, failures, isAsked: true };
 }
 
-/** The endpoint while an answer is awaited for long. */
+/** The endpoint while an answer takes long. */
 export function slowed(endpoint: Endpoint): Endpoint {
   return endpoint.state === "healthy" ? { state: "slow" } : endpoint;
 }
 
-/** The endpoint while nothing may be posted to it. */
+/** The endpoint while its deliveries are held back. */
 export function unasked(endpoint: Endpoint): Endpoint {
   return "isAsked" in endpoint ? { ...endpoint, isAsked: false } : endpoint;
 }
@@ -58,7 +58,7 @@ export function failuresOf(endpoint: Endpoint): number {
   return "failures" in endpoint ? endpoint.failures : 0;
 }
 
-/** Nothing is posted before, monotonic ms. */
+/** The time of the next post (monotonic ms). */
 export function readyAt(endpoint: Endpoint): number {
   if (endpoint.state === "backingOff") return endpoint.until;
   return endpoint.state === "down" ? endpoint.probeAt : -Infinity;
@@ -69,26 +69,26 @@ export function windowOf(endpoint: Endpoint): number {
   return endpoint.state === "healthy" ? endpoint.window : 1;
 }
 
-/** Whether it gets one post at a time, after a break. */
+/** Whether it backs off: one post at a time, after a pause. */
 export function hasBreaks(endpoint: Endpoint): boolean {
   return breakAfter(failuresOf(endpoint)) > 0;
 }
 
-/** Whether it fails, and was asked lately: what has waited for it for days is given up. */
+/** Whether it fails now. Its deliveries that are days old are given up. */
 export function isKnownToFail(endpoint: Endpoint): boolean {
   return hasBreaks(endpoint) && "isAsked" in endpoint && endpoint.isAsked;
 }
 
 /**
- * Whether a failure of what was not sent before uses up no attempt. @param isWaitedAt whether nothing else is sent before this
- * is done with: then it need not make way for what comes next
+ * Whether a failure of a first delivery uses no attempt.
+ * @param isWaitedAt whether nothing else is sent before it, so that it need not make way
  */
 export function isProbed(endpoint: Endpoint, isWaitedAt: boolean): boolean {
   if (isWaitedAt) return hasBreaks(endpoint);
   return endpoint.state === "down" && endpoint.failures % PROBES_OF_ONE > 0;
 }
 
-/** Which of so many deliveries a probe is made with. */
+/** The index of the delivery for the next probe. */
 export function probedAmong(endpoint: Endpoint, deliveries: number): number {
   return failuresOf(endpoint) % Math.min(CHOSEN_AMONG, deliveries);
 }

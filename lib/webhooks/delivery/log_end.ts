@@ -1,25 +1,27 @@
 import type { LoggedEvent } from "../../store/event.ts";
 import type { LogBounds, Store } from "../../store/store.ts";
 
-/** The end of the log: new events are read once, and handed to all consumers that are there. */
+/** The end of the log: reads new events once for all consumers. */
 export interface LogEnd {
-  /** Consumers that follow the log have been handed all events up to here. */
+  /** Consumers that follow the log have received all events up to here. */
   readonly tail: number;
-  /** Events up to here were forgotten. */
+  /** Events up to here are deleted. */
   readonly forgotten: number;
-  /** The network's clock: when its latest ledger closed, Unix ms. */
+  /** Network time: the close time of the latest ledger, Unix ms. */
   readonly networkMs: number;
-  /** Whether the log was looked at. */
+  /** Whether the log's end was read. */
   readonly isKnown: boolean;
-  /** Looks how far the log and the network have come. A log that is shorter than before calls `onShortened`. */
+  /** Reads the ends of log and network. Calls `onShortened` when the log is shorter than before. */
   look(): Promise<LogBounds>;
-  /** Reads a page on, up to there, and hands out each event. @param hand undefined: nobody listens */
+  /**
+   * Reads the next page, up to a sequence, and passes on each event. @param hand undefined when there are no consumers
+   */
   readOn(upTo: number, hand: ((event: LoggedEvent) => void) | undefined): Promise<void>;
 }
 
 const PAGE = 1_000;
 
-/** @param onShortened a database has lost its last commits: what is known here of its log is of before */
+/** @param onShortened called when a database has lost its last commits, so that cached events are wrong */
 export function createLogEnd({ events }: Pick<Store, "events">, onShortened: () => void): LogEnd {
   const state = { tail: 0, forgotten: 0, networkMs: 0, isKnown: false };
   return {

@@ -1,9 +1,9 @@
 import { type EventFilter, matches, type PublicEvent } from "../../store/event.ts";
 
-/** Who listens to which events. */
+/** Finds the listeners of an event. */
 export interface Matcher<Listener> {
   add(filter: EventFilter, listener: Listener): void;
-  /** Those who hear this event, in no order. */
+  /** The listeners of this event, in no order. */
   matching(event: PublicEvent): Listener[];
 }
 
@@ -13,8 +13,8 @@ interface Entry<Listener> {
 }
 
 /**
- * Finds the listeners of an event without looking at all of them: each stands in the narrowest list that its filter
- * allows, by device, else by merchant, else by its types, else with those who hear everything.
+ * Finds listeners without checking all of them. Each is in the narrowest list of its filter: device, else merchant,
+ * else types, else the list for all events.
  */
 export function createMatcher<Listener>(): Matcher<Listener> {
   const byDevice = new Map<string, Entry<Listener>[]>();

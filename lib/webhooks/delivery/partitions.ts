@@ -1,34 +1,39 @@
+/*
+ * Decides which partitions of subscriptions this process delivers to, by leases: all, or an even share of a shared
+ * store. `consumers.ts` opens the consumers of a partition, and `worker.ts` gives up what is not busy.
+ */
+
 import type { Clock } from "../../clock.ts";
 import { createLoop, type Loop } from "../../loop.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { partitionLease, PARTITIONS } from "../../store/webhook.ts";
 
-/** The partitions of subscriptions that this process delivers to. */
+/** The partitions of this process. */
 export interface Partitions {
   /**
-   * Renews what is held and acquires what is free, up to this process's share; what is beyond the share is given back as
-   * soon as it is not busy. Returns how long to rest until it is called again, in milliseconds.
+   * Renews leases and acquires free ones, up to this process's share. Releases partitions beyond the share once they
+   * are not busy. Returns how long to wait until the next call, in milliseconds.
    */
   keep(isBusy: (partition: number) => boolean): Promise<number>;
-  /** Whether new posts may be made for it: it is held, not about to be given back, and was renewed lately enough. */
+  /** Whether posts to it may start: its lease is held, not about to be released, and was renewed in time. */
   holds(partition: number): boolean;
-  /** Its lease, while that is not known to be lost; another one after each change of hands. */
+  /** Its lease, unless lost. Another object after each change of hands. */
   lease(partition: number): Lease | undefined;
-  /** The same of each partition. */
+  /** The leases of all partitions. */
   leases(): (Lease | undefined)[];
-  /** Renews at once what is held, to find what is lost: a write was fenced off. */
+  /** Renews all leases at once, to find lost ones after a fenced write. */
   recheck(): Promise<void>;
-  /** Gives all back. */
+  /** Releases all leases. */
   release(): Promise<void>;
 }
 
-/** With the time between two looks this is how soon a dead process's partitions are taken over: in under 15 s. */
+/** With `LOOK_MS`, this lets another process take over a dead one's partitions in under 15 s. */
 const LEASE_MS = 10_000;
 const LOOK_MS = 2_500;
-/** While a partition that is to be given back is busy. */
+/** While a partition to release is busy. */
 const LEAVING_MS = 500;
 
-/** The register in which workers say that they are there: until when each is believed to be, by the store's clock. */
+/** The shared state in which each worker announces itself, until when by the store's clock. */
 const WORKERS = "workers";
 type Workers = Record<string, number>;
 
@@ -40,9 +45,8 @@ interface Held {
 }
 
 /**
- * Keeps leases on partitions: on all of them where one gateway has the store for itself, else on an even share. Workers
- * tell one another in the store that they are there; each holds no more than its part of the number, so that what is too
- * much for one becomes free for another.
+ * Keeps leases on all partitions, or on an even share when several gateways use the store. Workers announce themselves
+ * in the store, and each releases what is beyond its share.
  */
 export function createPartitions(
   { leases: store, sharedState, isShared }: Pick<Store, "leases" | "sharedState" | "isShared">,
@@ -54,14 +58,14 @@ export function createPartitions(
   let isCounted = false;
 
   async function renew(): Promise<void> {
-    // Trust begins at the attempt: the answer may come late.
+    // The lease counts from the attempt, because the answer may come late.
     const trustedUntil = clock.monotonicMs() + LEASE_MS;
     const asked = [...held];
     const renewed = new Set(
       (await store.renew(asked.map(([, { lease }]) => lease), LEASE_MS)).map(({ name }) => name),
     );
     for (const [partition, one] of asked) {
-      // Lost and acquired again while this was on its way: it says nothing of the lease that is held now.
+      // Lost and acquired again meanwhile: this answer is about the former lease.
       if (held.get(partition) !== one) continue;
       if (renewed.has(one.lease.name)) one.trustedUntil = trustedUntil;
       else held.delete(partition);
@@ -69,14 +73,14 @@ export function createPartitions(
   }
 
   /**
-   * Says that this worker is there; answers how many partitions are its share. Where others are, it counts only after as
-   * long as it would be believed in if it died: one that dies again and again as soon as it has come leaves them their shares.
+   * Announces this worker and returns the size of its share. Among others it counts only after a lease's time, so a
+   * process that keeps crashing takes no share.
    */
   async function share(): Promise<number> {
     if (!isShared) return PARTITIONS;
     const mayCount = isCounted || clock.monotonicMs() - cameAt >= LEASE_MS;
     const workers = await sharedState.change(WORKERS, (before: Workers | undefined, nowMs) => {
-      // One that is there for longer than it could have said is of a clock that was set back since.
+      // An entry further ahead was written before the clock was set back.
       const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
       const there = Object.fromEntries(Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs)));
       const counts = mayCount || Object.keys(there).length === 0;
@@ -141,7 +145,10 @@ export function createPartitions(
   };
 }
 
-/** Keeps leases in a loop of its own: it waits for nothing but the leases. @param parts.onChange what is held has changed */
+/**
+ * Renews leases in a separate loop that waits for nothing else. @param parts.onChange called when the leases have
+ * changed
+ */
 export function createLeaseLoop(
   partitions: Partitions,
   { clock, isBusy, onChange, onProblem }: {
@@ -159,6 +166,6 @@ export function createLeaseLoop(
       return restMs;
     },
     wait: clock.wait,
-    onProblem: (cause) => onProblem("leases cannot be renewed; trying on", cause),
+    onProblem: (cause) => onProblem("webhook leases cannot be renewed; retrying", cause),
   });
 }

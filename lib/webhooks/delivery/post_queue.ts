@@ -2,13 +2,13 @@ import { setImmediate } from "node:timers";
 import { type Consumer, POSTS_IN_A_ROW } from "./consumer.ts";
 import { hasBreaks, slowed } from "./endpoint.ts";
 
-/** How far a delivery worker goes. All of it is bounded, so that no endpoint can hold up another. */
+/** The limits of a delivery worker, so that no endpoint delays another. */
 export interface WorkerLimits {
   /** Posts under way at once to endpoints that answer well. */
   posts: number;
   /** Posts under way at once to endpoints that fail or are slow. */
   troubledPosts: number;
-  /** All posts under way, those included that became slow after they began. */
+  /** All posts under way, including those that became slow. */
   allPosts: number;
   /** Posts under way at once to one endpoint. */
   postsPerEndpoint: number;
@@ -31,15 +31,15 @@ export interface Slot {
   isTroubled: boolean;
 }
 
-/** Which consumer posts next: each after the others, those in trouble within a number of their own. */
+/** Decides which consumer posts next: in turns, with separate limits for failing and slow ones. */
 export interface PostQueue {
-  /** The consumer has something to post. */
+  /** Queues a consumer that has something to post. */
   offer(consumer: Consumer): void;
-  /** The consumer that posts next, as long as there is room; it has to be offered again. */
+  /** The consumer that posts next, if a slot is free. Offer it again afterwards. */
   next(): Consumer | undefined;
   begin(consumer: Consumer, nowAt: number): Slot;
   end(slot: Slot): void;
-  /** A post that takes long counts among the troubled ones from then on, and makes room for a quick one. */
+  /** Counts a post that takes long as troubled, which frees a slot for a quick one. */
   sweep(nowAt: number): void;
   readonly underWay: number;
 }
@@ -47,7 +47,7 @@ export interface PostQueue {
 export function createPostQueue(limits: WorkerLimits): PostQueue {
   const well: Consumer[] = [];
   const troubled: Consumer[] = [];
-  /** In the order they began. */
+  /** In starting order. */
   const slots = new Set<Slot>();
   let troubledPosts = 0;
 
@@ -56,10 +56,10 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
       const { turn, endpoint } = consumer;
       if (turn.isWaiting) return;
       turn.isWaiting = true;
-      // Those that are down wait for one another: who has only failed once, or is slow, does not wait for all of them.
+      // Consumers that back off go behind all others: one that is only slow does not wait for them.
       if (hasBreaks(endpoint)) return void troubled.push(consumer);
       const waiting = endpoint.state === "healthy" ? well : troubled;
-      // First those with posts left: what is new does not wait behind what is much.
+      // A consumer with posts left goes first: new events do not wait behind a long queue.
       if (turn.postsLeft > 0) return void waiting.unshift(consumer);
       turn.postsLeft = POSTS_IN_A_ROW;
       waiting.push(consumer);
@@ -101,9 +101,8 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
 }
 
 /**
- * Does some work once, after all that asks for it in this turn of the event loop. What comes to an end in one turn makes
- * room for posts that are begun together: a receiver that each of them would wake by itself costs the sender more than the
- * post.
+ * Runs `work` once after all requests in this turn of the event loop. Posts that end together free slots for posts that
+ * start together. Waking a receiver for each one costs the sender more than the post.
  */
 export function oncePerTurn(work: () => void): () => void {
   let isAskedFor = false;

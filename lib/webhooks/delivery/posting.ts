@@ -19,17 +19,17 @@ export interface PostingParts {
   queue: PostQueue;
   eligibility: Eligibility;
   log: Pick<LogEnd, "networkMs" | "forgotten">;
-  /** Whether posts to a consumer may begin: its lease is held, and nothing stops. */
+  /** Whether posts to a consumer may start: its lease is held, and the worker is not stopping. */
   mayBegin(consumer: Consumer): boolean;
   onAttempt(attempt: NewAttempt): void;
   onProblem(message: string, cause?: unknown): void;
 }
 
-/** Makes posts, and learns from each how its endpoint does and what becomes of the delivery. */
+/** Makes posts, and updates endpoint and delivery with each result. */
 export interface Posting {
-  /** Posts, and answers what is to be committed of it; undefined: it was not attempted. Never rejects. */
+  /** Posts, and returns the outcome to commit; undefined when no attempt was made. Never rejects. */
   post(consumer: Consumer, post: Post): Promise<Outcome | undefined>;
-  /** Waits for posts under way, at most so long, and then cuts them off. */
+  /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
   drain(drainMs: number): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createPosting(parts: PostingParts): Posting {
   async function make(consumer: Consumer, post: Post): Promise<Outcome | undefined> {
     const slot = queue.begin(consumer, clock.monotonicMs());
     try {
-      // While it is checked the consumer may become another process's.
+      // Another process may take the consumer over during the check.
       if (!await eligibility.check(consumer) || !parts.mayBegin(consumer)) return void requeue(consumer, post);
       const { secret } = consumer.subscription;
       const made = await parts.attempt({
@@ -53,17 +53,17 @@ export function createPosting(parts: PostingParts): Posting {
         replayId: post.replayId,
         atMs: clock.now(),
       }, cutting.signal);
-      // Of what a stop cut off nothing is known: it is delivered again.
+      // An aborted post has an unknown outcome, and is delivered again.
       if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
       // The secret was rotated while the post was under way: a 4xx may only mean "old signature".
       const isOutdated = made.outcome === "rejected" && consumer.subscription.secret !== secret;
       const heeded = isOutdated ? { ...made, outcome: "retry" as const, nextAttemptAtMs: clock.now() } : made;
       return isClosed(consumer) ? undefined : attempted(consumer, post, heeded);
     } catch (cause) {
-      // Endpoints and networks do not get here: something is wrong on this side.
+      // Endpoints and networks do not throw: this is a problem on our side.
       requeue(consumer, post);
       putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
-      parts.onProblem("a delivery could not be attempted", cause);
+      parts.onProblem("a webhook delivery cannot be attempted", cause);
     } finally {
       queue.end(slot);
     }
@@ -87,7 +87,7 @@ export function createPosting(parts: PostingParts): Posting {
       ? undefined
       : failedDelivery(post, made, { nowMs, networkMs: log.networkMs });
     if (failed !== undefined) keep(consumer, Infinity);
-    // An ordered one goes on when the failure is committed: after a kill, what failed is sent again before what comes next.
+    // An ordered consumer goes on after the commit. So a crash cannot send the next event before the failed one.
     const isWaitedAt = failed !== undefined && consumer.subscription.ordered;
     if (isFailed || isWaitedAt) rewind(consumer);
     if (isWaitedAt) fallBehind(consumer);

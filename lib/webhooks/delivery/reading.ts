@@ -1,3 +1,8 @@
+/*
+ * Reads a consumer's next deliveries: due failures and new events, and its replay when there is nothing new. `ready.ts`
+ * queues them; `worker.ts` decides when to read.
+ */
+
 import { createRecentMap } from "../../bounded_map.ts";
 import type { Clock } from "../../clock.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
@@ -8,18 +13,18 @@ import type { ReplayCursor } from "./cursor.ts";
 import { hasBreaks } from "./endpoint.ts";
 import { enqueue, READ_AHEAD } from "./ready.ts";
 
-/** How often it is asked whether the watcher has come to the end of a replay. */
+/** How often it checks whether the watcher has reached the end of a replay. */
 const ASK_MS = 1_000;
-/** Some megabytes at most. */
+/** A few megabytes at most. */
 const PAGES_KEPT = 32;
 
-/** Whether the store is to be asked for something to post. @param tail the end of the log, as far as it is known */
+/** Whether to read the store for a consumer. @param tail the known end of the log */
 export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, nowAt: number): boolean {
   const { work: { state }, subscription: { ordered }, cursor, replay, dueAtMs = Infinity, ready } = consumer;
   if ((state !== "following" && state !== "behind") || ready.length >= READ_AHEAD / 4) return false;
   const isDueNow = dueAtMs <= nowMs;
   if (ordered) {
-    // It waits at what failed, or asks with it whether the endpoint is back.
+    // It waits at a failure, or probes the endpoint with it.
     if (isHeldUp(consumer)) return false;
     if (retries(consumer)) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
   }
@@ -28,29 +33,30 @@ export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, now
   return replay.endSequence === Infinity || replay.scannedTo < Math.min(replay.endSequence, tail);
 }
 
-/** Whether a replay may go on: what is new comes first, and an ordered one has to be done with what it was sent. */
+/** Whether a replay may go on. New events come first, and an ordered one waits for the deliveries under way. */
 function mayReplay(consumer: Consumer, tail: number): boolean {
   const { subscription: { ordered }, cursor, inFlight, ready } = consumer;
   if (ordered && (inFlight.size > 0 || retries(consumer))) return false;
   return scannedTo(consumer) >= tail && !ready.some((one) => one.cursor === cursor);
 }
 
-/** Reads what consumers post next. */
+/** Reads the next deliveries of consumers. */
 export interface Reading {
   /**
-   * Reads on for a consumer: for its subscription, and for its replay when nothing is new.
-   * @param tail the end of the log, as far as it is known
-   * @returns false when the subscription is gone, or stands before what was committed: the database has lost its last commits
+   * Reads deliveries of the subscription, and of its replay when nothing is new.
+   * @param tail the known end of the log
+   * @returns false when the subscription is gone, or its cursor is behind a commit because the database lost its last
+   * ones
    */
   read(consumer: Consumer, tail: number): Promise<boolean>;
-  /** Other events may stand where those stood that were read. */
+  /** Drops cached pages: after a loss of commits other events may have their sequences. */
   forget(): void;
 }
 
 export function createReading(store: Pick<Store, "events" | "deliveries">, clock: Clock): Reading {
   const pages = createRecentMap<LoggedEvent[]>(PAGES_KEPT);
 
-  /** Consumers that are behind at the same sequence and hear the same share what was read: a full page never changes. */
+  /** Consumers with the same filter and cursor share a page. A full page never changes. */
   async function readPage(filter: EventFilter, after: number, upTo: number) {
     const key = `${after} ${JSON.stringify(filter)}`;
     let events = pages.get(key);
@@ -61,7 +67,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     return { events, scannedTo: events.length < READ_AHEAD ? upTo : events.at(-1)!.sequence };
   }
 
-  /** While nothing has failed, what comes next is a page of the log. */
+  /** Without failures the next deliveries are a page of the log. */
   async function next(consumer: Consumer, after: number, upTo: number): Promise<NextDeliveries | undefined> {
     const { subscription, cursor, inFlight, endpoint, dueAtMs } = consumer;
     if (dueAtMs === undefined) {
@@ -71,7 +77,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
       const fresh = page.events.filter(({ sequence }) => !inFlight.has(sequence));
       return { ...nothing, deliveries: fresh.map((event) => ({ event, failed: null })), scannedTo: page.scannedTo };
     }
-    // What is committed while the store is asked may be due sooner than it says.
+    // A commit during this read may be due earlier than the answer says.
     consumer.dueAtMs = Infinity;
     try {
       const query = { after, upTo, limit: READ_AHEAD, inFlight: [...inFlight], nowMs: clock.now() };
@@ -93,7 +99,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     if (after >= upTo) return;
     const page = await readPage(replay.filter, after, upTo);
     if (consumer.replay !== replay || replay.scannedTo !== after) return;
-    // One post at a time is made of an event: what is in flight is replayed afterwards.
+    // An event has one post at a time: the replay waits for one in flight.
     const stop = page.events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));
     if (stop >= 0) replay.readAt = nowAt + ASK_MS;
     replay.scannedTo = stop < 0 ? page.scannedTo : page.events[stop]!.sequence - 1;
@@ -108,7 +114,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     if (found.nextDueAtMs !== null) keep(consumer, found.nextDueAtMs);
     const failed = found.deliveries.filter(isFailed);
     const events = found.deliveries.filter((one) => !isFailed(one)).map(({ event }) => event);
-    // After a failure meanwhile, what is new is read again from where that has put the cursor.
+    // A failure meanwhile has moved the cursor back, and the next read starts there.
     const isHeldUpNow = ordered && dueAtMs === undefined && consumer.dueAtMs !== undefined;
     const isRewound = cursor.scannedTo !== after || isHeldUpNow;
     enqueue(consumer, failed, isRewound ? [] : events, cursor);
@@ -134,7 +140,7 @@ function isFailed(one: NextDelivery): one is NextDelivery & { failed: FailedDeli
   return one.failed !== null;
 }
 
-/** The end of the log, once the watcher has scanned what the replay is about; Infinity before. */
+/** The end of the log, once the watcher has scanned the range of the replay; Infinity before. */
 async function endOfReplay({ events }: Pick<Store, "events">, toHeight: number): Promise<number> {
   const state = await events.watcherState();
   if (state === undefined || heightOf(state.epoch, state.scannedLedger) < toHeight) return Infinity;

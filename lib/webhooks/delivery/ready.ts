@@ -4,26 +4,29 @@ import { type Consumer, type Delivery, fallBehind, keep, type Post } from "./con
 import type { Cursor } from "./cursor.ts";
 import { isProbed, probedAmong } from "./endpoint.ts";
 
-/** The deliveries that a consumer has read and not posted yet: which comes next, and what goes back to the store. */
+/**
+ * The queue of a consumer: deliveries that it has read and not posted. Decides which comes next, and which go back to
+ * the store.
+ */
 
-/** So many deliveries are read ahead for each consumer. */
+/** How many deliveries are read ahead for a consumer. */
 export const READ_AHEAD = 64;
 
-/** Adds what was read behind a cursor, or failed and is due. */
+/** Adds new events of a cursor, and failed deliveries that are due. */
 export function enqueue(consumer: Consumer, failed: FailedEvent[], events: LoggedEvent[], cursor: Cursor): void {
   const replayId = cursor === consumer.replay ? consumer.replay.id : null;
   for (const event of events) cursor.open.add(event.sequence);
-  const again = failed.map((one): Delivery => ({ ...one, cursor: undefined, replayId: null }));
+  const retried = failed.map((one): Delivery => ({ ...one, cursor: undefined, replayId: null }));
   const fresh = events.map((event): Delivery => ({ event, failed: null, cursor, replayId }));
-  for (const { event } of [...again, ...fresh]) consumer.inFlight.add(event.sequence);
+  for (const { event } of [...retried, ...fresh]) consumer.inFlight.add(event.sequence);
   const waiting = [...consumer.ready, ...fresh];
-  consumer.ready = again.length === 0 ? waiting : inTurns(again, waiting);
+  consumer.ready = retried.length === 0 ? waiting : inTurns(retried, waiting);
 }
 
 /** A failed delivery with its event. */
 type FailedEvent = NextDelivery & { failed: FailedDelivery };
 
-/** A crowd of the ones does not keep the others waiting. */
+/** Alternates, so that many of one kind do not delay the other. */
 function inTurns(some: Delivery[], others: Delivery[]): Delivery[] {
   const all: Delivery[] = [];
   for (let n = 0; n < Math.max(some.length, others.length); n++) {
@@ -33,25 +36,25 @@ function inTurns(some: Delivery[], others: Delivery[]): Delivery[] {
   return all;
 }
 
-/** What is new and what failed take turns: the endpoint may fail at just the ones, or the others. */
+/** New events and retries alternate, because the endpoint may fail at one kind only. */
 function nextPlace({ endpoint, ready, turn: { wasRetry } }: Consumer): number {
   if (isProbed(endpoint, false)) return probedAmong(endpoint, ready.length);
   return Math.max(0, ready.findIndex(({ failed }) => (failed === null) === wasRetry));
 }
 
-/** Takes what is posted next. */
+/** Takes the next delivery. */
 export function take(consumer: Consumer, nowMs: number): Post {
   const { subscription: { ordered }, endpoint, ready } = consumer;
   const delivery = ready.splice(ordered ? 0 : nextPlace(consumer), 1)[0]!;
   const { cursor, failed, event } = delivery;
   consumer.turn.wasRetry = failed !== null;
   if (cursor !== undefined) cursor.takenTo = Math.max(cursor.takenTo, event.sequence);
-  // An ordered one waits at what is new until that is days old; what is replayed does not grow old.
+  // An ordered consumer waits at a new event until that is days old. A replayed event does not age.
   const isProbe = failed === null ? isProbed(endpoint, ordered && cursor === consumer.cursor) : !isDue(failed, nowMs);
   return { ...delivery, isProbe };
 }
 
-/** Puts back what was not attempted after all, or was a probe that failed; a failed delivery is read again. */
+/** Puts back a delivery without an attempt, or after a failed probe. The store returns a failed one again. */
 export function requeue(consumer: Consumer, { event, failed, cursor, replayId }: Post): void {
   if (failed !== null) {
     consumer.inFlight.delete(event.sequence);
@@ -63,7 +66,7 @@ export function requeue(consumer: Consumer, { event, failed, cursor, replayId }:
   ready.splice(later < 0 ? ready.length : later, 0, { event, failed, cursor, replayId });
 }
 
-/** After a failure the store is asked again for all that nothing behind it was taken of. */
+/** After a failure, drops the deliveries behind the last one taken. The store returns them again. */
 export function rewind(consumer: Consumer): void {
   const { cursor, inFlight, ready } = consumer;
   const isTaken = (one: Delivery) => one.cursor !== undefined && one.event.sequence < one.cursor.takenTo;
@@ -80,7 +83,7 @@ export function rewind(consumer: Consumer): void {
   }
 }
 
-/** Lets go of what was forgotten, which the store has counted. */
+/** Drops deleted events, which the store has counted. */
 export function forget(consumer: Consumer, forgotten: number): void {
   const { ready, inFlight } = consumer;
   if (!ready.some(({ event }) => event.sequence <= forgotten)) return;

@@ -4,12 +4,12 @@ import { type AttemptOutcome } from "../../store/webhook.ts";
 /** The first attempt, and one after each delay. */
 export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;
 
-/** What has been owed for so long is given up at its next failure, in milliseconds. */
+/** A delivery older than this is given up at its next failure, in milliseconds. */
 export const MAX_AGE_MS: number = 3 * 86_400_000;
 
-/** What one POST came to. */
+/** The result of one POST. */
 export type PostOutcome =
-  /** `retryAfter`: the header as it came, absent when there was none. */
+  /** `retryAfter`: the header as received, absent without one. */
   | { kind: "status"; statusCode: number; retryAfter?: string }
   | { kind: "network_error" };
 
@@ -19,22 +19,22 @@ export interface FinishedAttempt {
   outcome: PostOutcome;
   /** Unix ms. */
   nowMs: number;
-  /** How long it has been owed, by the network's clock. */
+  /** How long it has been pending, by network time. */
   ageMs: number;
-  /** Evenly from 0 (inclusive) to 1 (exclusive). */
+  /** Uniform from 0 (inclusive) to 1 (exclusive). */
   random: () => number;
 }
 
 export interface NextAttempt {
   outcome: AttemptOutcome;
-  /** Unix ms; there with `retry` only. */
+  /** Unix ms; only with `retry`. */
   nextAttemptAtMs?: number;
 }
 
 /**
- * What becomes of a delivery after an attempt: 2xx is `delivered`; network errors, 429 and 5xx are a `retry`, or `dead`
- * after the last attempt or at the age of three days; every other answer has `rejected` it. `Retry-After` can put the
- * next attempt off, up to a day, but never brings it forward.
+ * The state of a delivery after an attempt. 2xx is `delivered`. Network errors, 429 and 5xx are a `retry`, or `dead`
+ * after the last attempt or at the age of three days. Any other answer is `rejected`. `Retry-After` can delay the next
+ * attempt, up to a day, but never advance it.
  */
 export function nextAttempt({ attempt, outcome, nowMs, ageMs, random }: FinishedAttempt): NextAttempt {
   if (outcome.kind === "status") {
@@ -46,13 +46,13 @@ export function nextAttempt({ attempt, outcome, nowMs, ageMs, random }: Finished
   if (delaySeconds === undefined || ageMs >= MAX_AGE_MS) return { outcome: "dead" };
   const scheduledMs = delaySeconds * 1000 * (1 - JITTER + 2 * JITTER * random());
   const asked = outcome.kind === "status" ? retryAfterMs(outcome.retryAfter, nowMs) : undefined;
-  // What all receivers' clients were told alike is spread too, but only to later.
+  // Spread too, but only to later: all senders got the same value.
   const askedMs = asked === undefined ? 0 : asked * (1 + JITTER * random());
   const delayMs = Math.max(scheduledMs, Math.min(askedMs, MAX_RETRY_AFTER_SECONDS * 1000));
   return { outcome: "retry", nextAttemptAtMs: Math.ceil(nowMs + delayMs) };
 }
 
-/** How long `Retry-After` asks to wait (RFC 9110 §10.2.3); undefined when it is absent or says nothing sensible. */
+/** The delay that `Retry-After` asks for (RFC 9110 §10.2.3); undefined when it is absent or invalid. */
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();
   if (text === undefined) return undefined;
@@ -61,7 +61,7 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
   return atMs === undefined ? undefined : Math.max(atMs - nowMs, 0);
 }
 
-/** An IMF-fixdate, the one form of HTTP date that is still sent (RFC 9110 §5.6.7). */
+/** An IMF-fixdate, the only form of HTTP date still in use (RFC 9110 §5.6.7). */
 const IMF_FIXDATE =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
 
@@ -74,9 +74,9 @@ const FIRST_BREAK_MS = 250;
 const LONGEST_BREAK_MS = 5_000;
 
 /**
- * How long an endpoint is left in peace after so many failures in a row, in milliseconds: from the second one on, doubled
- * each time. At the end of a break one delivery is sent as a probe, so that an endpoint that is back is found within
- * seconds, and a dead one is not hammered with all that is due to it.
+ * The pause after this many failures in a row, in milliseconds. It starts with the second one and doubles each time.
+ * After it one delivery is a probe. So the worker finds a recovered endpoint within seconds, and does not flood a dead
+ * one.
  */
 export function breakAfter(failures: number): number {
   return failures < 2 ? 0 : Math.min(LONGEST_BREAK_MS, FIRST_BREAK_MS * 2 ** Math.min(failures - 2, 10));

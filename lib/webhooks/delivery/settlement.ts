@@ -1,26 +1,27 @@
 import type { Store } from "../../store/store.ts";
 import { type FailedDelivery, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import { ATTEMPT_PAGE_SIZE, storedAttempts } from "../failed_deliveries.ts";
 import { type Consumer, type Delivery, keep, type Post, scannedTo, type Settled } from "./consumer.ts";
 import { isDone, positionOf } from "./cursor.ts";
 import { isKnownToFail } from "./endpoint.ts";
 import { MAX_AGE_MS } from "./schedule.ts";
 
-/** What a post came to, or that a cursor has moved: waits to be committed. */
+/** The outcome of a post, or a moved cursor, to be committed. */
 export interface Outcome {
   consumer: Consumer;
-  /** The delivery is done with; absent: only the attempt, or only the cursor. */
+  /** The finished delivery; absent when there is only an attempt or a cursor. */
   delivery?: Settled;
   attempt?: NewAttempt;
 }
 
-/** How many writes it takes at most, one for the cursor among them. */
+/** The most writes that it takes, including one for the cursor. */
 export function writesOf({ consumer, delivery, attempt }: Outcome): number {
   const writes = attempt === undefined ? 1 : 1 + WRITES.attempt;
   if (delivery?.failed !== undefined) return writes + WRITES.failed;
   return delivery !== undefined && consumer.dueAtMs !== undefined ? writes + WRITES.delivered : writes;
 }
 
-/** What is to be committed of these outcomes: from here on the cursors may pass them. One for each consumer. */
+/** The settlements of these outcomes, one per consumer. Their cursors may pass them from now on. */
 export function settlementsOf(outcomes: Outcome[]): Map<Consumer, Settlement> {
   const settlements = new Map<Consumer, Settlement>();
   for (const { consumer, delivery, attempt } of outcomes) {
@@ -54,17 +55,17 @@ function addProgress(consumer: Consumer, settlement: Settlement): void {
   if (done) replay.state = "saved";
 }
 
-/** Everything up to here is done with, or does not match. */
+/** All events up to here are finished or do not match. */
 export function positionNow(consumer: Consumer): number {
   return positionOf({ open: consumer.cursor.open, scannedTo: scannedTo(consumer) });
 }
 
-/** How long a delivery has been owed, by the network's clock: no step of this machine's makes it old. */
+/** How long a delivery has been pending, by network time. So steps of our own clock do not age it. */
 export function ageOf({ event, failed, replayId }: Delivery, networkMs: number): number {
   return replayId !== null ? 0 : networkMs - (failed?.failedAtMs ?? event.knownAt * 1_000);
 }
 
-/** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
+/** Gives up deliveries that are days old while the endpoint is down. */
 export function giveUpOld(consumer: Consumer, networkMs: number): Outcome[] {
   if (!isKnownToFail(consumer.endpoint) || consumer.posts > 0) return [];
   const isOld = (one: Delivery) => ageOf(one, networkMs) >= MAX_AGE_MS;
@@ -80,7 +81,7 @@ export function giveUpOld(consumer: Consumer, networkMs: number): Outcome[] {
   });
 }
 
-/** What is kept of a delivery after an attempt that failed. @param networkMs the network's clock, Unix ms */
+/** The failed delivery after a failed attempt. @param networkMs network time, Unix ms */
 export function failedDelivery(
   { event, failed: before }: Post,
   made: NewAttempt,
@@ -91,33 +92,28 @@ export function failedDelivery(
     state: made.outcome === "retry" ? "retrying" : made.outcome === "rejected" ? "rejected" : "dead",
     attempts: (before?.attempts ?? 0) + 1,
     dueAtMs: made.nextAttemptAtMs,
-    // An event of the very first ledgers may be known before any close time is confirmed.
+    // An event of the first ledgers may be known before any close time.
     failedAtMs: before?.failedAtMs ?? Math.max(networkMs, event.knownAt * 1_000),
     attemptedAtMs: nowMs,
   };
 }
 
-/** So many attempts are read at a time. */
-const PAGE = 200;
-
-/** Leaves out attempts that are noted already: of a commit that failed it is not known whether it was made. */
-export async function leaveOutNoted(
-  { deliveries }: Pick<Store, "deliveries">,
+/** Removes attempts that are stored already: a failed commit may have been made. */
+export async function leaveOutStored(
+  store: Pick<Store, "deliveries">,
   settlements: Iterable<Settlement>,
 ): Promise<void> {
   const keyOf = ({ replayId, eventId, number, atMs, durationMs }: NewAttempt) =>
     [replayId, eventId, number, atMs, durationMs].join();
   for (const settlement of settlements) {
-    const noted = new Set<string>();
-    // A few tests may have been noted since.
-    const most = settlement.attempts.length === 0 ? 0 : settlement.attempts.length + PAGE;
-    let before: number | undefined;
-    while (noted.size < most) {
-      const page = await deliveries.attempts(settlement.subscriptionId, { before, limit: PAGE });
-      for (const attempt of page) noted.add(keyOf(attempt));
-      if (page.length < PAGE) break;
-      before = page.at(-1)!.ordinal;
+    if (settlement.attempts.length === 0) continue;
+    const stored = new Set<string>();
+    // A few tests may have been stored since.
+    const most = settlement.attempts.length + ATTEMPT_PAGE_SIZE;
+    for await (const attempt of storedAttempts(store, settlement.subscriptionId)) {
+      stored.add(keyOf(attempt));
+      if (stored.size >= most) break;
     }
-    settlement.attempts = settlement.attempts.filter((attempt) => !noted.has(keyOf(attempt)));
+    settlement.attempts = settlement.attempts.filter((attempt) => !stored.has(keyOf(attempt)));
   }
 }

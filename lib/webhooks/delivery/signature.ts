@@ -13,13 +13,13 @@ export function createSecret(random: RandomBytes): string {
   return SECRET_PREFIX + btoa(String.fromCharCode(...random(SECRET_BYTES)));
 }
 
-/** A secret made ready to sign many texts. */
+/** A prepared secret, for many signatures. */
 export interface SigningSecret {
-  /** Signs `<t>.<body>` as `X-Service-Signature` has it, and `<id>.<t>.<body>` as Standard Webhooks does. */
+  /** Signs `<t>.<body>` for `X-Service-Signature`, and `<id>.<t>.<body>` for Standard Webhooks. */
   sign(id: string, text: string): { service: string; standard: string };
 }
 
-/** Makes a plain secret (`whsec_…`) ready: worth keeping for as long as it signs. */
+/** Prepares a plain secret (`whsec_…`). Keep it for as long as it signs. */
 export function signingSecret(secret: string): SigningSecret {
   const service = hmacKey(Buffer.from(secret));
   const standard = hmacKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
@@ -29,7 +29,7 @@ export function signingSecret(secret: string): SigningSecret {
       const mostBytes = BLOCK_BYTES + 3 * whole.length;
       if (scratch.length < mostBytes) scratch = new Uint8Array(mostBytes);
       const end = BLOCK_BYTES + encoder.encodeInto(whole, scratch.subarray(BLOCK_BYTES)).written;
-      // The one text is the end of the other: its key takes the place of what comes before.
+      // One text is the end of the other, so its key overwrites the bytes before it.
       return {
         standard: hmac(standard, 0, end, "base64"),
         service: hmac(service, Buffer.byteLength(id) + 1, end, "hex"),
@@ -39,21 +39,21 @@ export function signingSecret(secret: string): SigningSecret {
 }
 
 export interface SignatureInput {
-  /** The newest first: two or three while a rotation lasts. Each gives a signature of its own. */
+  /** Newest first, two or three during a rotation. Each adds a signature. */
   secrets: readonly SigningSecret[];
-  /** Goes into `webhook-id`; a receiver deduplicates on it. */
+  /** Sent as `webhook-id`, by which a receiver removes duplicates. */
   eventId: string;
-  /** The raw body, exactly as it is sent. */
+  /** The raw body, exactly as sent. */
   body: string;
-  /** Unix ms of this attempt: a retry is signed afresh, or it would be too old to be believed. */
+  /** Time of this attempt, Unix ms. A retry needs a new signature, or the receiver finds it too old. */
   nowMs: number;
 }
 
 /**
- * The headers that prove a delivery: `X-Service-Signature: t=…,v1=…` (HMAC-SHA256 of `<t>.<body>` in hex, keyed with the
- * whole secret string) and the trio of Standard Webhooks (https://www.standardwebhooks.com), `webhook-id`,
- * `webhook-timestamp` and `webhook-signature: v1,…` (HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64, keyed with what
- * the base64 after `whsec_` holds).
+ * The signature headers of a delivery. `X-Service-Signature: t=…,v1=…` has the HMAC-SHA256 of `<t>.<body>` in hex,
+ * keyed with the whole secret string. Standard Webhooks (https://www.standardwebhooks.com) has `webhook-id`,
+ * `webhook-timestamp` and `webhook-signature: v1,…`. That is the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64,
+ * keyed with the decoded base64 after `whsec_`.
  */
 export function signatureHeaders({ secrets, eventId, body, nowMs }: SignatureInput): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
@@ -69,16 +69,16 @@ export function signatureHeaders({ secrets, eventId, body, nowMs }: SignatureInp
 const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 const encoder = new TextEncoder();
-/** What is hashed next: a padded key, and a text behind it. Nothing waits while it is in use. */
+/** The next bytes to hash: a padded key and a text. Used without awaits. */
 let scratch = new Uint8Array(4_096);
 
-/** A key as RFC 2104 pads it; the outer one has room for the inner hash behind it. */
+/** A key with RFC 2104 padding. The outer one has room for the inner hash. */
 interface HmacKey {
   inner: Uint8Array;
   outer: Uint8Array;
 }
 
-/** @param key at most 64 bytes, or its hash stands for it */
+/** @param key hashed first when longer than 64 bytes */
 function hmacKey(key: Uint8Array): HmacKey {
   const bytes = key.length > BLOCK_BYTES ? hash("sha256", key, "buffer") : key;
   const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
@@ -91,9 +91,8 @@ function hmacKey(key: Uint8Array): HmacKey {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) of what stands in `scratch` from a block after `start` on, up to `end`; the block is overwritten.
- * Two hashes over bytes that are ready: `createHmac` and copies of a begun hash take twice as long; Web Crypto takes longer
- * still.
+ * HMAC-SHA256 (RFC 2104) of the text in `scratch` from a block after `start` to `end`; overwrites the block.
+ * `createHmac` and copies of a started hash take twice as long, Web Crypto longer still.
  */
 function hmac({ inner, outer }: HmacKey, start: number, end: number, encoding: "hex" | "base64"): string {
   scratch.set(inner, start);

@@ -1,3 +1,9 @@
+/*
+ * Runs the delivery loop: it loads consumers, reads new events, and dispatches posts. `consumers.ts` opens consumers,
+ * `consumer.ts` has their state, `reading.ts` asks the store, `posting.ts` posts, `commit.ts` commits, and
+ * `partitions.ts` has the leases.
+ */
+
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
@@ -11,11 +17,11 @@ import {
   canPost,
   type Consumer,
   endReplay,
-  goOn,
   isClosed,
   isIdleUntil,
   isQuiet,
   overflow,
+  proceed,
   PUT_OFF_MS,
   putOff,
   restOf,
@@ -34,40 +40,43 @@ import { giveUpOld, type Outcome, positionNow } from "./settlement.ts";
 export interface WorkerParts extends Omit<EligibilityParts, "refresh"> {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   attempt: Attempter;
-  /** What is sent of an event. */
+  /** The message of an event. */
   message(event: LoggedEvent): EventMessage;
-  /** Unique to this process. */
+  /** The holder of the leases, unique to this process. */
   holder: string;
   /** Called after every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
   limits?: Partial<WorkerLimits>;
-  /** How long what an attempt came to waits for others to share its commit with; 40 ms when absent. */
+  /** How long an outcome waits for others to share its commit; 40 ms when absent. */
   gatherMs?: number;
 }
 
 export interface DeliveryWorker {
   start(): void;
-  /** The log has grown. */
+  /** Call it when the log has grown. */
   wake(): void;
-  /** A subscription was made or changed, or has a replay. */
+  /** Call it when a subscription was created or changed, or has a replay. */
   changed(subscriptionId: string): Promise<void>;
-  /** Whether nothing is under way, and nothing becomes due within so long. */
+  /** Whether no post is under way, and none becomes due within this time. */
   isIdle(forMs: number): Promise<boolean>;
-  /** Begins nothing more, waits for what is under way at most so long, commits it and gives its leases back. */
+  /**
+   * Starts no more posts, waits for those under way for at most `drainMs`, commits their outcomes and releases its
+   * leases.
+   */
   stop(options: { drainMs: number }): Promise<void>;
 }
 
-/** Without being woken the store is asked this often: others write to it too. */
+/** How often the loop reads the store without a wake-up: other processes write to it too. */
 const LOOK_MS = 1_000;
-/** So many outcomes may wait for their commit. */
+/** How many outcomes may wait for their commit. */
 const MOST_PENDING = 2_000;
-/** Cursors that moved over what nobody hears are committed this often. */
+/** How often cursors that moved over unmatched events are committed. */
 const SAVE_MS = 60_000;
 
 /**
- * Delivers the log to its subscriptions, at least once. Each subscription is a consumer of the log with a cursor. The store
- * keeps what failed, and says what is due; this process remembers only what is in flight. A new event is read once and handed
- * to all consumers at the end of the log that it matches. What many posts came to is one commit.
+ * Delivers the log to its subscriptions, at least once. Each subscription is a consumer with a cursor. The store has
+ * the failed deliveries, and this process only those in flight. The worker reads a new event once and passes it to each
+ * matching consumer at the end of the log. Many outcomes share a commit.
  */
 export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   const { store, clock, onProblem, gatherMs = 40 } = parts;
@@ -84,24 +93,24 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   const posting = createPosting({ ...parts, limits, queue, eligibility, log, mayBegin });
   const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry: log.look, fenced, committed });
   const stepOfClock = createStepWatch(clock);
-  /** Consumers whose next deliveries are being read. */
+  /** Reads of consumers under way. */
   const asking = new Set<Promise<void>>();
   const state = { savedAt: clock.monotonicMs(), forgotten: 0, isStopping: false };
   const loop = createLoop({
     step,
     wait: clock.wait,
-    onProblem: (cause) => onProblem("what is to be delivered cannot be read; trying on", cause),
+    onProblem: (cause) => onProblem("webhook deliveries cannot be read; retrying", cause),
   });
   const leaseLoop = createLeaseLoop(partitions, { clock, isBusy, onChange: loop.wake, onProblem });
   const dispatchSoon = oncePerTurn(dispatch);
 
-  /** Whether posts to a partition's subscriptions are under way, or what they came to is not committed. */
+  /** Whether a partition has posts under way, or outcomes to commit. */
   function isBusy(partition: number): boolean {
     return commits.isPending(partition) ||
       [...consumers.all()].some((consumer) => consumer.partition === partition && consumer.posts > 0);
   }
 
-  /** Looks at everything: who listens, what is new, what is due. */
+  /** One pass: reads the log's end, loads subscriptions, reads new events, and schedules consumers. */
   async function step(): Promise<number> {
     const bounds = await log.look();
     await consumers.load();
@@ -110,7 +119,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     state.forgotten = bounds.forgotten;
     for (const consumer of consumers.all()) {
       if (hasForgotten) forget(consumer, bounds.forgotten);
-      // The store says what is due now. An ordered one may wait at what was forgotten before it was due.
+      // The store knows what is due now. An ordered consumer may wait at a deleted event.
       if (isSetBack || hasForgotten) askForDue(consumer);
     }
     while (log.tail < bounds.last && !state.isStopping) {
@@ -132,10 +141,10 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     return Math.max(restMs, 1);
   }
 
-  /** Hands a new event to those that follow the log; one that can't take more reads it later by itself. */
+  /** Passes a new event to the consumers that follow the log. A full one reads it later. */
   function hand(event: LoggedEvent): void {
     for (const consumer of consumers.matching(event)) {
-      // A subscription that was just made may stand beyond the log as it was looked at.
+      // A new subscription may be ahead of the last read of the log's end.
       if (consumer.work.state !== "following" || event.sequence <= consumer.cursor.scannedTo) continue;
       if (consumer.ready.length >= READ_AHEAD) {
         overflow(consumer, event);
@@ -146,23 +155,23 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     }
   }
 
-  /** Decides what a consumer does next: it asks the store, waits for its turn to post, or rests. */
+  /** Decides what a consumer does next: read the store, queue for a post, or rest. */
   function schedule(consumer: Consumer): void {
     if (isClosed(consumer) || state.isStopping) return;
     const nowAt = clock.monotonicMs();
-    goOn(consumer, log, nowAt);
+    proceed(consumer, log, nowAt);
     for (const outcome of giveUpOld(consumer, log.networkMs)) commits.add(outcome);
     if (endReplay(consumer)) commits.add({ consumer });
     if (commits.size <= MOST_PENDING && mayHaveMore(consumer, log.tail, clock.now(), nowAt)) ask(consumer);
     if (canPost(consumer, nowAt)) queue.offer(consumer);
   }
 
-  /** Asks the store what a consumer posts next. */
+  /** Reads a consumer's next deliveries. */
   function ask(consumer: Consumer): void {
     const answered = reading.read(consumer, log.tail).then((isThere) => {
       if (!isThere) consumers.close([consumer]);
     }, (cause) => {
-      onProblem("the store fails on what is to be delivered; trying on", cause);
+      onProblem("the next webhook deliveries cannot be read; retrying", cause);
       putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
     }).finally(() => {
       asking.delete(answered);
@@ -172,7 +181,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     asking.add(answered);
   }
 
-  /** Begins posts while there is room for more. */
+  /** Starts posts while there are free slots. */
   function dispatch(): void {
     while (!state.isStopping && commits.size <= MOST_PENDING) {
       const consumer = queue.next();
@@ -190,7 +199,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     dispatchSoon();
   }
 
-  /** Whether posts to a consumer may begin. */
+  /** Whether this worker may post to a consumer. */
   function mayBegin(consumer: Consumer): boolean {
     return !state.isStopping && !isClosed(consumer) && consumers.isOwn(consumer) &&
       partitions.holds(consumer.partition);
@@ -242,7 +251,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
       saveCursors();
       await commits.drain();
       await leaseLoop.stop();
-      await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
+      await partitions.release().catch((cause) => onProblem("webhook leases cannot be released", cause));
     },
   };
 }

@@ -3,19 +3,19 @@ import net from "node:net";
 import { clearInterval, setInterval } from "node:timers";
 import tls from "node:tls";
 
-/** Where to connect: exactly this address, whatever the name may resolve to by now. */
+/** The exact address to connect to, whatever its name resolves to by now. */
 export interface Endpoint {
-  /** Connections are shared under it. */
+  /** Requests with the same key share connections. */
   key: string;
   address: string;
   port: number;
-  /** The name (or address) that the certificate must be for; absent: no TLS. */
+  /** The name (or address) of the certificate; absent without TLS. */
   tlsHost?: string;
 }
 
-/** What a request under way is told of its connection. */
+/** The events of its connection for a request under way. */
 export interface Exchange {
-  /** So many bytes have come, and are parsed next. */
+  /** This many bytes have arrived and are parsed next. */
   onBytes(count: number): void;
   onClose(): void;
 }
@@ -24,75 +24,75 @@ export interface Exchange {
 export interface Connection {
   readonly endpoint: Endpoint;
   readonly socket: net.Socket;
-  /** Whether it has carried an answer. */
+  /** Whether it has carried an answer before. */
   hasServed: boolean;
   /** The request under way. */
   exchange?: Exchange;
 }
 
-/** A connection that is being made. */
+/** A connection under way. */
 export interface Connecting {
   /** Rejects with a `PostFailure`. */
   opened: Promise<Connection>;
-  /** Ends it, with this message when it is not open yet. */
+  /** Closes it; with this message if it is not open yet. */
   giveUp(why: string): void;
 }
 
-/** What a request needs to go over a connection of one's own choice. */
+/** The arguments of a request over a chosen connection. */
 export interface ConnectionRequestArgs extends ClientRequestArgs {
   connection: Connection;
 }
 
 export interface ConnectionsOptions {
-  /** Of those that wait, over all endpoints; beyond it the one that waited longest is closed. */
+  /** Idle connections over all endpoints. Beyond this the longest idle one is closed. */
   maxIdle: number;
-  /** One that has waited so long is closed. */
+  /** An idle connection is closed after this time. */
   idleMs: number;
   /** Certificates (PEM) to trust instead of the runtime's own. */
   ca?: string;
 }
 
 /**
- * The connections of a poster, kept open between requests. As the `agent` of a request it hands over the connection that
- * the request names and asks nobody where to connect: no setting of the environment and no resolver.
+ * The connections of a poster, open between requests. As the `agent` of a request it returns the connection that the
+ * request names. No environment setting and no resolver decides where to connect.
  */
 export class Connections extends Agent {
-  /** The one used last is at the end. */
+  /** The last used one is at the end. */
   readonly #idle = new Map<string, Connection[]>();
-  /** Since when (`performance.now()`), in the order in which they began to wait. */
+  /** Since when each is idle (`performance.now()`), in that order. */
   readonly #idleSinceMs = new Map<Connection, number>();
   readonly #options: ConnectionsOptions;
   #sweeper: ReturnType<typeof setInterval> | undefined;
   #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
-    // No proxy, said aloud: Deno would write requests as for the one in the environment, whatever they go over.
+    // An explicit empty proxy setting: Deno would write requests for the proxy of the environment.
     super({ keepAlive: true, proxyEnv: {} });
     this.#options = options;
   }
 
-  /** What `node:http` calls of an agent for each request. */
+  /** `node:http` calls this for each request. */
   addRequest(request: ClientRequest, { connection }: ConnectionRequestArgs): void {
     request.onSocket(connection.socket);
   }
 
-  /** One that waits for a request to one of these endpoints, in their order; the caller's from then on. */
+  /** Takes an idle connection to one of these endpoints, in their order. */
   take(endpoints: Endpoint[]): Connection | undefined {
     for (const { key } of endpoints) {
       for (let waiting; (waiting = this.#idle.get(key)?.at(-1)) !== undefined;) {
         this.#forget(waiting);
-        // The other side may have closed it a moment ago.
+        // The receiver may have just closed it.
         if (waiting.socket.writable) return waiting;
       }
     }
     return undefined;
   }
 
-  /** Makes a new one. With TLS it is open once the certificate was checked. */
+  /** Opens a new connection. With TLS it is open after the certificate check. */
   connect(endpoint: Endpoint): Connecting {
     const { promise: opened, resolve, reject } = Promise.withResolvers<Connection>();
     if (net.isIP(endpoint.address) === 0) {
-      // A name would be looked up again here.
+      // A name would need another look-up here.
       reject(new PostFailure("not an address to connect to"));
       return { opened, giveUp() {} };
     }
@@ -106,11 +106,11 @@ export class Connections extends Agent {
       this.#forget(connection);
     });
     socket.on("data", (bytes: Uint8Array) => {
-      // Nobody asked: whatever it is, it must not become the answer to the next request.
+      // Unrequested bytes must not become the answer to the next request.
       if (connection.exchange === undefined) socket.destroy();
       else connection.exchange.onBytes(bytes.length);
     });
-    // What `node:http` says to its agent when an answer is over and the connection can carry another request.
+    // `node:http` emits this when an answer is complete and the connection is free.
     socket.on("free", () => this.#keep(connection));
     return {
       opened,
@@ -121,7 +121,7 @@ export class Connections extends Agent {
     };
   }
 
-  /** Closes those that wait, and those that come back later. */
+  /** Closes idle connections, and later those that become idle. */
   close(): void {
     this.#isClosed = true;
     for (const { socket } of this.#idleSinceMs.keys()) socket.destroy();
@@ -169,10 +169,10 @@ function openSocket({ address, port, tlsHost }: Endpoint, ca: string | undefined
   const socket = tls.connect({
     host: address,
     port,
-    // An address is no server name (RFC 6066 §3); its certificate is checked for the address then.
+    // An address is no server name (RFC 6066 §3). The certificate is then checked for the address.
     servername: net.isIP(tlsHost) === 0 ? tlsHost : "",
     ALPNProtocols: ["http/1.1"],
-    // Said aloud, or NODE_TLS_REJECT_UNAUTHORIZED=0 would switch it off.
+    // Explicit, or NODE_TLS_REJECT_UNAUTHORIZED=0 would switch it off.
     rejectUnauthorized: true,
     ...(ca === undefined ? {} : { ca }),
   });
@@ -180,12 +180,12 @@ function openSocket({ address, port, tlsHost }: Endpoint, ca: string | undefined
   return socket;
 }
 
-/** There was no answer, or not in full. The message is short, for an operator, and the same on both runtimes. */
+/** There was no complete answer. The message is short, for an operator, and equal on both runtimes. */
 export class PostFailure extends Error {
   override name = "PostFailure";
 }
 
-const WORDS: Record<string, string> = {
+const TEXTS: Record<string, string> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
@@ -204,12 +204,12 @@ const WORDS: Record<string, string> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate is from no trusted authority",
 };
 
-/** What went wrong with a socket. */
+/** The failure of a socket. */
 export function socketFailure({ code, message }: NodeJS.ErrnoException): PostFailure {
-  return new PostFailure(WORDS[code ?? ""] ?? otherWords(code, message));
+  return new PostFailure(TEXTS[code ?? ""] ?? otherText(code, message));
 }
 
-function otherWords(code: string | undefined, message: string): string {
+function otherText(code: string | undefined, message: string): string {
   if (/certificate/i.test(message)) return "certificate is not valid";
   if (/ssl|tls|EPROTO/i.test(`${code} ${message}`)) return "TLS handshake failed";
   return code === undefined ? "connection failed" : `connection failed (${code})`;

@@ -1,27 +1,27 @@
-/** A bound on the time of several steps together. */
+/** A time limit for several steps together. */
 export interface TimeLimit {
-  /** Why there is no more time, in words for an operator; undefined while there is. */
+  /** Why the time is over, for an operator; undefined while it is not. */
   readonly reached: string | undefined;
-  /** How to stop the step under way; takes the place of the last step's. Called at once when the limit is reached already. */
+  /** Sets how to stop the current step, instead of the last one's. Called at once when the limit is already reached. */
   onReached(stop: (why: string) => void): void;
-  /** The steps are done: nothing is called any more. */
+  /** The steps are done, and no callback follows. */
   clear(): void;
 }
 
 export interface Deadlines {
-  /** Reached after `timeoutMs`, or as soon as the signal is aborted. */
+  /** The limit is reached after `timeoutMs`, or when the signal aborts. */
   limit(timeoutMs: number, signal?: AbortSignal): TimeLimit;
 }
 
 const GIVEN_UP = "given up by the gateway";
 
 /**
- * Time limits that share one timer, and one listener for each signal: one for each limit would be a tenth of what a post
- * costs on Deno.
+ * Time limits that share one timer, and one listener per signal. A timer for each would be a tenth of a post's cost on
+ * Deno.
  */
 export function createDeadlines(): Deadlines {
   const open = new Set<Limit>();
-  const heard = new WeakSet<AbortSignal>();
+  const observed = new WeakSet<AbortSignal>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakesAtMs = Infinity;
 
@@ -41,9 +41,9 @@ export function createDeadlines(): Deadlines {
     wakeAt(nextMs);
   }
 
-  function hear(signal: AbortSignal): void {
-    if (heard.has(signal)) return;
-    heard.add(signal);
+  function observe(signal: AbortSignal): void {
+    if (observed.has(signal)) return;
+    observed.add(signal);
     signal.addEventListener("abort", () => {
       for (const limit of open) if (limit.signal === signal) limit.reach(GIVEN_UP);
     }, { once: true });
@@ -61,9 +61,9 @@ export function createDeadlines(): Deadlines {
       open.add(this);
       if (this.atMs < wakesAtMs) wakeAt(this.atMs);
       if (signal?.aborted) this.reach(GIVEN_UP);
-      else if (signal !== undefined) hear(signal);
+      else if (signal !== undefined) observe(signal);
     }
-    /** By the clock: in a process that stood still the timer may come after what it was to stop. */
+    /** By the clock: after a suspension of the process the timer may be late. */
     get reached(): string | undefined {
       return this.#reached ?? (this.atMs <= performance.now() ? this.timedOut : undefined);
     }

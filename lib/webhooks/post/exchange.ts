@@ -10,41 +10,41 @@ import {
 } from "./connections.ts";
 import type { TimeLimit } from "./deadlines.ts";
 
-/** What goes over the wire. */
+/** The request to send. */
 export interface Message {
   path: string;
-  /** Names and values in turn: this way `node:http` adds none of its own. */
+  /** Names and values alternate: in this form `node:http` adds no header. */
   headers: string[];
   body: string;
-  /** Of an answer that is no failure the body is not looked at. */
+  /** Skip the body of a successful answer. */
   ignoresSuccessBody: boolean;
 }
 
-/** What one POST came to: an answer, or why there was none, or why it did not come in full. */
+/** The result of one POST: an answer, or why there was no complete one. */
 export interface PostResult {
-  /** Absent when there was no answer. */
+  /** Absent without an answer. */
   statusCode?: number;
   /**
-   * In short words for an operator: why there was no answer or, beside a `statusCode`, why it did not come in full.
-   * An answer that was cut because it is too long is full.
+   * Short text for an operator: why there was no answer or, with a `statusCode`, why it is incomplete. An answer that
+   * was cut because of its length counts as complete.
    */
   error?: string;
-  /** The `Retry-After` header as it came. */
+  /** The `Retry-After` header as received. */
   retryAfter?: string;
-  /** The beginning of the answer's body as printable text, at most 1 KiB; empty when there was none. */
+  /** The beginning of the answer's body as printable text, at most 1 KiB; may be empty. */
   responseBody: string;
   durationMs: number;
-  /** The address that was connected to; absent when none was. */
+  /** The address of the connection; absent without one. */
   address?: string;
 }
 
 /** Status lines and headers, of interim answers too. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** A longer body is cut there: what matters has been said. */
+/** A longer body is cut here. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** With all headers, what frames chunks, and trailers: what one byte of body may cost is bounded, too. */
+/** With headers, chunk framing and trailers. This limits the cost of a byte of body, too. */
 const MAX_ANSWER_BYTES = 2 * MAX_BODY_BYTES;
-/** How much of a body is kept. */
+/** How much of a body is stored. */
 const MAX_KEPT_BYTES = 1024;
 
 const CLOSED = "connection closed before the end of the answer";
@@ -53,11 +53,11 @@ const HEAD_TOO_LONG = `the headers of the answer are longer than ${MAX_HEAD_BYTE
 
 export interface Exchanged {
   result: PostResult;
-  /** Nothing of an answer came over a connection that had served before. */
+  /** No byte of an answer arrived over a reused connection. */
   wasStale: boolean;
 }
 
-/** Makes one request over one connection, which waits for another one when the answer came in full. */
+/** Makes one request over one connection. The connection becomes idle when the answer is complete. */
 export function exchange(
   connections: Connections,
   connection: Connection,
@@ -67,7 +67,7 @@ export function exchange(
   const { promise, resolve } = Promise.withResolvers<Exchanged>();
   const { endpoint: { address }, hasServed } = connection;
   if (limit.reached !== undefined) {
-    // Whoever has stood still does not send it now: another may have, with what comes after it.
+    // A suspended process does not send it now: another may have sent it, and later events.
     connection.socket.destroy();
     const result: PostResult = { error: limit.reached, responseBody: "", durationMs: 0, address };
     return Promise.resolve({ result, wasStale: false });
@@ -81,7 +81,7 @@ export function exchange(
   const current: Exchange = {
     onBytes(count) {
       receivedBytes += count;
-      // Looked at once all of it was parsed.
+      // Check after all of it is parsed.
       if (receivedBytes > MAX_HEAD_BYTES) setImmediate(onMuch);
     },
     onClose() {
@@ -93,7 +93,7 @@ export function exchange(
     if (response === undefined) breakOff(HEAD_TOO_LONG);
     else if (receivedBytes > mostBytes) breakOff();
   }
-  /** The first to say so decides; without a failure the answer is full. */
+  /** The first call decides. Without a failure the answer is complete. */
   function end(failure?: string): void {
     if (connection.exchange !== current) return;
     connection.exchange = undefined;
@@ -121,7 +121,7 @@ export function exchange(
   };
   const sent = httpRequest(args);
   sent.on("response", (answer: IncomingMessage) => {
-    // The parser lets 000 to 099 pass.
+    // The parser accepts 000 to 099.
     if (answer.statusCode! < 100) return breakOff(NOT_HTTP);
     response = answer;
     if (ignoresSuccessBody && answer.statusCode! < 300) {
@@ -136,21 +136,21 @@ export function exchange(
     }
     answer.on("end", () => {
       end();
-      // A request that is still being sent would run into the next one, or never end.
+      // The unsent rest of this request would run into the next one, or never end.
       if (connection.socket.writableLength > 0) sent.destroy();
     });
   });
   sent.on("error", (error) => {
-    // When the answer is complete, what is wrong came behind it.
-    if (!response?.complete) end(answerWords(error, response !== undefined));
+    // After a complete answer an error concerns the bytes behind it.
+    if (!response?.complete) end(answerProblem(error, response !== undefined));
   });
   sent.end(body);
   limit.onReached(breakOff);
   return promise;
 }
 
-/** What was wrong with an answer (llhttp's codes, the same on both runtimes), or with the connection. */
-function answerWords(error: NodeJS.ErrnoException, hasHead: boolean): string {
+/** The problem with an answer (llhttp's codes, the same on both runtimes), or with the connection. */
+function answerProblem(error: NodeJS.ErrnoException, hasHead: boolean): string {
   const code = error.code ?? "";
   if (error.message === "socket hang up") return CLOSED;
   if (!code.startsWith("HPE_")) return socketFailure(error).message;
@@ -163,7 +163,7 @@ function answerWords(error: NodeJS.ErrnoException, hasHead: boolean): string {
 function resultOf({ statusCode, rawHeaders }: IncomingMessage, kept: Uint8Array[], address: string): PostResult {
   const result: PostResult = { statusCode, responseBody: "", durationMs: 0, address };
   let isPlain = true;
-  // Not `headers`, which is made anew of all of them.
+  // Not `headers`, which `node:http` builds from all of them.
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
     if (name === "retry-after") result.retryAfter ??= rawHeaders[at + 1]!.slice(0, 64);
@@ -177,14 +177,14 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * What a stranger's bytes say, as text that is safe to store, log and show on a terminal: at most `maxBytes` of UTF-8,
- * without control characters other than tab and line feed, and without what turns the direction of text.
+ * Decodes foreign bytes as text that is safe to store, log and show in a terminal. At most `maxBytes` of UTF-8, without
+ * control characters other than tab and line feed, and without bidirectional controls.
  */
 function printable(bytes: Uint8Array, maxBytes: number): string {
   const decoded = decoder.decode(bytes);
   if (bytes.length <= maxBytes && /^[\t\n\x20-\x7e]*$/.test(decoded)) return decoded;
   const text = decoded
-    // Half a character at the end, where it was cut.
+    // A cut character at the end.
     .replace(/\ufffd{1,3}$/, "")
     .replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, "");
   const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));

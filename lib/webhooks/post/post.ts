@@ -9,51 +9,51 @@ export type { PostResult };
 
 export interface PostRequest {
   url: string;
-  /** Beside `Host`, `Content-Length` and `Accept-Encoding`, which are set here. */
+  /** Besides `Host`, `Accept`, `Content-Length` and `Accept-Encoding`, which the poster sets. */
   headers: Record<string, string>;
   body: string;
-  /** Does not look at the body of a 2xx answer: `responseBody` is empty then. */
+  /** Skips the body of a 2xx answer: `responseBody` is then empty. */
   ignoresSuccessBody?: boolean;
-  /** For everything: look-up, connecting, TLS, sending, the whole answer. 10 000 when absent. */
+  /** For look-up, connecting, TLS, sending and the whole answer; 10 000 when absent. */
   timeoutMs?: number;
-  /** Gives up at once when aborted. */
+  /** Aborts at once. */
   signal?: AbortSignal;
 }
 
 export interface Poster {
   /** Makes one POST. Never rejects for what the target or the network does. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Closes the connections that are kept for later. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
 export interface PosterOptions {
-  /** Asked at each POST: what it vetted is what is connected to. */
+  /** Checked at each POST. The poster connects only to the checked addresses. */
   policy: Pick<TargetPolicy, "check">;
   /** Unix ms. */
   now: () => number;
   /** Certificates (PEM) to trust instead of the runtime's own. */
   ca?: string;
-  /** How many connections are kept for later, over all targets. */
+  /** How many idle connections stay open, over all targets. */
   maxIdle?: number;
-  /** How long one is kept. */
+  /** How long an idle connection stays open. */
   idleMs?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** While there are further addresses to try. */
+/** While there are more addresses to try. */
 const ADDRESS_TIMEOUT_MS = 2_500;
 
 /**
- * Posts to targets that their owners chose, and trusts them with nothing: the address is vetted at each attempt and
- * connected to as it was vetted, no redirect is followed, no proxy is used, nothing is expanded, everything is bounded
- * but the posts under way at once, whose number is the caller's.
+ * Posts to targets of webhook owners, which are not trusted. It checks the addresses at each attempt and connects to
+ * exactly those. It follows no redirect, uses no proxy and decompresses nothing. Everything is bounded except the
+ * number of concurrent posts, which the caller limits.
  */
 export function createPoster({ policy, now, ca, maxIdle = 512, idleMs = 15_000 }: PosterOptions): Poster {
   const connections = new Connections({ maxIdle, idleMs, ca });
   const deadlines = createDeadlines();
 
-  /** A new connection to the first of the vetted addresses that can be connected to. */
+  /** Connects to the first of the checked addresses that accepts. */
   async function connectTo(endpoints: Endpoint[], limit: TimeLimit): Promise<Connection> {
     let failure: unknown;
     for (const [index, endpoint] of endpoints.entries()) {
@@ -74,13 +74,14 @@ export function createPoster({ policy, now, ca, maxIdle = 512, idleMs = 15_000 }
   }
 
   async function attempt(request: PostRequest, limit: TimeLimit): Promise<PostResult> {
-    const target = await vetted(policy, request.url, limit);
+    const target = await checked(policy, request.url, limit);
     const endpoints = endpointsOf(target);
     const message = messageOf(target.url, request);
     const waiting = connections.take(endpoints);
     if (waiting !== undefined) {
       const { result, wasStale } = await exchange(connections, waiting, message, limit);
-      // Closed while it waited, most likely unread: a fresh one will tell. At worst it is delivered twice.
+      // The idle connection was closed, most likely before the receiver read the request. A new one shows; at worst the
+      // receiver gets it twice.
       if (!wasStale || limit.reached !== undefined) return result;
     }
     const fresh = await connectTo(endpoints, limit);
@@ -107,15 +108,15 @@ export function createPoster({ policy, now, ca, maxIdle = 512, idleMs = 15_000 }
   };
 }
 
-/** The look-up can't be stopped, only left behind; it has a bound of its own. */
-function vetted(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<CheckedTarget> {
+/** The look-up cannot be stopped, only abandoned. It has its own time limit. */
+function checked(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<CheckedTarget> {
   const { promise, resolve, reject } = Promise.withResolvers<CheckedTarget>();
   limit.onReached((why) => reject(new PostFailure(why)));
   policy.check(url).then(resolve, reject);
   return promise;
 }
 
-/** Nothing is shared between names, even at one address: the certificate was checked for one of them. */
+/** Names share no connection, even at one address: the certificate was checked for one of them. */
 function endpointsOf({ url, host, addresses }: CheckedTarget): Endpoint[] {
   const { protocol } = url;
   const tlsHost = protocol === "https:" ? host : undefined;
@@ -127,10 +128,12 @@ function messageOf(url: URL, { headers, body, ignoresSuccessBody = false }: Post
   const list = ["Host", url.host];
   for (const name in headers) {
     const value = headers[name]!;
-    if (/[^\t\x20-\x7e]/.test(value)) throw new TypeError(`the header ${name} has a character that no header may have`);
+    if (/[^\t\x20-\x7e]/.test(value)) {
+      throw new TypeError(`the header ${name} must have printable ASCII characters only`);
+    }
     list.push(name, value);
   }
-  // Not compressed: a little gzip can hold a lot.
+  // Uncompressed: a small gzip can hold a lot.
   list.push("Accept", "*/*", "Accept-Encoding", "identity", "Content-Length", String(Buffer.byteLength(body)));
   return { path: url.pathname + url.search, headers: list, body, ignoresSuccessBody };
 }

@@ -4,14 +4,13 @@ import { type SecretCipher, SecretsKeyError } from "./secrets.ts";
 
 type SecretStore = Pick<Store, "subscriptions">;
 
-/** The most secrets of one commit (`Store.resealSecrets`). */
+/** Secrets per commit (`Store.resealSecrets`). */
 const STEP = 100;
-/** Kept instead of the check while a change of the key is under way: no gateway may start on half of it. */
+/** Stored instead of the check text during a change of the key, so that no gateway starts meanwhile. */
 const UNDER_WAY = "rekey-under-way";
 
 /**
- * Makes a store fit for this cipher at the start of a gateway: with a key, secrets that are still plain are sealed.
- * Answers how many were.
+ * Prepares a store for this cipher at the start of a gateway: with a key, it seals plain secrets. Returns how many.
  * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
  */
 export async function sealSecrets(
@@ -20,15 +19,15 @@ export async function sealSecrets(
 ): Promise<number> {
   const isPlain = await comparedWith(store, cipher) === "plain";
   if (!cipher.seals) return 0;
-  // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
+  // The check first: from now on no gateway starts without the key, which reads plain secrets too.
   if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
   return await reseal(store, cipher, cipher);
 }
 
-/** How long whoever came first has to write its check down. */
+/** How long the first gateway has to write its check. */
 const FIRST_MS = 60_000;
 
-/** The check of whoever came first: of gateways that start at once with different keys the others are refused. */
+/** Agrees on one check text. When gateways start together with different keys, all but the first are refused. */
 async function agreedCheck({ sharedState }: Pick<Store, "sharedState">, cipher: SecretCipher): Promise<string> {
   const own = cipher.checkText()!;
   const check = await sharedState.change("secrets check", (first: string | undefined) => {
@@ -39,24 +38,24 @@ async function agreedCheck({ sharedState }: Pick<Store, "sharedState">, cipher: 
 }
 
 /**
- * Compares the cipher with how the store keeps its secrets. `same`: it opens them, and what it seals the store's gateway
- * can read. `plain`: the cipher has a key, and the store has none yet.
- * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of it is under way
+ * Compares the cipher with the store's secrets. `same`: it opens them. `plain`: the cipher has a key, and the store has
+ * none yet.
+ * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of the key is under way
  */
 export async function comparedWith(store: SecretStore, cipher: SecretCipher): Promise<"same" | "plain"> {
   const check = await store.subscriptions.secretsCheck();
   if (check === UNDER_WAY) {
     throw new SecretsKeyError(
-      "a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again, with the same two keys",
+      "a change of SERVICE_API_SECRETS_KEY was interrupted; run `gateway secrets rekey` again with the same two keys",
     );
   }
   return cipher.compare(check);
 }
 
 /**
- * Changes the key of a store that no gateway serves: opens every secret with `from` and keeps it as `to` does. After an
- * interruption it is called again with the same two. Answers how many subscriptions it changed; undefined when the store
- * keeps them as `to` does already.
+ * Changes the key of a store that no gateway serves: opens each secret with `from` and seals it with `to`. Call it
+ * again with the same ciphers after an interruption. Returns how many subscriptions it changed; undefined when `to` is
+ * already the store's key.
  * @throws {SecretsKeyError} when `from` is not the key of the store
  */
 export async function rekeySecrets(
@@ -74,7 +73,7 @@ export async function rekeySecrets(
   return count;
 }
 
-/** Keeps every secret as `to` does. Answers how many subscriptions it changed. */
+/** Seals each secret with `to`. Returns how many subscriptions it changed. */
 async function reseal(
   store: SecretStore,
   from: SecretCipher,
@@ -90,7 +89,7 @@ async function reseal(
     const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.resealSecrets({ secrets });
     changed += rewritten;
     onProgress?.(changed);
-    // One that was rotated meanwhile is looked at again; one that was deleted is not there any more.
+    // Reads the page again if a secret was rotated or a subscription deleted meanwhile.
     if (rewritten < secrets.length) continue;
     if (page.length < STEP) return changed;
     after = page.at(-1)!.id;

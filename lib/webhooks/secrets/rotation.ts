@@ -5,7 +5,7 @@ import type { Subscription } from "../../store/webhook.ts";
 import { HEEDED_MS } from "../delivery/eligibility.ts";
 import type { SecretCipher } from "./secrets.ts";
 
-/** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */
+/** A subscription with its current secret, returned at creation and rotation. */
 export type SubscriptionWithSecret = Subscription & { plainSecret: string };
 
 export interface RotationParts {
@@ -17,24 +17,24 @@ export interface RotationParts {
   wait: Wait;
 }
 
-/** How long the secret before a rotation signs too. */
+/** How long a former secret stays valid. */
 const ROTATION_MS = 86_400_000;
-/** Whoever asks again so soon has not heard the answer. */
+/** A client that rotates again this soon has not received the answer. */
 const AGAIN_MS = 30_000;
 
 /**
- * Whether what was signed at this time (Unix ms) may have been signed with others than sign now: the secret was rotated
- * later, or so shortly before that a worker need not have known.
+ * Whether a signature of this time (Unix ms) may be of other secrets than the current ones. The secret was rotated
+ * later, or so shortly before that a worker may not have known.
  */
 export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
   return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + HEEDED_MS > atMs;
 }
 
 /**
- * Gives a subscription a new secret; the one before signs too for a day. One that was made just now is told again: its answer
- * may be lost, or its gateway have died, and of secrets that nobody knows two would be in the way of a third. Undefined, and nothing changed, when it is gone or
- * its secret is not the one given any more.
- * @throws {GatewayError} `invalid_request` while two former secrets sign: a third would silence one that was promised a day
+ * Creates a new secret; the former one stays valid for a day. A repeated call soon after returns the same new secret:
+ * the first answer may be lost, and a third secret would need a free place. Undefined, without a change, when it is
+ * deleted or its secret has changed.
+ * @throws {GatewayError} `invalid_request` while two former secrets are valid: a third would end one before its day
  */
 export async function rotateSecret(
   { store, secrets, createSecret, now, wait }: RotationParts,
@@ -52,7 +52,7 @@ export async function rotateSecret(
     const freeAt = new Date(Math.min(...signing.map((former) => former!.untilMs))).toISOString();
     throw new GatewayError(
       "invalid_request",
-      `two former secrets of ${id} sign still; the next rotation can be made after ${freeAt}`,
+      `two former secrets of ${id} are still valid; rotate again after ${freeAt}`,
       { retry: "same" },
     );
   }
@@ -63,11 +63,11 @@ export async function rotateSecret(
     olderSecret: signing[0] ?? undefined,
   };
   if (!await replaced()) return undefined;
-  // Until then workers may sign with the old secret alone: whoever is told the new one may rely on it.
+  // Until then workers may sign with the former secret alone. After the answer the client may rely on the new one.
   await wait(HEEDED_MS);
   return { ...subscription, ...rotated, plainSecret };
 
-  /** Where the answer alone was lost the new secret signs, and nobody else can tell it. */
+  /** After a lost answer the new secret is in use, and only this call knows it. */
   async function replaced(): Promise<boolean> {
     try {
       return await store.subscriptions.setSecrets(id, secret, rotated);

@@ -7,25 +7,25 @@ export class SecretsKeyError extends Error {
   readonly kind = "setting";
 }
 
-/** How subscription secrets are kept: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */
+/** How subscription secrets are stored: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */
 export interface SecretCipher {
-  /** Whether there is a key: `seal` encrypts. */
+  /** Whether there is a key, so that `seal` encrypts. */
   readonly seals: boolean;
-  /** The form to store, bound to this subscription: sealed for one, it does not open for another. */
+  /** The form to store. It opens only for this subscription. */
   seal(subscriptionId: string, plain: string): string;
   /**
-   * The plain secret of what was stored, sealed or plain.
-   * @throws {SecretsKeyError} when it is sealed with another key, for another subscription, or damaged.
+   * Returns the plain secret of a stored one, sealed or plain.
+   * @throws {SecretsKeyError} when it is sealed with another key, for another subscription, or damaged
    */
   open(subscriptionId: string, stored: string): string;
-  /** Whether it is kept as `seal` would keep it now: sealed with this key or, without one, plain. */
+  /** Whether it is stored as `seal` would store it: sealed with this key or, without one, plain. */
   isCurrent(stored: string): boolean;
-  /** A text to keep in the store, by which another key is told at the next start; undefined without a key. */
+  /** A text to store, which recognises another key at the next start; undefined without a key. */
   checkText(): string | undefined;
   /**
-   * Compares with the check text that the store keeps, undefined when its secrets are plain. `same`: go on. `plain`: there
-   * is a key now, and the store's secrets are still to be sealed.
-   * @throws {SecretsKeyError} when the store's secrets are sealed with another key, or with one and there is none.
+   * Compares with the stored check text, undefined when the store's secrets are plain. `same`: go on. `plain`: there is
+   * a key now, and the store's secrets have to be sealed.
+   * @throws {SecretsKeyError} when the store's secrets are sealed with another key, or with one and there is none
    */
   compare(storedCheck: string | undefined): "same" | "plain";
 }
@@ -36,16 +36,16 @@ const FORMAT = "sealed:v1";
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** What the check text is bound to and holds; no subscription has this id. */
+/** The check text, and the id that it is bound to. No subscription has this id. */
 const CHECK = "secrets check";
 
 /**
- * @param secretsKey 32 bytes in base64 or hex; undefined: secrets are kept plain.
- * @throws {SecretsKeyError} when it is anything else. The message never holds the key.
+ * @param secretsKey 32 bytes in base64 or hex, undefined for plain secrets
+ * @throws {SecretsKeyError} when it is anything else. The message never holds the key
  */
 export function createSecretCipher(secretsKey: string | undefined): SecretCipher {
   const key = secretsKey === undefined ? undefined : parseKey(secretsKey);
-  // Tells keys apart; says nothing about 256 random bits.
+  // Identifies the key; reveals nothing of its 256 random bits.
   const keyId = key === undefined ? undefined : createHmac("sha256", key).update("key id").digest("hex").slice(0, 12);
 
   function seal(boundTo: string, plain: string): string {
@@ -95,8 +95,8 @@ export function createSecretCipher(secretsKey: string | undefined): SecretCipher
 
 const SEALED = new RegExp(`^${FORMAT}:([0-9a-f]{12}):([\\w-]{16}):([\\w-]{22,})$`);
 
-const missing = `${SETTING} is not set, but the webhook secrets in the store are sealed with a key: set it to that one`;
-const another = `${SETTING} is not the key that the webhook secrets in the store are sealed with: set it to that one`;
+const missing = `${SETTING} is not set, but the webhook secrets in the store are sealed with a key; set it to that key`;
+const another = `${SETTING} is not the key of the webhook secrets in the store; set it to that key`;
 
 function parseKey(text: string): Uint8Array {
   const trimmed = text.trim();

@@ -2,9 +2,9 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { createRecentMap } from "../../bounded_map.ts";
 
 /**
- * Which addresses a webhook must not reach, and why: everything that IANA's special-purpose registries
- * (https://www.iana.org/assignments/iana-ipv4-special-registry, …-ipv6-special-registry) keep from being a public unicast
- * address, and one address inside a cloud. The reasons read on after "resolves to".
+ * Addresses that a webhook must not reach, with the reason, which follows "resolves to" in messages. These are the
+ * ranges of IANA's special-purpose registries (https://www.iana.org/assignments/iana-ipv4-special-registry,
+ * …-ipv6-special-registry) that are not public unicast, and one address inside a cloud.
  */
 const REFUSED_IPV4: readonly (readonly [range: string, reason: string])[] = [
   ["0.0.0.0/8", "an unspecified address"],
@@ -25,7 +25,7 @@ const REFUSED_IPV4: readonly (readonly [range: string, reason: string])[] = [
   ["203.0.113.0/24", "a documentation address"],
   ["224.0.0.0/4", "a multicast address"],
   ["240.0.0.0/4", "a reserved address"],
-  // Answers inside one cloud's machines, and nowhere else.
+  // Answers only inside the machines of one cloud.
   ["168.63.129.16/32", "a cloud host's own service"],
 ];
 
@@ -49,25 +49,25 @@ const REFUSED_IPV6: readonly (readonly [range: string, reason: string])[] = [
 
 type Family = "ipv4" | "ipv6";
 
-/** The ranges of one family: one list for each of them, which knows why, and one for all, which is asked first. */
+/** The ranges of one family: a list for each, with its reason, and one for all, which is checked first. */
 interface Refused {
   all: BlockList;
   each: { list: BlockList; reason: string }[];
 }
 
-// Apart: a list of both would take an IPv4-mapped address for the IPv4 one.
+// Separate, because a list of both would take an IPv4-mapped address for the IPv4 one.
 const IPV4 = refused(REFUSED_IPV4, "ipv4");
 const IPV6 = refused(REFUSED_IPV6, "ipv6");
 
-/** Only 2000::/3 has been given out for public unicast (RFC 4291 §2.4). */
+/** Only 2000::/3 is assigned for public unicast (RFC 4291 §2.4). */
 const PUBLIC_IPV6 = listOf(["2000::/3"], "ipv6");
 
-/** Each post asks, mostly about the same addresses, and a look into the lists costs as much as the rest of the vetting. */
+/** Each post checks an address, mostly the same ones, and the lists cost as much as the rest of the check. */
 const verdicts = createRecentMap<{ refusal: string | undefined }>(1_000);
 
 /**
- * Why an address must not be connected to, such as "a private address"; undefined when it is a public unicast one.
- * What is no address at all, or has a zone id, is refused too.
+ * Why the gateway must not connect to an address, such as "a private address"; undefined for a public unicast one. An
+ * invalid address, or one with a zone id, is refused too.
  */
 export function refusalOf(address: string): string | undefined {
   let verdict = verdicts.get(address);
@@ -79,7 +79,7 @@ export function refusalOf(address: string): string | undefined {
 }
 
 function judge(address: string): string | undefined {
-  // Four decimal numbers without leading zeros: whatever else may pass for an address elsewhere is none here.
+  // Four decimal numbers without leading zeros. Other forms count as invalid here.
   if (isIPv4(address)) return reasonIn(IPV4, address, "ipv4");
   if (address.includes("%")) return "an address with a zone id";
   if (!isIPv6(address)) return "something that is no address";

@@ -1,37 +1,37 @@
 import { Resolver } from "node:dns/promises";
 
 /**
- * Every IPv4 and IPv6 address that a host name has at this moment, at least one. The two kinds take turns (RFC 8305 §4):
- * where one leads nowhere, the other has its try while there is time.
- * @throws {ResolveError} when there is none, or no answer in time.
+ * Returns all IPv4 and IPv6 addresses of a host name, at least one. The two kinds alternate (RFC 8305 §4), so that the
+ * other is tried in time when one does not work.
+ * @throws {ResolveError} when there is none, or no answer in time
  */
 export type Resolve = (hostname: string, signal?: AbortSignal) => Promise<string[]>;
 
-/** A host name could not be looked up. The message reads on after the name: "does not exist". */
+/** A host name could not be resolved. The message continues after the name: "does not exist". */
 export class ResolveError extends Error {
   override name = "ResolveError";
 }
 
 export interface ResolverOptions {
-  /** Name servers as `address` or `address:port`; absent: those of the system. */
+  /** Name servers as `address` or `address:port`; the system's when absent. */
   servers?: string[];
   /** For the whole look-up. */
   timeoutMs?: number;
 }
 
-/** How long the second kind of address is waited for once there are addresses of the first. */
+/** How long the resolver waits for the second kind after the first. */
 const SECOND_KIND_MS = 1_000;
 
 /**
- * Looks names up in the DNS: A and AAAA at once. Not `dns.lookup`: that goes through the system's getaddrinfo, whose few
- * threads a handful of silent name servers can hold up for everybody.
+ * Resolves names in the DNS, A and AAAA together. Not with `dns.lookup`, which uses the system's getaddrinfo: a few
+ * silent name servers can block its threads for all.
  */
 export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions = {}): Resolve {
   return async function resolve(hostname, signal) {
-    // A fresh one each time: it reads the system's name servers only when it is made, and they may change.
+    // A new resolver each time, because it reads the system's name servers only once.
     const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
-    // Ends in a dot: the name as it is, never with a search domain behind it.
+    // The dot at the end excludes search domains.
     const name = hostname.endsWith(".") ? hostname : `${hostname}.`;
     try {
       return await addressesOf([resolver.resolve4(name), resolver.resolve6(name)], timeoutMs, signal);
@@ -41,7 +41,7 @@ export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions =
   };
 }
 
-/** The addresses of all kinds; of those that came in time when one is missing. */
+/** The addresses of both kinds, or of those that arrived in time. */
 function addressesOf(kinds: Promise<string[]>[], timeoutMs: number, signal?: AbortSignal): Promise<string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string[]>();
   let addresses: string[] = [];
@@ -75,7 +75,7 @@ function inTurn(first: string[], second: string[]): string[] {
   return [...turns, ...second.slice(first.length)];
 }
 
-/** The runtimes disagree on the code of a name without addresses and of one that does not exist: one sentence for both. */
+/** The runtimes use different codes for a name without addresses and for an unknown name: one text for both. */
 function failure(causes: unknown[]): string {
   const codes = causes.map((cause) => (cause as { code?: string } | undefined)?.code ?? "");
   if (codes.some((code) => code === "ETIMEOUT" || code === "ECONNREFUSED")) return "could not be looked up in time";
@@ -87,16 +87,16 @@ export interface BriefCacheOptions {
   resolve: Resolve;
   /** Unix ms. */
   now: () => number;
-  /** How long an answer is used. */
+  /** How long an answer is cached. */
   keepMs?: number;
-  /** How many names are kept. */
+  /** How many names are cached. */
   capacity?: number;
 }
 
 /**
- * Spares the look-up while an answer is a few seconds old, and asks once for all who ask at the same time. Safe for
- * targets: whoever uses an answer vets it and connects to exactly those addresses, so a name that changes meanwhile
- * is reached where it was, never where it has not been vetted. Failures are not kept.
+ * Caches answers for a few seconds, and lets concurrent calls share a look-up. Safe for targets: the caller checks each
+ * address and connects to exactly that one. So a changed name leads to its earlier address, never to an unchecked one.
+ * Failures are not cached.
  */
 export function keepBriefly({ resolve, now, keepMs = 5_000, capacity = 10_000 }: BriefCacheOptions): Resolve {
   interface Kept {
@@ -106,11 +106,11 @@ export function keepBriefly({ resolve, now, keepMs = 5_000, capacity = 10_000 }:
   const kept = new Map<string, Kept>();
 
   function ask(hostname: string): Kept {
-    // No signal: others may be waiting for the same answer. The resolver has its own bound.
+    // Without the signal: other callers may wait for the same answer. The resolver has its own time limit.
     const asked: Kept = { answer: resolve(hostname), untilMs: Infinity };
     const forget = () => void (kept.get(hostname) === asked && kept.delete(hostname));
     asked.answer.then(() => asked.untilMs = now() + keepMs, forget);
-    // The oldest goes: maps keep the order of insertion.
+    // Drops the oldest: maps keep the order of insertion.
     if (kept.size >= capacity) kept.delete(kept.keys().next().value!);
     kept.delete(hostname);
     kept.set(hostname, asked);

@@ -3,10 +3,10 @@ import { GatewayError } from "../../errors.ts";
 import { isLoopback, refusalOf } from "./addresses.ts";
 import { type Resolve, ResolveError } from "./dns.ts";
 
-/** A target that may be posted to now, at exactly these addresses. */
+/** A checked target. Post only to exactly these addresses. */
 export interface CheckedTarget {
   url: URL;
-  /** The host for TLS: a name without a dot at its end, or an address without brackets. */
+  /** The host for TLS: a name without a final dot, or an address without brackets. */
   host: string;
   /** At least one. */
   addresses: string[];
@@ -14,41 +14,41 @@ export interface CheckedTarget {
 
 export interface TargetPolicy {
   /**
-   * Vets a webhook's URL and every address that its host has at this moment.
-   * @throws {GatewayError} `invalid_request` saying why it is refused.
+   * Checks a webhook's URL and all current addresses of its host.
+   * @throws {GatewayError} `invalid_request` with the reason
    */
   check(url: string, signal?: AbortSignal): Promise<CheckedTarget>;
 }
 
 export interface TargetPolicyOptions {
   resolve: Resolve;
-  /** Also allows `http:` and `https:` to this very machine (127.0.0.0/8, ::1, localhost), and nothing else: the sandbox. */
+  /** Also allows `http:` and `https:` to this machine alone (127.0.0.0/8, ::1, localhost), for the sandbox. */
   allowLoopbackHttp?: boolean;
 }
 
-/** So many URLs are kept parsed: each is asked for at every attempt. */
+/** How many parsed URLs are cached: each attempt needs one. */
 const RECENT_TARGETS = 1_000;
 /** Longer ones are refused. */
 export const MAX_URL_LENGTH = 2_048;
 
-/** Names that never lead to a public host: refused before any look-up. */
+/** Names that never have a public host, refused without a look-up. */
 const REFUSED_SUFFIXES = [".local", ".internal", ".localdomain", ".home.arpa", ".onion"] as const;
 
 /**
- * Says which targets webhooks may have: `https:`, no userinfo, no fragment, and a host that has public unicast addresses
- * only. One bad address among several refuses the whole.
+ * Creates the policy for targets of webhooks: `https:`, no userinfo, no fragment, and public unicast addresses only.
+ * One bad address refuses the target.
  */
 export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: TargetPolicyOptions): TargetPolicy {
   const more = allowLoopbackHttp ? ", or http:// to this machine (127.0.0.1, localhost)" : "";
   const accepted = createRecentMap<Target>(RECENT_TARGETS);
 
-  /** What the text alone says. */
+  /** The target of a URL, before any look-up. */
   function targetOf(text: string): Target {
     const url = parseTarget(text);
     const host = hostOf(url);
     const isLocal = allowLoopbackHttp && isThisMachine(host);
     const isAllowed = url.protocol === "https:" || (isLocal && url.protocol === "http:");
-    // The parser takes `https:1.1.1.1` and `https:///1.1.1.1` for `https://1.1.1.1`.
+    // The parser accepts `https:1.1.1.1` and `https:///1.1.1.1` as `https://1.1.1.1`.
     const start = /^[^:]*:[/\\]*/.exec(text)![0];
     if (!isAllowed || start.toLowerCase() !== `${url.protocol}//`) {
       throw refused(`must start with https://${more}, got ${start}`);
@@ -67,11 +67,11 @@ export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: Targe
   };
 }
 
-/** A URL that may be a target, as long as its addresses are public. */
+/** A URL that is a valid target if its addresses are public. */
 interface Target {
   url: URL;
   host: string;
-  /** It is this very machine, and that is allowed. */
+  /** Whether it is this machine, and that is allowed. */
   isLocal: boolean;
 }
 
@@ -79,11 +79,11 @@ function parseTarget(text: string): URL {
   if (text.length > MAX_URL_LENGTH) {
     throw refused(`must be at most ${MAX_URL_LENGTH} characters long, got ${text.length}`);
   }
-  // The URL parser would quietly drop them.
+  // The URL parser drops them silently.
   if (/[\s\p{Cc}]/u.test(text)) throw refused("must not contain white space or control characters");
   const url = URL.parse(text);
   if (url === null) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
-  // The parser forgets an empty user name and an empty fragment, so the text is looked at too.
+  // The parser drops an empty user name, so the text is checked too.
   if (url.username !== "" || url.password !== "" || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
     throw refused("must not contain a user name or a password");
   }
@@ -102,23 +102,23 @@ function isThisMachine(host: string): boolean {
 }
 
 async function publicAddresses(host: string, resolve: Resolve, signal: AbortSignal | undefined): Promise<string[]> {
-  // The URL parser has written every literal in its one form: a host that ends in a number is an IPv4 address.
+  // The URL parser has normalised every literal: a host that ends in a number is an IPv4 address.
   if (host.includes(":") || /(^|\.)\d+$/.test(host)) {
     const refusal = refusalOf(host);
     if (refusal !== undefined) throw refused(`host must be public: ${host} is ${refusal}`);
     return [host];
   }
-  vetName(host);
+  checkName(host);
   const addresses = await lookUp(host, resolve, signal);
   for (const address of addresses) {
     const refusal = refusalOf(address);
-    // The address stays unsaid: whoever made the URL has no business knowing what internal names resolve to.
+    // Without the address: the URL's author must not learn how internal names resolve.
     if (refusal !== undefined) throw refused(`host must be public: ${host} resolves to ${refusal}`);
   }
   return addresses;
 }
 
-function vetName(name: string): void {
+function checkName(name: string): void {
   const labels = name.split(".");
   if (name.length > 253 || labels.some((label) => label === "" || label.length > 63)) {
     throw refused(`host is not a valid name: ${name}`);

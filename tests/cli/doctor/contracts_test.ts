@@ -20,7 +20,7 @@ const withEntries = (change: (entry: RawLedgerEntry) => RawLedgerEntry[]) =>
   });
 
 describe("doctor: the contracts", () => {
-  test("tells an id that does not exist, an asset, swapped ids and an interface of something else", async () => {
+  test("distinguishes a missing id, an asset, swapped ids and a foreign interface", async () => {
     const { deviceRegistry, agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
     says(
       await doctor.finding("payment escrow", { paymentEscrow: NOWHERE }),
@@ -46,7 +46,7 @@ describe("doctor: the contracts", () => {
     says(turned, "fail", /is the agent registry/, /^SERVICE_API_DEVICE_REGISTRY .* has to be the id of the device/);
   });
 
-  test("tells the same id in two settings from swapped ones, and looks no further", async () => {
+  test("distinguishes the same id in two settings from swapped ids, and skips the other checks", async () => {
     const { paymentEscrow } = doctor.sandbox.contracts;
     const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
     const [device, , escrow, registries, reads] = findings.slice(-8);
@@ -60,7 +60,7 @@ describe("doctor: the contracts", () => {
     }
   });
 
-  test("tells an escrow that was initialised with other registries than the settings name", async () => {
+  test("reports an escrow that was initialised with other registries than the settings name", async () => {
     const { agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
     const key = registryKey(paymentEscrow, "AgentRegistry");
     const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));
@@ -75,7 +75,7 @@ describe("doctor: the contracts", () => {
     says(await doctor.finding("escrow's registries", {}, { fetch: none }), "fail", /is not initialised/, /initialize/);
   });
 
-  test("reads a known card both ways", async () => {
+  test("reads a known card by storage and by calls", async () => {
     const { owner, agent, contracts } = doctor.sandbox;
     const address = (keypair: typeof owner) => keypair.publicKey();
     doctor.sandbox.invoke(
@@ -96,7 +96,7 @@ describe("doctor: the contracts", () => {
     says(differing, "warn", /say different things \(device\)/, /reads by calls/);
   });
 
-  test("says that the agent registry asks nobody who owns a card, where it does not", async () => {
+  test("reports an agent registry that does not check who owns a card", async () => {
     says(
       await doctor.finding("card owners"),
       "warn",
@@ -110,14 +110,14 @@ describe("doctor: the contracts", () => {
     says(await doctor.finding("card owners", {}, { fetch: asking }), "ok", /asks who owns a card/);
   });
 
-  test("says which assets are dealt in, and that none are said", async () => {
+  test("reports the accepted assets, and a missing setting", async () => {
     says(await doctor.finding("assets"), "warn", /ASSETS \(--assets\) is not set: every asset is taken/, /^set it to/);
     says(await doctor.finding("assets", { assets: "native" }), "ok", /^native: others are refused$/);
     const mixed = { assets: `native,USDC:${doctor.sandbox.owner.publicKey()}` };
     says(await doctor.finding("assets", mixed), "fail", /^USDC:G.* has no contract on this network$/, /correct it/);
   });
 
-  test("tells movements that the log has in assets that they should not be in", async () => {
+  test("reports movements of the log in a wrong asset", async () => {
     const { asset, contracts } = doctor.sandbox;
     const [of, funded] = [{ contractId: contracts.paymentEscrow, deviceHash: DEVICE }, contracts.deviceRegistry];
     const events = [
@@ -131,7 +131,7 @@ describe("doctor: the contracts", () => {
       /^1 in an asset .* escrow.funded .*\(not_the_policys\)$/,
     );
     const listed = await doctor.finding("movements", { store, assets: "native" });
-    says(listed, "warn", /\(not_listed\)$/, /docs\/guards.md/);
+    says(listed, "warn", /\(not_listed\)$/, /docs\/security.md/);
     const empty = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, []));
     says(await doctor.finding("movements", { store: empty }), "ok", /none of those in the newest 5000 events/);
   });

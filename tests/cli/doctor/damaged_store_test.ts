@@ -38,7 +38,7 @@ const CHECKS = {
 
 describe("doctor: a store that is damaged", () => {
   for (const [table, checks] of Object.entries(CHECKS)) {
-    test(`in its table ${table} is a finding, and the rest is looked at all the same`, async () => {
+    test(`in its table ${table} is a finding, and the other checks run`, async () => {
       const found = await doctor.examined({ store: await damagedStore(table) });
       const failed = found.filter(({ verdict }) => verdict === "fail");
       assert.deepEqual(failed.map(({ check }) => check), checks);
@@ -47,7 +47,7 @@ describe("doctor: a store that is damaged", () => {
     });
   }
 
-  test("as a whole, or gone but for its log, is not laid to the settings or the owner of the file", async () => {
+  test("as a whole, or without its main file, does not blame settings or file owner", async () => {
     const damaged = doctor.newPath();
     writeFileSync(damaged, "no database ".repeat(1_000));
     const gone = doctor.newPath();
@@ -62,7 +62,7 @@ describe("doctor: a store that is damaged", () => {
     }
   });
 
-  test("is told as JSON, too", async () => {
+  test("is reported as JSON, too", async () => {
     const io = fakeIo();
     const args = ["--json", "--store", await damagedStore("api_key"), "--rpc-url", "http://127.0.0.1:1", "--port", "0"];
     assert.equal(await command.run(args, io), 1);

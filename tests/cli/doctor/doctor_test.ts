@@ -15,7 +15,7 @@ const doctor = doctorOfFile();
 const notWell = (findings: Finding[]) => findings.filter(({ verdict }) => verdict !== "ok" && verdict !== "skip");
 
 describe("doctor: all of it", () => {
-  test("a gateway that is set up well has nothing wrong but what the contracts leave open", async () => {
+  test("a well configured gateway has no findings but the open contracts", async () => {
     const store = await doctor.storeWith(async (store) => {
       await store.network.bind(doctor.sandbox.network.passphrase);
       await store.keys.insert(sampleKey("a"));
@@ -86,7 +86,7 @@ describe("gateway doctor", () => {
     return { code: await command.run(args, io), out: io.out, err: io.err };
   };
 
-  test("prints a line for each check, what to do under it, and a summary; warnings are no failure", async () => {
+  test("prints a line for each check with advice under it, and a summary, and a warning is no failure", async () => {
     const { code, out } = await run(args, { SERVICE_API_PROT: "1" });
     assert.equal(code, 0, out);
     assert.match(out, /^warn {2}settings +SERVICE_API_PROT is no setting\n +→ see gateway help serve/);
@@ -95,7 +95,7 @@ describe("gateway doctor", () => {
     assert.match(out, /\n\n\d+ ok, 4 warnings, 2 skipped\n$/);
   });
 
-  test("breaks no word where a terminal is narrow, and says the same", async () => {
+  test("prints the same on a narrow terminal, without breaking words", async () => {
     const flags = [...args, "--target", "http://127.0.0.1/hook"];
     const words = (text: string) => text.split(/\s+/).filter((word) => !/^\d+$/.test(word));
     const { out: whole } = await run(flags);
@@ -111,7 +111,7 @@ describe("gateway doctor", () => {
     }
   });
 
-  test("exits with 1 when something failed, and prints one line of JSON with --json", async () => {
+  test("exits with 1 after a failed check, and prints one line of JSON with --json", async () => {
     const { code, out } = await run([...args, "--json", "--target", "http://127.0.0.1/hook"]);
     assert.equal(code, 1);
     assert.equal(out.split("\n").length, 2);
@@ -131,10 +131,10 @@ describe("gateway doctor", () => {
     await assert.rejects(run(["--target", "foo"], { SERVICE_API_POLL_MS: "soon" }), UsageError);
   });
 
-  test("refuses a password on the command line, as serve does, and does not show it", async () => {
+  test("refuses a password on the command line, as serve does, without showing it", async () => {
     const calling = run(["--store", "postgres://gateway:hush@127.0.0.1:1/gateway"]);
     await assert.rejects(calling, (error) => {
-      return error instanceof UsageError && /^--store must not have a password.*PGPASSWORD/.test(error.message) &&
+      return error instanceof UsageError && /^--store must not hold a password.*PGPASSWORD/.test(error.message) &&
         !error.message.includes("hush");
     });
   });

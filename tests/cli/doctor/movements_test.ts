@@ -7,7 +7,7 @@ import { append, eventAt, memoryStore } from "../../webhooks/parts.ts";
 
 const FOREIGN = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
 
-test("what the doctor says of movements says how far back it has looked", async () => {
+test("the finding about movements names how many events it checked", async () => {
   const store = await memoryStore();
   const { contractId } = eventAt(1);
   const config = { ...readConfig({}, { store: "memory:", assets: "native" }), paymentEscrow: contractId };

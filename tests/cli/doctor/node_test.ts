@@ -12,7 +12,7 @@ const doctor = doctorOfFile();
 describe("doctor: the node", () => {
   const node = (fetch: ExaminationParts["fetch"], check = "rpc node") => doctor.finding(check, {}, { fetch });
 
-  test("tells a node that is down from one that answers nonsense, and skips the contracts", async () => {
+  test("distinguishes a node that is down from one that answers nonsense, and skips the contracts", async () => {
     const down = await node(() => Promise.reject(new TypeError("connection refused")));
     says(down, "fail", /http:\/\/node\.test could not be reached/, /firewall/);
     const busy = await node(() => Promise.resolve(new Response("busy", { status: 503 })));
@@ -26,7 +26,7 @@ describe("doctor: the node", () => {
     assert.deepEqual(findings.slice(-3), [skipped("clock and ledger"), skipped("history"), skipped("contracts")]);
   });
 
-  test("tells a node that says it is not well", async () => {
+  test("reports a node that answers with an error", async () => {
     const ill = await node(async (url, init) => {
       const { method, id } = JSON.parse(String(init.body));
       if (method !== "getHealth") return await doctor.sandbox.fetch(url, init);
@@ -35,7 +35,7 @@ describe("doctor: the node", () => {
     says(ill, "fail", /is not well: .*data stores/, /caught up/);
   });
 
-  test("tells a wrong passphrase, naming both", async () => {
+  test("reports a wrong passphrase, naming both", async () => {
     const wrong = await doctor.finding("rpc node", { networkPassphrase: "Test SDF Network ; September 2015" });
     says(
       wrong,
@@ -45,7 +45,7 @@ describe("doctor: the node", () => {
     );
   });
 
-  test("a node that is down is a warning while another is well, in any order, and a failure with all of them", async () => {
+  test("a node that is down is a warning while another works, in any order, and a failure when all are down", async () => {
     const refused = () => Promise.reject(new TypeError("refused"));
     const fetch: ExaminationParts["fetch"] = (url, init) =>
       url.includes("down") ? refused() : doctor.sandbox.fetch(url, init);
@@ -69,7 +69,7 @@ describe("doctor: the node", () => {
     for (const { todo } of nodes) assert.doesNotMatch(todo!, /another node is asked/);
   });
 
-  test("a node of another network is a failure beside one that is well: the gateway would not start", async () => {
+  test("a node of another network is a failure even beside a working one, because the gateway would not start", async () => {
     const another = doctor.rpcAnswer((result, method) =>
       method === "getNetwork" ? { ...result, passphrase: "Another Network" } : result
     );
@@ -87,7 +87,7 @@ describe("doctor: the node", () => {
     assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
   });
 
-  test("of two nodes the one that stands still is a warning, and the other is asked about the contracts", async () => {
+  test("of two nodes the stalled one is a warning, and the other one answers about the contracts", async () => {
     const still = doctor.rpcAnswer((result, method) => {
       if (method === "getLedgerEntries") throw new Error("it was asked for the contracts");
       return method === "getHealth" ? { ...result, latestLedgerCloseTime: "1700000000" } : result;
@@ -106,7 +106,7 @@ describe("doctor: the node", () => {
     assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
   });
 
-  test("tells this machine's clock from a ledger that stands still", async () => {
+  test("distinguishes a wrong clock from a stalled ledger", async () => {
     const clock = (parts: Partial<Clock>) =>
       doctor.finding("clock and ledger", {}, {
         clock: {
@@ -127,7 +127,7 @@ describe("doctor: the node", () => {
     says(await clock({ now: () => doctor.sandbox.nowMs() + 20_000 }), "ok", /closed 20 s ago/);
   });
 
-  test("says what of the history is lost when the gateway was off for longer than the node keeps it", async () => {
+  test("reports the lost ledgers when the gateway was off for longer than the node keeps them", async () => {
     const { sequence } = doctor.sandbox.network.latestLedger();
     const store = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     const pruned = doctor.rpcAnswer((result, method) =>
@@ -141,7 +141,7 @@ describe("doctor: the node", () => {
     says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
   });
 
-  test("says for how long nothing is lost, from when the node lets go of ledgers", async () => {
+  test("reports how long no event is lost, by the node's retention", async () => {
     const { sequence } = doctor.sandbox.network.latestLedger();
     const store = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     says(
@@ -169,7 +169,7 @@ describe("doctor: the node", () => {
     );
   });
 
-  test("tells a gateway that serves and reads nothing of what happens, whose history stands still", async () => {
+  test("reports a running gateway that reads no new events", async () => {
     const setting = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     const behind = (ledgers: number) =>
       doctor.finding("history", { store: setting }, {
@@ -190,7 +190,7 @@ describe("doctor: the node", () => {
     await served.close();
   });
 
-  test("a store that is not there yet has no history to lose; of one that is not read nothing is said", async () => {
+  test("a store that does not exist yet loses no history, and for an unreadable store the check is skipped", async () => {
     says(await doctor.finding("history"), "ok", /nothing is read yet; the node holds ledgers \d/);
     says(await doctor.finding("history", { store: `sqlite:${doctor.folder}/none/g.db` }), "skip", /store is not read/);
   });

@@ -17,7 +17,7 @@ describe("doctor: port and target", () => {
   const fetch: ExaminationParts["fetch"] = (url, init) =>
     url.startsWith(NODE) ? doctor.sandbox.fetch(url, init) : globalThis.fetch(url, init);
 
-  test("a port that is taken by another program, or by another gateway, is named", async () => {
+  test("a port in use by another program, or by another gateway, is named", async () => {
     const port = await listen(new Response("hello"));
     says(
       await doctor.finding("port", { port }, { fetch }),
@@ -30,13 +30,13 @@ describe("doctor: port and target", () => {
       await doctor.finding("port", { port: gatewayPort }, { fetch }),
       "fail",
       /in use, by another gateway/,
-      /stop what listens there .*SERVICE_API_PORT \(--port\)$/,
+      /stop the program that listens there .*SERVICE_API_PORT \(--port\)$/,
     );
     await server.stop({ drainMs: 0 });
     says(await doctor.finding("port", { port: gatewayPort }, { fetch }), "ok", /is free/);
   });
 
-  test("an address that is not one of this machine's is no matter of what listens there", async () => {
+  test("an address of another machine is not reported as a port in use", async () => {
     // An address in 192.0.2.0/24 is nobody's (RFC 5737). No name: what one stands for differs between machines.
     const hosts = [["192.0.2.1", /not one of this machine's/], [
       "256.1.1.1",
@@ -48,7 +48,7 @@ describe("doctor: port and target", () => {
     }
   });
 
-  test("a port where the gateway answers that serves from this store is fine", async () => {
+  test("a port where the gateway of this store answers is ok", async () => {
     const setting = `sqlite:${doctor.newPath()}`;
     const store = await openStore(setting);
     await store.holdForServing();
@@ -58,7 +58,7 @@ describe("doctor: port and target", () => {
     await store.close();
   });
 
-  test("a webhook's target is judged by what its host is now", async () => {
+  test("a webhook's target is checked by the present addresses of its host", async () => {
     const target = (target: string, address: string) =>
       doctor.finding("webhook target", {}, { target, resolve: () => Promise.resolve([address]) });
     says(

@@ -14,13 +14,13 @@ import { doctorOfFile, type DoctorStage, says } from "./stage.ts";
 const doctor = doctorOfFile();
 
 describe("doctor: the store", () => {
-  test("a store that is not there yet is fine, and is not made", async () => {
+  test("a store that does not exist yet is ok, and the doctor does not create it", async () => {
     const path = doctor.newPath();
     says(await doctor.finding("store", { store: `sqlite:${path}` }), "ok", /is not there yet/);
     await assert.rejects(openSqlite(path, { readOnly: true }));
   });
 
-  test("a store that a gateway serves from is fine", async () => {
+  test("a store that a gateway uses is ok", async () => {
     const setting = `sqlite:${doctor.newPath()}`;
     const store = await openStore(setting);
     await store.holdForServing();
@@ -28,7 +28,7 @@ describe("doctor: the store", () => {
     await store.close();
   });
 
-  test("a store of another network, a newer schema, or a directory that is not there is not", async () => {
+  test("a store of another network, with a newer schema or in a missing directory fails", async () => {
     const bound = await doctor.storeWith((store) => store.network.bind("Another Network"));
     says(
       await doctor.finding("store", { store: bound }),
@@ -49,7 +49,7 @@ describe("doctor: the store", () => {
     );
   });
 
-  test("a store that cannot be written is told with its folder, whose owner and mode may be mended", async () => {
+  test("a store that cannot be written is reported with advice on owner and mode of its folder", async () => {
     // No mode keeps root out, but nobody makes a file in /proc.
     const closed = process.getuid?.() === 0 ? "/proc" : doctor.newPath("closed");
     if (closed !== "/proc") await mkdir(closed, { mode: 0o500 });
@@ -57,14 +57,14 @@ describe("doctor: the store", () => {
     says(finding, "fail", new RegExp(`no file can be created in ${closed}`), /owner and mode of the file and its dir/);
   });
 
-  test("a store of no form that is known here is told how one is named", async () => {
+  test("an unknown form of a store gets advice on the right form", async () => {
     const name = /^name a file in SERVICE_API_STORE \(--store\), such as sqlite:gateway\.db$/;
     const unknown = ["mysql://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
     for (const store of unknown) says(await doctor.finding("store", { store }), "fail", /sqlite:PATH/, name);
     says(await doctor.finding("store", { store: "memory:" }), "warn", /everything is gone/, name);
   });
 
-  test("a store that another program has locked is told from one that a gateway serves from", async () => {
+  test("a store that another program has locked differs from one that a gateway uses", async () => {
     const setting = await doctor.storeWith(async () => {});
     const other = await openSqlite(setting.slice(7));
     other.exec("BEGIN EXCLUSIVE");
@@ -74,13 +74,13 @@ describe("doctor: the store", () => {
 });
 
 describe("doctor: keys and secrets", () => {
-  test("no key, and none that works, is worth a word", async () => {
+  test("no key, and no working key, are warnings", async () => {
     says(await doctor.finding("api keys"), "warn", /holds no API keys/, /gateway keygen/);
     const disabled = await doctor.storeWith((store) => store.keys.insert(sampleKey("a", { disabled: true })));
     says(await doctor.finding("api keys", { store: disabled }), "warn", /none of the 1 keys/, /keys enable/);
   });
 
-  test("what to do about keys helps: in the place of the settings, and an expired key is not enabled", async () => {
+  test("the advice about keys names the place of the settings, and does not enable an expired key", async () => {
     const todo = async (settings: Parameters<DoctorStage["finding"]>[1]) =>
       (await doctor.finding("api keys", settings)).todo!;
     const store = `sqlite:${doctor.newPath("a store.db")}`;
@@ -96,7 +96,7 @@ describe("doctor: keys and secrets", () => {
     }
   });
 
-  test("a keys file that is missing, wrong, or open to others is not well", async () => {
+  test("a keys file that is missing, wrong or readable by others is reported", async () => {
     const keysFile = doctor.newPath("keys.json");
     says(await doctor.finding("api keys", { keysFile }), "warn", /is not there/, /keygen .*--keys-file/);
     await writeFile(keysFile, "{", { mode: 0o600 });
@@ -112,7 +112,7 @@ describe("doctor: keys and secrets", () => {
     says(await doctor.finding("api keys", { keys: "[{}]" }), "fail", /SERVICE_API_KEYS: key record 1/);
   });
 
-  test("a secrets key that is missing, another, or malformed is told", async () => {
+  test("a missing, different or malformed secrets key is reported", async () => {
     const secretsKey = "ab".repeat(32);
     const setting = await doctor.storeWith((store) => sealSecrets(store, createSecretCipher(secretsKey)));
     says(await doctor.finding("webhook secrets", { store: setting, secretsKey }), "ok", /sealed with the key/);
@@ -121,7 +121,7 @@ describe("doctor: keys and secrets", () => {
     says(another, "fail", /not the key/);
   });
 
-  test("a change of the secrets key that was interrupted is told, whatever the key: no gateway starts", async () => {
+  test("an interrupted change of the secrets key is reported with any key, because no gateway starts", async () => {
     const keys = ["ab".repeat(32), "cd".repeat(32)] as const;
     const [from, to] = [createSecretCipher(keys[0]), createSecretCipher(keys[1])];
     const store = await doctor.storeWith(async (store) => {
@@ -133,7 +133,7 @@ describe("doctor: keys and secrets", () => {
     });
     for (const secretsKey of [...keys, undefined]) {
       const found = await doctor.finding("webhook secrets", { store, ...(secretsKey && { secretsKey }) });
-      says(found, "fail", /SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
+      says(found, "fail", /SERVICE_API_SECRETS_KEY was interrupted; run `gateway secrets rekey` again/);
     }
   });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sandboxBanner } from "../../../cli/sandbox/banner.ts";
 
-test("what the welcome says in sentences fits a terminal of 80 columns", () => {
+test("the sentences of the welcome fit a terminal of 80 columns", () => {
   const [address, contract] = ["G".repeat(56), "C".repeat(56)];
   const account = { address, secret: "S".repeat(56) };
   const text = sandboxBanner({

@@ -38,7 +38,7 @@ test("gateway sandbox --fork runs on another network's accounts and contracts", 
   await origin.stop();
 });
 
-test("a fork that cannot be is refused, saying why, and not showing its URL", async () => {
+test("an impossible fork is refused with its cause, and without its URL", async () => {
   const id = `C${"A".repeat(55)}`;
   const wrong: [string[], number, RegExp][] = [
     [
@@ -51,17 +51,21 @@ test("a fork that cannot be is refused, saying why, and not showing its URL", as
       1,
       /the network at http:\/\/127\.0\.0\.1:1 cannot be read: it does not answer\n/,
     ],
-    [["--fork", "http://127.0.0.1:1", "--state", "x"], 2, /--fork and --state exclude each other: a fork is not kept/],
+    [
+      ["--fork", "http://127.0.0.1:1", "--state", "x"],
+      2,
+      /--fork and --state exclude each other: a fork is not stored/,
+    ],
     [
       ["--fork", "http://127.0.0.1:1", "--network-passphrase", "x"],
       2,
       /--fork and --network-passphrase exclude each other/,
     ],
-    [["--device-registry", id], 2, /--device-registry is for a sandbox with --fork/],
+    [["--device-registry", id], 2, /--device-registry needs --fork/],
     [
       ["--fork", "http://127.0.0.1:1", "--agent-registry", id],
       2,
-      /needs --device-registry and --payment-escrow beside it/,
+      /needs --device-registry and --payment-escrow/,
     ],
   ];
   for (const [flags, code, message] of wrong) {

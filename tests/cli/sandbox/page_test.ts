@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => sandbox.stop());
 
-test("GET / of gateway and RPC is a page for people, and for programs what --json prints", async () => {
+test("GET / of gateway and RPC is a page for browsers, and the line of --json for programs", async () => {
   const { gateway, rpc, contracts, apiKey } = sandbox.info;
   for (const url of [gateway, rpc]) {
     for (const accept of ["application/json", "*/*"]) {
@@ -33,7 +33,7 @@ test("GET / of gateway and RPC is a page for people, and for programs what --jso
   }
 });
 
-test("the page escapes what it shows, loads nothing from anywhere and runs nothing", async () => {
+test("the page escapes its values, loads nothing and runs no script", async () => {
   const { gateway, rpc } = sandbox.info;
   const page = await fetch(`${rpc}/`, { headers: { Accept: HTML } });
   const text = await page.text();
@@ -50,7 +50,7 @@ test("the page escapes what it shows, loads nothing from anywhere and runs nothi
   assert.equal(page.headers.get("Cache-Control"), "no-store");
 });
 
-test("neither a page of another origin nor a name that leads here is shown it", async () => {
+test("pages of other origins and foreign host names get no page", async () => {
   const { gateway, rpc, apiKey } = sandbox.info;
   for (const url of [gateway, rpc]) {
     const foreign = await fetch(`${url}/`, { headers: { Origin: "https://evil.example" } });
@@ -62,7 +62,7 @@ test("neither a page of another origin nor a name that leads here is shown it", 
   }
 });
 
-test("an issued asset is named", async () => {
+test("the page names an issued asset", async () => {
   const info = { ...sandbox.info, assetCode: "USDC" } as SandboxInfo;
   const request = new Request("http://127.0.0.1/", { headers: { Accept: HTML } });
   const text = await welcomePage(request, info, { ledger: 7, closeTime: 1_790_000_000 }, "gateway").text();
@@ -70,7 +70,7 @@ test("an issued asset is named", async () => {
   assert.match(text, /at ledger 7, 2026-09-21 14:13:20 UTC\./);
 });
 
-test("a Host that is none is a 400 at gateway and RPC, whatever path it would lead to, and no Host is served", async () => {
+test("a malformed Host is a 400 at gateway and RPC for any path, and a missing Host is accepted", async () => {
   const { gateway, rpc } = sandbox.info;
   for (const host of ["a:99999999", "a/sandbox#", "127.0.0.1/sandbox?", "[::1", "a#", "a b"]) {
     for (const url of [`${gateway}/`, `${gateway}/v1/health`, `${rpc}/friendbot`, `${rpc}/sandbox`]) {

@@ -13,7 +13,7 @@ const folder = folderForTests();
 
 const [secretsKey, anotherKey] = ["ab".repeat(32), "cd".repeat(32)];
 
-test("a sandbox goes on with a store whose webhook secrets were sealed, given the key that serve would need", async () => {
+test("a sandbox opens a store with encrypted secrets by the same key as serve", async () => {
   const state = join(folder, "sealed");
   const first = await startSandboxHere(["--state", state]);
   const { info } = first;
@@ -24,10 +24,10 @@ test("a sandbox goes on with a store whose webhook secrets were sealed, given th
   assert.equal((await runHere(rekey, { SERVICE_API_NEW_SECRETS_KEY: secretsKey })).code, 0);
 
   const refusals: [Record<string, string>, string][] = [
-    [{}, "is not set, but the webhook secrets in the store are sealed with a key: set it to that one"],
+    [{}, "is not set, but the webhook secrets in the store are sealed with a key; set it to that key"],
     [
       { SERVICE_API_SECRETS_KEY: anotherKey },
-      "is not the key that the webhook secrets in the store are sealed with: set it to that one",
+      "is not the key of the webhook secrets in the store; set it to that key",
     ],
   ];
   for (const [env, why] of refusals) {
@@ -45,7 +45,7 @@ test("a sandbox goes on with a store whose webhook secrets were sealed, given th
   assert.equal(statSync(join(state, "ledger.db")).mode & 0o777, 0o600, "it holds the accounts' secrets");
 });
 
-test("a sandbox that goes on has a key that works, also when its former one was disabled or deleted", async () => {
+test("a restarted sandbox has a working key, even after the old one was disabled or deleted", async () => {
   const state = mkdtempSync(join(folder, "keys-"));
   await prepareStateFolder(state);
   const keys = new Set<string>();
@@ -61,7 +61,7 @@ test("a sandbox that goes on has a key that works, also when its former one was 
   assert.equal(keys.size, 3);
 });
 
-test("a sandbox leaves alone what the environment says to serve", async () => {
+test("a sandbox ignores the variables of serve", async () => {
   const sandbox = await startReadySandboxHere([], {
     SERVICE_API_RPC_URL: "nonsense",
     SERVICE_API_HOST: "nonsense",

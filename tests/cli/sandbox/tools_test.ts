@@ -52,16 +52,16 @@ test(
   },
 );
 
-test("snapshot, revert and fund say what became of it", { timeout: 60_000 }, async () => {
+test("snapshot, revert and fund print their result", { timeout: 60_000 }, async () => {
   const contract = StrKey.encodeContract(new Uint8Array(32).fill(9));
   const { ledger } = JSON.parse(await act("snapshot", "clean", "--json"));
-  assert.match(await act("fund", contract), /^C\w{3}…\w{4} was paid 10000 lumens in ledger \d+\.$/);
-  assert.match(await act("fund", contract), /has 10000 lumens or more already\.$/);
+  assert.match(await act("fund", contract), /^C\w{3}…\w{4} got 10000 lumens in ledger \d+\.$/);
+  assert.match(await act("fund", contract), /already has 10000 lumens or more\.$/);
   assert.match(
     await act("revert", "clean"),
     new RegExp(`^Back at snapshot clean\\. The network is at ledger ${ledger + 1}, `),
   );
-  assert.match(await act("fund", contract), /was paid 10000 lumens/);
+  assert.match(await act("fund", contract), /got 10000 lumens/);
 });
 
 /** Waits until the gateway has read the network up to this ledger. */
@@ -79,7 +79,7 @@ function triggerAfterRevert(...flags: string[]): Promise<string> {
   });
 }
 
-test("after a revert the gateway goes on with what happens from then on", { timeout: 120_000 }, async () => {
+test("after a revert the gateway reads new events", { timeout: 120_000 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
   const devices = async (): Promise<string[]> => {
     const { events } = (await createClient(gateway, apiKey).get("/v1/events?types=device.registered&limit=1000")).body;
@@ -95,7 +95,7 @@ test("after a revert the gateway goes on with what happens from then on", { time
   await until(async () => (await devices()).includes(deviceHash));
 });
 
-test("a webhook that was made after a snapshot hears what happens after the revert", { timeout: 120_000 }, async () => {
+test("a webhook created after a snapshot gets the events after the revert", { timeout: 120_000 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
   const api = createClient(gateway, apiKey);
   const at = ["--sandbox", rpc];
@@ -110,7 +110,7 @@ test("a webhook that was made after a snapshot hears what happens after the reve
   assert.equal(await listening.stop(), 0, listening.errors());
 });
 
-test("env prints what a shell reads back", async () => {
+test("env prints variables that a shell can read", async () => {
   const script = 'eval "$1"; printf "%s\\n" "$GATEWAY" "$KEY" "$PAYMENT_ESCROW" "$STELLAR_NETWORK_PASSPHRASE"';
   const out = execFileSync("sh", ["-c", script, "sh", await act("env")], { encoding: "utf8" });
   const { gateway, apiKey, contracts, networkPassphrase } = sandbox.info;
@@ -118,17 +118,17 @@ test("env prints what a shell reads back", async () => {
   assert.deepEqual(JSON.parse(await act("env", "--json")), sandbox.info);
 });
 
-test("a wrong action, or one that cannot be done, is named", async () => {
+test("a wrong or impossible action is named", async () => {
   const wrong: [string[], number, RegExp][] = [
     [["advanc"], 2, /expected one of advance, snapshot, revert, fund, env, got "advanc"; did you mean advance\?/],
     [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
     [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N, got "60"/],
     [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000, got "0"/],
     [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
-    [["snapshot"], 2, /snapshot needs a NAME/],
+    [["snapshot"], 2, /NAME is missing: sandbox snapshot needs it/],
     [["snapshot", "a", "b"], 2, /unexpected "b"/],
-    [["env", "--seconds", "1"], 2, /--seconds and --ledgers are flags of advance, not of env/],
-    [["revert", "never"], 1, /there is no snapshot "never"/],
+    [["env", "--seconds", "1"], 2, /--seconds and --ledgers are only for advance, got env/],
+    [["revert", "never"], 1, /name must be one of the snapshots .*, got "never"/],
     [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
   ];
   for (const [args, code, message] of wrong) {

@@ -6,12 +6,12 @@ import { commandToCopy, errorRoomOf, hanging, roomOf, sentence } from "../../../
 const ID = "C".padEnd(56, "7");
 
 describe("text behind a head", () => {
-  test("is one line where it fits, or where nobody knows how wide a line is", () => {
+  test("is one line where it fits, or where the width is not known", () => {
     assert.equal(hanging("ok    store   ", "is there", 22), "ok    store   is there");
     assert.equal(hanging("ok    ", "word ".repeat(99), Infinity), `ok    ${"word ".repeat(99)}`);
   });
 
-  test("is broken between words, and goes on in its column", () => {
+  test("breaks between words, and continues in its column", () => {
     assert.equal(
       hanging("ok    store   ", "is there now", 21),
       "ok    store   is\n              there\n              now",
@@ -19,14 +19,14 @@ describe("text behind a head", () => {
     assert.equal(hanging("→ ", "one two three", 9), "→ one two\n  three");
   });
 
-  test("keeps whole a word that its column is too narrow for", () => {
+  test("keeps a word whole that is wider than its column", () => {
     const text = hanging("ok    payment escrow       ", `${ID} is there`, 80);
     assert.equal(text, `ok    payment escrow\n${" ".repeat(24)}${ID}\n${" ".repeat(27)}is there`);
     assert.equal(hanging("ok  ", `no ${ID} is`, 40), `ok  no\n${ID}\n    is`);
   });
 });
 
-test("a line for eyes has the room of the terminal, any other has room for all", () => {
+test("a line on a terminal has its width, any other line has no bound", () => {
   assert.equal(roomOf({ isTerminal: true, columns: 80 }), 80);
   assert.equal(roomOf({ isTerminal: true }), Infinity);
   assert.equal(roomOf({ isTerminal: false, columns: 80 }), Infinity);
@@ -34,7 +34,7 @@ test("a line for eyes has the room of the terminal, any other has room for all",
   assert.equal(errorRoomOf({ isErrorTerminal: false, columns: 80 }), Infinity);
 });
 
-test("a sentence is broken between words, a command line never", () => {
+test("a sentence breaks between words, a command line never does", () => {
   assert.equal(sentence("all of it is queued by now", 20), "all of it is queued\nby now\n");
   assert.equal(commandToCopy("Here:", "gateway trigger", 21), "Here: gateway trigger\n");
   assert.equal(commandToCopy("Here:", "gateway trigger", 20), "Here:\n  gateway trigger\n");

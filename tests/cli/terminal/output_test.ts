@@ -50,7 +50,7 @@ async function assertNoKeys(): Promise<void> {
 }
 
 function registerTests(): void {
-  test("a reader that has gone ends a command without a word, as it ends any other program", async () => {
+  test("a command whose reader is gone ends without a message, as other programs do", async () => {
     for (const args of ["help", "openapi", ...(isLong ? ["version", sandbox] : [])]) {
       assert.deepEqual(await gatewayWithoutReader(args), { code: 141, err: "" }, args);
     }
@@ -64,19 +64,19 @@ function registerTests(): void {
     }
   });
 
-  test("keygen withdraws a key that it cannot print, and says so", async () => {
+  test("keygen deletes a key that it cannot print, and reports it", async () => {
     for (const lost of [() => gateway(keygen, ">/dev/full"), () => gatewayWithoutReader(keygen)]) {
       const { code, err } = await lost();
       assert.equal(code, 1);
       assert.match(
         err,
-        /^gateway keygen: standard output cannot be written: .*: it is withdrawn again from file:.*\n$/,
+        /^gateway keygen: standard output cannot be written: .*, so the key was deleted again from file:.*\n$/,
       );
       await assertNoKeys();
     }
   });
 
-  test("keygen --record prints no record where the key beside it cannot be seen", async () => {
+  test("keygen --record prints no record when its key cannot be printed", async () => {
     const record = "keygen --name lost --scopes read --record";
     for (const redirection of ["2>/dev/full", "2>&-"]) {
       assert.deepEqual(await gateway(record, `>printed ${redirection}`), { code: 1, err: "" }, redirection);
@@ -84,7 +84,7 @@ function registerTests(): void {
     }
   });
 
-  test("keygen makes no key where standard output is closed, and a redirected one where it is thrown away", async () => {
+  test("keygen creates no key when standard output is closed, but one with output to /dev/null", async () => {
     const closed = await gateway(keygen, ">&-");
     assert.equal(closed.code, 1);
     assert.match(closed.err, /^gateway keygen: standard output is closed: .* none is made\n$/);

@@ -64,7 +64,7 @@ describe("a table", () => {
       });
     }
 
-    test(`of ${what} is whole where the width is not known, and in plain columns where nobody looks`, () => {
+    test(`of ${what} is whole where the width is not known, and separated by tabs outside a terminal`, () => {
       const [head, line] = printed(columns, row);
       for (const { heading } of columns) assert.ok(head!.includes(heading));
       assert.ok(line!.includes("2026-11-21 03:44"));
@@ -94,14 +94,14 @@ describe("a table", () => {
     });
   }
 
-  test("keeps the id that other commands take, and both ends of a URL", () => {
+  test("keeps whole ids, and both ends of a URL", () => {
     for (const room of [80, 100]) {
       const [, line] = printed(WEBHOOK_TABLE, WEBHOOK, room);
       assert.match(line!, /^wh_2Xk9pQd0fJ2kQ9xTz2Xk9p .*https:\/\/shop\S*…\S*ents /);
     }
   });
 
-  test("of attempts never leaves out or cuts the type, and tells why where a terminal is not tiny", () => {
+  test("of attempts never cuts or drops the type, and shows the error unless the terminal is tiny", () => {
     for (let room = 40; room <= 200; room++) {
       const [head = "", line = ""] = printed(ATTEMPT_TABLE, ATTEMPT, room);
       assert.ok(head.includes("TYPE"), head);
@@ -111,7 +111,7 @@ describe("a table", () => {
     }
   });
 
-  test("has one head for all its pages", () => {
+  test("has one heading for all pages", () => {
     const io = fakeIo({ isTerminal: true });
     const print = tablePrinter(io, KEY_TABLE);
     print([KEY]);

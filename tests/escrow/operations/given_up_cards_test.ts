@@ -26,8 +26,8 @@ describe("who gives up a card", () => {
     await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
     assert.equal(
       await act(owner, { kind: "revokeDevice", deviceHash: CARD }),
-      `the card's escrow still holds 100: anybody can register the card then, and take that out, and its agent ` +
-        `${agent.publicKey()} can go on paying with it; revokeAgent and sweepEscrow come first`,
+      "the card's escrow still holds 100. After the revocation any wallet can register the card and take that out, and its " +
+        `agent ${agent.publicKey()} can still pay with it. Do revokeAgent and sweepEscrow first`,
     );
     await act(stranger, { kind: "registerDevice", deviceHash: CARD, agent: stranger.publicKey() });
     await act(stranger, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "100" });
@@ -42,7 +42,7 @@ describe("who gives up a card", () => {
   });
 });
 
-describe("who sharedState a card", () => {
+describe("who registers a card", () => {
   test("is warned of an agent whom a stranger has registered for it before, but not of his own", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();
@@ -54,8 +54,8 @@ describe("who sharedState a card", () => {
         await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() }),
         before === agent
           ? undefined
-          : `the card has an agent already, ${stranger.publicKey()}, who can pay with what its ` +
-            "escrow is funded with: revokeAgent comes before fundEscrow",
+          : `the card already has an agent, ${stranger.publicKey()}, that can pay with the money in its escrow. Do ` +
+            "revokeAgent before fundEscrow",
       );
     }
   });

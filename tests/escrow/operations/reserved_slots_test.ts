@@ -120,7 +120,7 @@ describe("room for others", () => {
     const silent = simulation([indexKey, paymentKey(1)]);
     assert.equal(await enter(PAYER!, authorize)!.widen(silent), silent.transactionData);
     assert.deepEqual(problems, [
-      "authorize is prepared without room for others: the simulation does not show what it changes",
+      "authorize is prepared without reserved slots: the simulation does not show what it changes",
     ]);
   });
 

@@ -123,7 +123,7 @@ describe("payments of many cards to the same merchant", () => {
     assert.equal(written(envelopes[0]!), OWN_ENTRIES + 20 + 21);
     for (const one of envelopes.reverse()) await submit(gateway, one);
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "51");
-    await assert.rejects(submit(gateway, claim), /prepare again/, "more came than it has room for");
+    await assert.rejects(submit(gateway, claim), /prepare again/, "more came than it has slots for");
   });
 });
 
@@ -191,7 +191,7 @@ describe("payments past this gateway", () => {
     await pay(elsewhere, cards[1]!, merchant);
     const refusal = await submit(gateway, late!).then(() => assert.fail("it was not refused"), (error) => error);
     assert.ok(refusal instanceof GatewayError && refusal.code === "invalid_request", String(refusal));
-    assert.match(refusal.message, /^payment_escrow\.authorize failed: what it touches has changed .* prepare again/);
+    assert.match(refusal.message, /^payment_escrow\.authorize failed because another transaction changed its entries; prepare again/);
     const [again] = await preparedPayments(gateway, [cards[0]!], merchant);
     for (const card of cards.slice(1, 5)) await pay(elsewhere, card, merchant);
     await submit(gateway, again!);
@@ -214,7 +214,7 @@ describe("payments past this gateway", () => {
     });
     const envelopes = await preparedPayments(gateway, cards.slice(0, 2), merchant);
     assert.deepEqual(envelopes.map(written), [OWN_ENTRIES, OWN_ENTRIES]);
-    assert.match(gateway.problems.join("\n"), /authorize is prepared without room for others: .* lacks settings/);
+    assert.match(gateway.problems.join("\n"), /authorize is prepared without reserved slots: .* lacks settings/);
     await submit(gateway, envelopes[1]!);
   });
 });

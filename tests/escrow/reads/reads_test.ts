@@ -141,7 +141,7 @@ suite("calls", async () => {
   await Promise.all([reads.walletDevices(owner.publicKey()), reads.pending(merchant.publicKey())]);
   assert.deepEqual(reads.ways(), { device: "calls", policy: "calls", walletDevices: "calls", pending: "calls" });
   assert.equal(gateway.problems.length, 4);
-  assert.match(gateway.problems[0]!, /^\w+: .*reads go by calls now$/);
+  assert.match(gateway.problems[0]!, /^\w+: .*reads now call the functions$/);
   return gateway;
 });
 
@@ -207,7 +207,7 @@ describe("choosing between the two ways", () => {
     assert.deepEqual(await gateway.escrow.reads.policy(CARD), expectedDevice().policy);
     assert.equal(gateway.escrow.reads.ways().policy, "not_compared");
     assert.equal(simulations, 3);
-    assert.match(gateway.problems[0]!, /no two answers spoke of the same ledger in 3 tries/);
+    assert.match(gateway.problems[0]!, /no two answers were of the same ledger in 3 tries/);
   });
 });
 

@@ -165,7 +165,7 @@ describe("a refusal", () => {
     const events = [hostFailed(paymentEscrow, outside, "trying to access contract data outside of the footprint")];
     const told = await refusals.ofFailure(CALL, { ...failure, diagnosticEvents: events });
     assert.equal(told.code, "invalid_request");
-    assert.match(told.message, /has changed since it was prepared; prepare again/);
+    assert.match(told.message, /because another transaction changed its entries; prepare again/);
     const silent = await refusals.ofFailure(CALL, { ...failure, diagnosticEvents: [] });
     assert.deepEqual([silent.code, silent.transactionError], ["contract_refused", "invokeHostFunctionTrapped"]);
     assert.match(silent.message, /failed in ledger 7 .* does not say why/);

@@ -75,8 +75,8 @@ describe("a refusal says with which numbers, and which field is at fault", () =>
       contractError: "BalanceError",
       param: "operation.amount",
       message:
-        `asset contract ${asset} error #10 (BalanceError): the source holds less of the asset than that; of lumens ` +
-        "its reserve can't be spent",
+        `asset contract ${asset} error #10 (BalanceError): the source holds less of the asset than that; an account ` +
+        "cannot spend its lumen reserve",
     });
   });
 });
@@ -120,7 +120,7 @@ describe("a policy for a contract that is no token", () => {
     for (const asset of [contracts.paymentEscrow, contracts.deviceRegistry]) {
       const { param, message } = await refused(owner, { ...policy, asset });
       assert.equal(param, "operation.asset");
-      assert.ok(message.endsWith(`must be a token, which says how many decimals() it has; got ${asset}`), message);
+      assert.ok(message.endsWith(`must be a token, a contract with decimals(); got ${asset}`), message);
     }
     await gateway.escrow.transactions.prepare({ source: owner.publicKey(), operation: { ...policy, asset: junk } });
   });

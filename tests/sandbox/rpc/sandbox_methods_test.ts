@@ -51,10 +51,10 @@ describe("the sandbox's own methods", () => {
       ["sandbox_advance", {}, /either seconds or ledgers must be given/],
       ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be given/],
       ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000, got -1/],
-      ["sandbox_advance", { ledgers: 2 ** 31 }, /at most \d+ ledgers can be advanced over/],
+      ["sandbox_advance", { ledgers: 2 ** 31 }, /an advance must be at most \d+ ledgers/],
       ["sandbox_snapshot", {}, /name must be 1 to 64 letters/],
       ["sandbox_snapshot", { name: "a b" }, /name must be 1 to 64 letters, .*, got "a b"/],
-      ["sandbox_revert", { name: "never" }, /there is no snapshot "never"/],
+      ["sandbox_revert", { name: "never" }, /name must be one of the snapshots .*, got "never"/],
       ["sandbox_fund", { address: "G1" }, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
     ];
     for (const [method, params, message] of wrong) {
@@ -82,7 +82,7 @@ describe("the sandbox's own methods", () => {
       ] as const
     ) {
       const { error } = await ask(url, remoteAddress, headers);
-      assert.match(error.message, /sandbox_advance is answered to programs on the sandbox's own machine only/);
+      assert.match(error.message, /sandbox_advance is only for programs on the sandbox's own machine/);
     }
     for (
       const [url, remoteAddress, headers] of [

@@ -26,7 +26,7 @@ export function memoryJournal() {
   return { submissionLog, notes, ledgers };
 }
 
-/** What an escrow without a store is given: its submissionLog, and nonces that are never handed out twice. */
+/** What an escrow without a store is given: its log of submissions, and nonces that are never given twice. */
 export function memoryOfEscrow() {
   const { submissionLog, notes } = memoryJournal();
   const out = new Map<string, bigint>();

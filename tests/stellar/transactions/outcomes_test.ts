@@ -13,7 +13,7 @@ const forgotten = () => ({
 });
 
 describe("what became of an envelope that was sent from here", () => {
-  test("is told from the submissionLog, by submit and by status, without asking the node", async () => {
+  test("comes from the submission log, in submit and by status, without asking the node", async () => {
     const { transactions, notes, calls } = submitStage({ find: forgotten });
     const why = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "never" } as const;
     const ended = new GatewayError("contract_refused", "no", why);
@@ -62,7 +62,7 @@ describe("what became of an envelope that was sent from here", () => {
       if (noted) notes.set(HASH, NOTE);
       clock.pass(400_000);
       const error = await fault(transactions.submit(ENVELOPE));
-      assert.match(error.message, /its outcome can no longer be told/);
+      assert.match(error.message, /its outcome is no longer known/);
       assert.equal(error.retry, "never");
     }
   });
@@ -78,7 +78,7 @@ describe("what became of an envelope that was sent from here", () => {
     const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
     const { transactions, clock } = submitStage({ find: () => held, accountSequence: () => 42n });
     clock.pass(400_000);
-    assert.match((await fault(transactions.submit(ENVELOPE))).message, /its outcome can no longer be told/);
+    assert.match((await fault(transactions.submit(ENVELOPE))).message, /its outcome is no longer known/);
   });
 
   test("is waited for when its time is over and no ledger behind that is confirmed", async () => {

@@ -80,7 +80,7 @@ describe("what may be submitted", () => {
     ["two operations", twice.toXdr(), /exactly one operation, got 2/],
     ["a call that is not allowed", transaction({ function: "drain" }).toXdr(), /must not call drain/],
     ["an invocation with a memo", noted.toXdr(), /must have no memo/],
-    ["an invocation without its resources", bare.toXdr(), /carries no Soroban data, .*: prepare again/],
+    ["an invocation without its resources", bare.toXdr(), /must carry Soroban data, .*Prepare again/],
     ["a fee below that of its resources", cheap.toXdr(), /bids a fee of 5099 stroops, while its resources cost 5000/],
     [
       "a fee bump below that of its resources",

@@ -31,7 +31,7 @@ test("a store that cannot be written to for a while loses nothing and repeats no
   await made.pass(2_000, 50);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   assert.equal(made.script.posted.length, 30);
-  assert.deepEqual(made.problems, ["attempts cannot be written down; trying on"]);
+  assert.deepEqual(made.problems, ["webhook attempts cannot be committed; retrying"]);
   await made.worker.stop({ drainMs: 0 });
 });
 

@@ -125,7 +125,7 @@ for (
       if (isDone) break;
       interruptions++;
       const halfway = await sealSecrets(store, from).then(() => undefined, (error) => error);
-      if (halfway !== undefined) assert.match(halfway.message, /was interrupted: run `gateway secrets rekey` again/);
+      if (halfway !== undefined) assert.match(halfway.message, /was interrupted; run `gateway secrets rekey` again/);
     }
     assert.ok(interruptions >= 2);
     await assertKeptBy(store, to);

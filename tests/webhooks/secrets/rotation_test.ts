@@ -90,7 +90,7 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   await assert.rejects(rotateAfter(1), (error: GatewayError) => {
     assert.match(
       error.message,
-      /^two former secrets of wh_1 sign still; the next rotation can be made after 2026-01-02T00:00:00/,
+      /^two former secrets of wh_1 are still valid; rotate again after 2026-01-02T00:00:00/,
     );
     assert.equal(error.retry, "same");
     return true;

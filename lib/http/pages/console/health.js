@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { GatewayStatus } from "../../status_answer.ts" */
+/** @import { GatewayStatus } from "../../status_response.ts" */
 /** @import { PublicWebhook } from "../../../webhooks/public_webhook.ts" */
 import { counted, grouped, nowMs, span } from "./format.js";
 

@@ -158,11 +158,8 @@ function plainText(tokens: Token[], between = ""): string {
       const { header, rows } = token as Tokens.Table;
       return [header, ...rows].flat().map((cell) => plainText(cell.tokens)).join(between);
     }
-    return "tokens" in token && token.tokens !== undefined
-      ? plainText(token.tokens)
-      : "text" in token
-      ? token.text
-      : "";
+    if ("tokens" in token && token.tokens !== undefined) return plainText(token.tokens);
+    return "text" in token ? token.text : "";
   }).join("");
 }
 

@@ -55,7 +55,7 @@ export function isValidDataName({ bytes }: xdr.XdrString): boolean {
   return bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }
 
-/** Writes or (without a value) removes one of the account's own data. */
+/** Writes a data entry of the account, or removes it without a value. */
 export function manageData({ dataName, dataValue }: xdr.ManageDataOp, context: OperationContext): OperationOutcome {
   const { changes, source, ledgerSequence } = context;
   const keyXdr = createXdrWriter().uint32(DATA).uint32(0).raw(source).opaque(dataName.bytes).finish();
@@ -80,7 +80,7 @@ export function checkAccountMerge(destination: xdr.MuxedAccount, source: Uint8Ar
   return malformed ? operationResult("accountMerge", ACCOUNT_MERGE.malformed) : undefined;
 }
 
-/** Closes the source account and gives all its lumens to the destination. */
+/** Closes the source account and moves all its lumens to the destination. */
 export function mergeAccount(destination: xdr.MuxedAccount, context: OperationContext): OperationOutcome {
   const { changes, source: sourceId, ledgerSequence, networkId, memo } = context;
   const receiver = loadAccount(changes, accountOf(destination));
@@ -110,7 +110,7 @@ export function mergeAccount(destination: xdr.MuxedAccount, context: OperationCo
 function mergeProblem(source: xdr.AccountEntry, context: OperationContext): number | undefined {
   if ((source.flags & AUTH_IMMUTABLE) !== 0) return ACCOUNT_MERGE.immutableSet;
   if (source.numSubEntries !== source.signers.length) return ACCOUNT_MERGE.hasSubentries;
-  // Made anew under this address, it would count from a number that may have been used.
+  // A new account at this address would start at a sequence number that may be used.
   if (source.seqNum >= startingSequence(context.ledgerSequence)) return ACCOUNT_MERGE.sequenceTooFar;
   const isSponsor = extensionsOf(source).numSponsoring > 0 || isSponsoring(context.source, context);
   return isSponsor ? ACCOUNT_MERGE.isSponsor : undefined;

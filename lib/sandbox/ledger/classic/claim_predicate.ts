@@ -1,11 +1,11 @@
 import { xdr } from "@stellar/stellar-sdk";
 
-/** When a claimant may take a claimable balance (CAP-23). Times are Unix seconds. */
+/** The conditions of claimants of claimable balances (CAP-23). Times are Unix seconds. */
 
 const MAX_DEPTH = 4;
 const INT64_MAX = (1n << 63n) - 1n;
 
-/** Whether it is well formed: two sides of `and` and `or`, something to negate, no time before 1970, not too deep. */
+/** Whether a predicate is well formed: two sides of `and` and `or`, one of `not`, no time before 1970, not too deep. */
 export function isValidPredicate(predicate: xdr.ClaimPredicate, depth = 1): boolean {
   if (depth > MAX_DEPTH) return false;
   const areValid = (predicates: xdr.ClaimPredicate[]) =>
@@ -26,7 +26,7 @@ export function isValidPredicate(predicate: xdr.ClaimPredicate, depth = 1): bool
   }
 }
 
-/** The same with times counted from `closeTime` turned into points in time, as it is kept in the ledger. */
+/** The predicate with absolute times instead of those relative to `closeTime`, as the ledger stores it. */
 export function absolutePredicate(predicate: xdr.ClaimPredicate, closeTime: number): xdr.ClaimPredicate {
   const absolute = (part: xdr.ClaimPredicate) => absolutePredicate(part, closeTime);
   switch (predicate.type) {
@@ -45,7 +45,7 @@ export function absolutePredicate(predicate: xdr.ClaimPredicate, closeTime: numb
   }
 }
 
-/** Whether it holds for a ledger that closes then. Only for what `absolutePredicate` has made. */
+/** Whether a predicate of `absolutePredicate` holds for a ledger that closes at this time. */
 export function holds(predicate: xdr.ClaimPredicate, closeTime: number): boolean {
   switch (predicate.type) {
     case "claimPredicateUnconditional":
@@ -59,6 +59,6 @@ export function holds(predicate: xdr.ClaimPredicate, closeTime: number): boolean
     case "claimPredicateBeforeAbsoluteTime":
       return predicate.absBefore > BigInt(closeTime);
     case "claimPredicateBeforeRelativeTime":
-      throw new Error("a relative time in a claimable balance that is in the ledger");
+      throw new Error("a claimable balance in the ledger has a relative time");
   }
 }

@@ -11,7 +11,7 @@ import { absolutePredicate, holds, isValidPredicate } from "./claim_predicate.ts
 import { failure, type OperationContext, operationId, type OperationOutcome, success } from "./operation.ts";
 import { AUTH_CLAWBACK } from "./set_options.ts";
 
-/** Claimable balances (CAP-23, CAP-35): whoever creates one, or sponsors that, pays a base reserve for each claimant. */
+/** Claimable balances (CAP-23, CAP-35). The creator, or its sponsor, pays a base reserve for each claimant. */
 
 const CREATE = { malformed: -1, lowReserve: -2, noTrust: -3, notAuthorized: -4, underfunded: -5 };
 const CLAIM = { doesNotExist: -1, cannotClaim: -2, lineFull: -3, noTrust: -4, notAuthorized: -5 };
@@ -55,7 +55,7 @@ export function createClaimableBalance(
   return success("createClaimableBalance", [event], balanceId.toXdr());
 }
 
-/** Answers the result code when there is not enough. */
+/** Takes the amount from the source. Returns the result code of a failure. */
 function takeFromSource(
   { asset, amount }: xdr.CreateClaimableBalanceOp,
   { changes, source, ledgerSequence }: OperationContext,
@@ -75,7 +75,7 @@ function takeFromSource(
   return undefined;
 }
 
-/** A balance can be clawed back when what it was taken from could be. */
+/** A balance allows clawback if the holding that it comes from does. */
 function extension(
   { asset }: xdr.CreateClaimableBalanceOp,
   { changes, source }: OperationContext,
@@ -109,7 +109,7 @@ function loadBalance({ changes }: OperationContext, balanceId: xdr.ClaimableBala
   return entry?.data.type === "claimableBalance" ? { balance: entry.data.claimableBalance, entry, keyXdr } : undefined;
 }
 
-/** Takes the balance out; its sponsor has its reserves back. */
+/** Removes the balance, which frees the reserves of its sponsor. */
 function removeBalance({ balance, entry, keyXdr }: HeldBalance, context: OperationContext): void {
   const { changes, source, ledgerSequence } = context;
   // stellar-core writes the source account back here, changed or not.
@@ -140,7 +140,7 @@ export function claimClaimableBalance(op: xdr.ClaimClaimableBalanceOp, context: 
   return success("claimClaimableBalance", [event]);
 }
 
-/** Answers the result code when it can't have it. */
+/** Adds the amount to the source. Returns the result code of a failure. */
 function giveToSource(
   { asset, amount }: xdr.ClaimableBalanceEntry,
   { changes, source, ledgerSequence }: OperationContext,

@@ -3,13 +3,13 @@ import { createXdrWriter, sha256 } from "../bytes.ts";
 import type { ReserveContext } from "../reserves.ts";
 import { type OpCode, operationResult, refusedOperation, type SupportedOperation } from "../results.ts";
 
-/** The ledger a classic operation is applied in, and who runs it. */
+/** The ledger and transaction around a classic operation. */
 export interface OperationContext extends ReserveContext {
   /** Public key of the operation's source account. */
   source: Uint8Array;
-  /** The same as the envelope has it, with its muxed id. */
+  /** The source account as in the envelope, with its muxed id. */
   sourceAddress: xdr.MuxedAccount;
-  /** The transaction it is in, and its place there: what a claimable balance is named after. */
+  /** The transaction, and the position in it, which name a new claimable balance. */
   transactionSource: Uint8Array;
   transactionSequence: bigint;
   index: number;
@@ -18,7 +18,7 @@ export interface OperationContext extends ReserveContext {
   networkId: Uint8Array;
 }
 
-/** What an operation did. */
+/** The outcome of an operation. */
 export interface OperationOutcome {
   ok: boolean;
   /** OperationResult. */
@@ -29,7 +29,7 @@ export interface OperationOutcome {
 
 const SUCCESS = 0;
 
-/** `payload` is what the success arm of its result carries. */
+/** @param payload the content of the result's success arm */
 export function success(
   type: SupportedOperation,
   eventsXdr: Uint8Array[] = [],
@@ -50,7 +50,7 @@ export function refusal(code: OpCode): OperationOutcome {
 
 const ENVELOPE_TYPE_OP_ID = 6;
 
-/** Hash that names what the operation creates: of the transaction and its place in it. */
+/** The hash that names a claimable balance, of the transaction and the operation's position. */
 export function operationId({ transactionSource, transactionSequence, index }: OperationContext): Uint8Array {
   return sha256(
     createXdrWriter().uint32(ENVELOPE_TYPE_OP_ID).uint32(0).raw(transactionSource).int64(transactionSequence)

@@ -34,13 +34,12 @@ import {
 } from "./trust.ts";
 
 /*
- * The classic operations of the sandbox, applied as stellar-core of protocol 28 does: those that hold and move assets and
- * accounts. Left out, and refused with opNOT_SUPPORTED, are offers (manageSellOffer, manageBuyOffer,
- * createPassiveSellOffer), path payments, liquidity pools and trustlines for their shares. Inflation is refused with that
- * code by every network since protocol 12.
+ * The classic operations of the sandbox on accounts and assets, as in stellar-core of protocol 28. The sandbox refuses these
+ * with opNOT_SUPPORTED: offers (manageSellOffer, manageBuyOffer, createPassiveSellOffer), path payments, liquidity pools and
+ * trustlines for their shares. Every network since protocol 12 refuses inflation with that code.
  */
 
-/** The operation's own checks, before anything is looked up: the OperationResult of a refusal, undefined when it may be tried. */
+/** Checks an operation without the ledger. Returns the OperationResult of a refusal, else undefined. */
 export function checkClassicOperation(body: xdr.OperationBody, source: Uint8Array): Uint8Array | undefined {
   switch (body.type) {
     case "createAccount":
@@ -78,7 +77,7 @@ export function checkClassicOperation(body: xdr.OperationBody, source: Uint8Arra
   }
 }
 
-/** Applies an operation that passed `checkClassicOperation`; its source exists. On failure the changes are to be dropped. */
+/** Applies an operation that passed `checkClassicOperation` and has a source. After a failure the caller drops the changes. */
 export function applyClassicOperation(body: xdr.OperationBody, context: OperationContext): OperationOutcome {
   switch (body.type) {
     case "createAccount":

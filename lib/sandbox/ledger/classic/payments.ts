@@ -81,7 +81,7 @@ export function pay(op: xdr.PaymentOp, context: OperationContext): OperationOutc
   return success("payment", [event]);
 }
 
-/** Answers the result code when it fails. */
+/** Returns the result code of a failure. */
 function moveLumens(
   destinationId: Uint8Array,
   amount: bigint,
@@ -106,14 +106,14 @@ const RECEIVING = {
 };
 const SENDING = { ...RECEIVING, no_trust: PAYMENT.sourceHasNoTrust, not_authorized: PAYMENT.sourceNotAuthorized };
 
-/** The receiver comes first, as in stellar-core: what both lack is said of it. Answers the result code when it fails. */
+/** Checks the receiver before the sender, as stellar-core does. Returns the result code of a failure. */
 function moveIssued(
   asset: IssuedAsset,
   destination: Uint8Array,
   amount: bigint,
   { changes, source, ledgerSequence }: OperationContext,
 ): number | undefined {
-  // Since protocol 13 the issuer need not exist for its asset to be paid, not even when it is paid back.
+  // Since protocol 13 the issuer need not exist, not even as the destination.
   if (!isIssuer(destination, asset) && !loadAccount(changes, destination)) return PAYMENT.noDestination;
   const receiving = changeHolding(changes, destination, asset, amount, ledgerSequence);
   if (receiving) return RECEIVING[receiving];
@@ -127,7 +127,7 @@ export function checkClawback({ asset, from, amount }: xdr.ClawbackOp, source: U
   return sound ? undefined : operationResult("clawback", CLAWBACK.malformed);
 }
 
-/** Takes an issued asset back (CAP-35). */
+/** Claws back an issued asset (CAP-35). */
 export function clawback(
   op: xdr.ClawbackOp,
   { changes, ledgerSequence, networkId }: OperationContext,

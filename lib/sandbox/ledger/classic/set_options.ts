@@ -29,12 +29,12 @@ const MAX_SIGNERS = 20;
 
 const result = (code: number) => operationResult("setOptions", code);
 
-/** Whether it touches who may sign, which takes the high threshold. */
+/** Whether the operation changes signers or weights, which needs the high threshold. */
 export function changesSigners(op: xdr.SetOptionsOp): boolean {
   return [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold, op.signer].some((v) => v !== null);
 }
 
-/** The OperationResult of a SetOptions that is wrong in itself, undefined when it may be tried. */
+/** Checks a SetOptions without the ledger. Returns the OperationResult of a refusal, else undefined. */
 export function checkSetOptions(op: xdr.SetOptionsOp, source: Uint8Array): Uint8Array | undefined {
   const [set, clear] = [op.setFlags ?? 0, op.clearFlags ?? 0];
   if (((set | clear) & ~ALL_FLAGS) !== 0) return result(CODES.unknownFlag);
@@ -83,7 +83,7 @@ export function setOptions(op: xdr.SetOptionsOp, context: OperationContext): Ope
   return success("setOptions");
 }
 
-/** The account with this signer added, changed or (weight 0) removed; the failure when that can't be. */
+/** The account with this signer added, changed or (weight 0) removed, or the failure. */
 function withSigner(
   account: xdr.AccountEntry,
   signer: xdr.Signer,
@@ -99,7 +99,7 @@ function withSigner(
   return changed === "low_reserve" ? failure("setOptions", CODES.lowReserve) : changed;
 }
 
-/** By their keys. */
+/** Sorts signers by key. */
 function inOrder(signers: xdr.Signer[]): xdr.Signer[] {
   return signers.map((signer) => ({ signer, key: keyOf(signer.key.toXdr()) }))
     .sort((left, right) => left.key < right.key ? -1 : 1)

@@ -8,7 +8,7 @@ import { operationResult } from "../results.ts";
 import { isValidDataName } from "./account_operations.ts";
 import { failure, type OperationContext, type OperationOutcome, success } from "./operation.ts";
 
-/** Sponsored reserves (CAP-33): an account agrees to pay what another one's entries take, and ends that again. */
+/** Sponsored reserves (CAP-33): an account pays the reserves of another one's entries. */
 
 const BEGIN = { malformed: -1, alreadySponsored: -2, recursive: -3 };
 const END = { notSponsored: -1 };
@@ -22,7 +22,7 @@ export function checkBeginSponsoring(
   return malformed ? operationResult("beginSponsoringFutureReserves", BEGIN.malformed) : undefined;
 }
 
-/** From here on the source pays for what the other account makes, which need not be there yet. */
+/** From here on the source sponsors the entries that the other account creates. That account need not exist yet. */
 export function beginSponsoring(
   { sponsoredId }: xdr.BeginSponsoringFutureReservesOp,
   context: OperationContext,
@@ -37,7 +37,7 @@ export function beginSponsoring(
   return success("beginSponsoringFutureReserves");
 }
 
-/** Ended by the account that is sponsored: so it has agreed. */
+/** The sponsored account ends the sponsorship, which shows its consent. */
 export function endSponsoring({ source, sponsorships }: OperationContext): OperationOutcome {
   const wasSponsored = sponsorships.delete(keyOf(source));
   return wasSponsored
@@ -70,8 +70,8 @@ function canBeSponsored(key: xdr.LedgerKey): boolean {
 }
 
 /**
- * Who pays for an entry or a signer pays no longer: the account does that is sponsoring the source at this point of the
- * transaction, else its owner.
+ * Ends the sponsorship of an entry or a signer. The present sponsor of the source becomes the new sponsor, else the owner
+ * pays.
  */
 export function revokeSponsorship(op: xdr.RevokeSponsorshipOp, context: OperationContext): OperationOutcome {
   const problem = op.type === "revokeSponsorshipLedgerEntry"
@@ -80,7 +80,7 @@ export function revokeSponsorship(op: xdr.RevokeSponsorshipOp, context: Operatio
   return problem === undefined ? success("revokeSponsorship") : failure("revokeSponsorship", problem);
 }
 
-/** Answers the result code when it fails; so does what follows. */
+/** Returns the result code of a failure, as does `revokeOfSigner`. */
 function revokeOfEntry(key: xdr.LedgerKey, context: OperationContext): number | undefined {
   const { changes, source, ledgerSequence } = context;
   const keyXdr = key.toXdr();
@@ -93,7 +93,7 @@ function revokeOfEntry(key: xdr.LedgerKey, context: OperationContext): number | 
   if (!to && key.type === "claimableBalance") return REVOKE.onlyTransferable;
   const isChange = from !== undefined || to !== undefined;
   if (isChange && changePayer({ owner, from, to, reserves: reservesOf(entry) }, context)) return REVOKE.lowReserve;
-  // stellar-core writes the entry, and the signer's account, back where nobody sponsors it before or after, too.
+  // stellar-core writes the entry, and the signer's account, back even without a sponsor before or after.
   const ext = isChange ? sponsoredBy(to) : entry.ext;
   const account = loadAccount(changes, owner);
   if (key.type === "account" && account) storeAccount(changes, account, ledgerSequence, ext);
@@ -125,13 +125,13 @@ function revokeOfSigner(
   return undefined;
 }
 
-/** Who sponsors the source now; the owner needs nobody to pay for what is its own. */
+/** The present sponsor of the source, unless that is the owner. */
 function nextSponsor(owner: Uint8Array, context: OperationContext): Uint8Array | undefined {
   const sponsorId = currentSponsor(context.source, context);
   return sponsorId && !sameBytes(sponsorId, owner) ? sponsorId : undefined;
 }
 
-/** A claimable balance counts as its sponsor's own. */
+/** The owner of an entry. A claimable balance belongs to its sponsor. */
 function ownerOf({ data, ext }: xdr.LedgerEntry): Uint8Array | undefined {
   switch (data.type) {
     case "account":
@@ -147,7 +147,7 @@ function ownerOf({ data, ext }: xdr.LedgerEntry): Uint8Array | undefined {
   }
 }
 
-/** Base reserves that an entry takes. */
+/** Base reserves of an entry. */
 function reservesOf({ data }: xdr.LedgerEntry): number {
   if (data.type === "account") return ACCOUNT_RESERVES;
   if (data.type === "claimableBalance") return data.claimableBalance.claimants.length;

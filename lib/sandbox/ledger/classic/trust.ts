@@ -26,7 +26,7 @@ const CHANGE_TRUST = { malformed: -1, noIssuer: -2, invalidLimit: -3, lowReserve
 const SET_FLAGS = { malformed: -1, noTrustLine: -2, cantRevoke: -3, invalidState: -4 };
 const ALLOW_TRUST = { malformed: -1, noTrustLine: -2, cantRevoke: -4 };
 
-/** The asset a trustline would be for; undefined for lumens and for the shares of a liquidity pool. */
+/** The asset of a trustline, undefined for lumens and for the shares of a liquidity pool. */
 function trustedAsset({ line }: xdr.ChangeTrustOp): IssuedAsset | undefined {
   if (line.type === "assetTypeCreditAlphanum4") return xdr.Asset.assetTypeCreditAlphanum4(line.alphaNum4);
   if (line.type === "assetTypeCreditAlphanum12") return xdr.Asset.assetTypeCreditAlphanum12(line.alphaNum12);
@@ -84,7 +84,7 @@ function openTrustline(asset: IssuedAsset, limit: bigint, context: OperationCont
   return success("changeTrust");
 }
 
-/** At most one of the two may be set. */
+/** At most one of both flags may be set. */
 const isValidAuthorization = (flags: number) => (flags & AUTHORIZATION_FLAGS) !== AUTHORIZATION_FLAGS;
 
 export function checkSetTrustLineFlags(op: xdr.SetTrustLineFlagsOp, source: Uint8Array): Uint8Array | undefined {
@@ -107,7 +107,7 @@ export function setTrustLineFlags(op: xdr.SetTrustLineFlagsOp, context: Operatio
   return success("setTrustLineFlags", changeFlags(held, asset, flags, context));
 }
 
-/** The asset of an AllowTrust is issued by whoever runs it. */
+/** The asset of an AllowTrust, whose issuer is the source. */
 function allowedAsset({ asset }: xdr.AllowTrustOp, source: Uint8Array): IssuedAsset {
   const issuer = xdr.PublicKey.publicKeyTypeEd25519(source);
   return asset.type === "assetTypeCreditAlphanum4"
@@ -135,7 +135,7 @@ export function allowTrust(op: xdr.AllowTrustOp, context: OperationContext): Ope
   return success("allowTrust", changeFlags(held, asset, flags, context));
 }
 
-/** Writes the flags; answers the event when the line may now be used, or may not any more. */
+/** Writes the flags. Returns an event if the authorization changed. */
 function changeFlags(
   held: HeldTrustline,
   asset: IssuedAsset,

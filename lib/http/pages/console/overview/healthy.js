@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { GatewayStatus } from "../../../status_answer.ts" */
+/** @import { GatewayStatus } from "../../../status_response.ts" */
 import { facts } from "../dom.js";
 import { ago, counted, grouped, span } from "../format.js";
 import { troublesOf } from "../health.js";

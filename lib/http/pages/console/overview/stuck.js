@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { GatewayStatus } from "../../../status_answer.ts" */
+/** @import { GatewayStatus } from "../../../status_response.ts" */
 import { keepLoading } from "../api.js";
 import { amountOf } from "../assets.js";
 import { failure, h } from "../dom.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { GatewayStatus } from "../../../status_answer.ts" */
+/** @import { GatewayStatus } from "../../../status_response.ts" */
 import { get, keepLoading } from "../api.js";
 import { failure, fill, h, panel } from "../dom.js";
 import { eventList } from "../event_views.js";

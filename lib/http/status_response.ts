@@ -1,0 +1,173 @@
+import { z } from "zod";
+import { BYPASS_REASONS } from "../escrow/assets/bypass_movements.ts";
+import { CONTRACTS } from "../escrow/contracts/errors.ts";
+import { EVENT_TYPES } from "../escrow/events.ts";
+import { EXAMPLE } from "../escrow/example_values.ts";
+import { contractId, unixSeconds } from "../escrow/values.ts";
+import { anyEventId, count, isoTime, ledgerSequence } from "./response_fields.ts";
+
+const ourContract = (name: string, example: string) =>
+  contractId.meta({ description: `Contract id (C…) of the ${name}.`, example: example });
+
+/** Response of `GET /v1/network`. */
+export const networkResponse = z.object({
+  rpcUrl: z.string().meta({
+    description: "URL of a healthy RPC node of this network, without the secret parts of the URL.",
+    example: "https://rpc.example.com",
+  }),
+  networkPassphrase: z.string().meta({
+    description: "Passphrase of the network, which every signature covers.",
+    example: "Standalone Sandbox Network ; 2026",
+  }),
+  contracts: z.object({
+    deviceRegistry: ourContract("device registry", EXAMPLE.deviceRegistry),
+    agentRegistry: ourContract("agent registry", EXAMPLE.agentRegistry),
+    paymentEscrow: ourContract("payment escrow", EXAMPLE.paymentEscrow),
+  }).meta({ description: "The contracts that this gateway serves." }),
+  assets: z.array(contractId).nullable().meta({
+    description: "Contract ids of the assets that this gateway accepts. Null means every asset.",
+    example: [EXAMPLE.asset],
+  }),
+}).meta({ id: "Network", description: "The network and the contracts behind this gateway." });
+
+export type NetworkResponse = z.infer<typeof networkResponse>;
+
+const ledgerRange = z.object({
+  epoch: count("Number of network resets before these ledgers.", 0),
+  fromLedger: ledgerSequence("First ledger of the range."),
+  toLedger: ledgerSequence("Last ledger of the range, inclusive.", 1200),
+});
+
+/** Response of `GET /v1/status`. */
+export const statusResponse = z.object({
+  version: z.string().meta({ description: "Version of the gateway.", example: "0.1.0" }),
+  startedAt: isoTime("Start of this process, UTC."),
+  troubles: z.array(z.string()).meta({
+    description: "Present problems of the store's file and its disk, one sentence each; empty without problems.",
+    example: [],
+  }),
+  ledger: z.object({
+    sequence: count("Sequence of the latest ledger; 0 before the node's first answer.", 1200),
+    closedAt: isoTime("Close time of the latest ledger, UTC; null before the node's first answer.").nullable(),
+    lagSeconds: z.number().nullable().meta({
+      description: "Seconds since the latest ledger closed; null before the node's first answer.",
+      example: 3.2,
+    }),
+    clockDisagreesBySeconds: z.number().nullable().meta({
+      description:
+        "Seconds by which the network's time is ahead of this machine's clock. Null means that both agree within a minute.",
+      example: null,
+    }),
+  }).meta({ description: "The latest ledger that this gateway knows." }),
+  history: z.object({
+    epoch: count("Number of network resets that the gateway has seen.", 0),
+    ranges: z.array(ledgerRange).meta({ description: "Ledgers whose events the gateway stores." }),
+    gaps: z.array(ledgerRange.extend({
+      contractIds: z.array(z.string()).meta({
+        description: "Contracts (C…) whose events may be missing.",
+        example: [EXAMPLE.paymentEscrow],
+      }),
+      detectedAt: isoTime("Time at which the gateway found the gap, UTC."),
+    })).meta({
+      description: "Ledgers that the gateway could not read, with their contracts; it retries now and then.",
+    }),
+    undecodedEvents: count(
+      "Events that the gateway stores raw because it cannot decode them; 100 means 100 or more.",
+      0,
+    ),
+  }).meta({ description: "The stored event history." }),
+  contracts: z.array(z.object({
+    contract: z.enum(CONTRACTS).meta({ description: "Name of the contract.", example: "payment_escrow" }),
+    id: ourContract("contract, from the settings", EXAMPLE.paymentEscrow),
+    problem: z.string().nullable().meta({
+      description:
+        "The contract or the error that the gateway found instead of the expected contract; null without a problem.",
+      example: null,
+    }),
+    checkedAt: isoTime("Time of the last check, UTC; null before the first check.").nullable(),
+  })).meta({ description: "Whether the contract ids of the settings lead to the expected contracts." }),
+  expiring: z.object({
+    payments: count("Pending payments in the last quarter of their life, at most a minute old.", 2),
+    merchants: count("Merchants that have to claim these payments.", 1),
+    firstAt: unixSeconds.nullable().meta({
+      description: "Time at which the first of these payments expires, in Unix seconds; null without such payments.",
+    }),
+    complete: z.boolean().meta({
+      description:
+        "False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a " +
+        "minute, or the node does not show their payments.",
+      example: true,
+    }),
+  }).nullable().meta({
+    description: "Payments that expire soon, and are lost to the merchant unless it claims them; null while unknown.",
+  }),
+  bypassMovements: z.object({
+    count: count(
+      "Movements among the newest 5000 events at the start, and since; the gateway logs one warning for each asset.",
+      0,
+    ),
+    last: z.object({
+      eventId: anyEventId("Id of the event."),
+      type: z.enum(EVENT_TYPES).meta({ description: "Type of the event.", example: "escrow.funded" }),
+      ledger: ledgerSequence("Ledger of the event."),
+      asset: contractId,
+      because: z.enum(BYPASS_REASONS).meta({
+        description:
+          "`not_listed`: SERVICE_API_ASSETS does not list the asset. `not_the_policys`: the owner funded a card in " +
+          "another asset than its policy names. `not_what_was_funded`: the owner funded a card in another asset than its " +
+          "escrow held, or a movement took more of an asset than the escrow held of it. `not_what_was_authorized`: a merchant " +
+          "claimed another asset than the agent authorised.",
+        example: "not_listed",
+      }),
+    }).nullable().meta({ description: "The newest of these movements; null without any." }),
+  }).meta({
+    description:
+      "Movements in an asset that the gateway would have refused: the escrow keeps one balance for all assets.",
+  }),
+  reads: z.record(z.string(), z.enum(["entries", "calls", "not_compared"])).meta({
+    description:
+      "How the gateway answers each kind of read. `entries`: from ledger entries, which agree with the contracts' " +
+      "functions. `calls`: by the contracts' functions, because the entries disagreed. `gateway doctor` reports details. " +
+      "`not_compared`: from ledger entries, and no read was comparable yet.",
+    example: { device: "entries" },
+  }),
+  nodes: z.array(z.object({
+    node: z.string().meta({ description: "Scheme and host of the node.", example: "https://rpc.example.com" }),
+    inUse: z.boolean().meta({ description: "Whether the gateway calls this node now.", example: true }),
+    condition: z.enum(["well", "doubted", "failing", "lagging"]).meta({
+      description:
+        "`doubted`: the node failed just now. `failing` and `lagging`: the gateway avoids the node until it has been well for a " +
+        "while.",
+      example: "well",
+    }),
+    problem: z.string().nullable().meta({
+      description: "The node's last problem, for people; null without a problem.",
+      example: null,
+    }),
+    lagSeconds: z.number().nullable().meta({
+      description:
+        "Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null while unknown.",
+      example: 0,
+    }),
+  })).meta({ description: "The RPC nodes, in the order of the settings." }),
+  deliveries: z.object({
+    pending: count("Webhook deliveries that wait in the log or for a retry.", 3),
+    atLeast: z.boolean().meta({
+      description: "True: there are more, because the gateway counts at most 10000 for each webhook.",
+      example: false,
+    }),
+    retrying: count("Pending deliveries that failed and wait for a retry.", 1),
+    rejected: count("Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again.", 0),
+    dead: count(
+      "Deliveries without further retries, and undelivered events past retention; a replay sends them again.",
+      0,
+    ),
+    failingWebhooks: count("Webhooks whose endpoint fails, without those of disabled keys.", 0),
+    oldestSeconds: z.int().nullable().meta({
+      description: "Age of the oldest pending delivery in seconds, without those of disabled keys; null without any.",
+      example: 2,
+    }),
+  }).meta({ description: "Webhook deliveries of all keys." }),
+}).meta({ id: "Status", description: "Condition of the gateway, for operators and dashboards." });
+
+export type GatewayStatus = z.infer<typeof statusResponse>;

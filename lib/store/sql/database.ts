@@ -1,0 +1,84 @@
+/** A parameter of a statement. A list of rows goes to the database as JSON, for `Sql.given`. */
+export type Parameter = string | number | boolean | null | Uint8Array | readonly object[];
+
+/** The rows that a statement returns, and how many rows it changed. */
+export type Rows<Row> = Row[] & { count: number };
+
+/** A statement with its parameters `$1`, `$2` … */
+export interface Statement<Row> {
+  text: string;
+  parameters: Parameter[];
+  /** Never set: it carries the type of the rows. */
+  row?: Row;
+}
+
+/** The work of one transaction: it yields statements, and receives the rows of each. */
+// deno-lint-ignore no-explicit-any -- `send` gives each statement's rows their type
+export type Work<T> = Generator<Statement<any>[], T, Rows<any>[]>;
+
+type RowsOf<Statements> = {
+  [Key in keyof Statements]: Statements[Key] extends Statement<infer Row> ? Rows<Row> : never;
+};
+
+/** Runs statements within a transaction, in their order. PostgreSQL receives them in one go. */
+export function* send<Statements extends Statement<unknown>[]>(
+  ...statements: Statements
+): Work<RowsOf<Statements>> {
+  return (yield statements) as RowsOf<Statements>;
+}
+
+/** What a driver answers at once (SQLite) or over the wire (PostgreSQL). */
+export type Answer<T> = T | Promise<T>;
+
+/** Where SQLite and PostgreSQL differ in words. */
+export interface Dialect {
+  /** Stands before the name of every table. */
+  prefix: string;
+  /** The store's clock, Unix ms. */
+  now: string;
+  /** The function that returns the greatest of its arguments. */
+  greatest: string;
+  /** Locks the rows that a SELECT reads until the commit. */
+  lock(strength: "UPDATE" | "SHARE", table?: string): string;
+  /** The list of rows `$1` as a table `given`, for instance with the columns `id text, count bigint`. */
+  given(columns: string): string;
+  /** The condition that a column has one of the selected values. It finds the rows by an index. */
+  oneOf(select: string): string;
+  /** A field of the JSON in a text column, as text. */
+  field(column: string, name: string): string;
+  /** The newest sequence of the log. */
+  logEnd: string;
+}
+
+/** Both drivers offer this to the nouns that they share. */
+export interface Sql extends Dialect {
+  /** Prepares a statement. To be called once: when the store is opened. */
+  prepare<Row = never>(text: string): (...parameters: Parameter[]) => Statement<Row>;
+  read<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
+  /** Runs a statement in a commit of its own. */
+  write<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
+  /** As `write`. On SQLite, all writes of one turn of the event loop share one commit, and one wait for the disk. */
+  writeTogether<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
+  /** Does the work in one transaction. PostgreSQL may repeat the work after a conflict, so it must do nothing else. */
+  transaction<T>(work: () => Work<T>): Answer<T>;
+  /** How keys or subscriptions tell that they changed. */
+  versions: Versions;
+}
+
+export type VersionName = "keys" | "subscriptions";
+
+/** Counts the changes of keys, and of subscriptions and replays. SQLite counts with triggers. */
+export interface Versions {
+  /** A SELECT of the column `version`. */
+  read(name: VersionName): string;
+  /** Wraps a statement that returns the changed rows (`RETURNING`), so that its commit raises the version if there are any. */
+  raising(name: VersionName, statement: string): string;
+  /** Deletes subscriptions with progress and replay, lists them in `deleted_subscription`, and raises the version. */
+  deleteSubscriptions(where: string): string;
+}
+
+/** What each shared noun is given. */
+export interface SqlContext {
+  sql: Sql;
+  location: string;
+}
