@@ -87,8 +87,7 @@ const TOML: Grammar = {
 
 const GRAMMARS: Record<string, Grammar> = {
   json: { string: DOUBLE_QUOTED, number: NUMBER, keywords: "true false null" },
-  ...{ go: GO, java: JAVA, sql: SQL, toml: TOML, yaml: YAML, yml: YAML },
-  ...{ py: PYTHON, python: PYTHON, sh: SHELL, bash: SHELL },
+  ...{ go: GO, java: JAVA, py: PYTHON, python: PYTHON, sh: SHELL, sql: SQL, toml: TOML, yaml: YAML },
   ...{ ts: TYPESCRIPT, typescript: TYPESCRIPT, js: TYPESCRIPT, mjs: TYPESCRIPT, javascript: TYPESCRIPT },
 };
 
