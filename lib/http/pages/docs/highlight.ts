@@ -1,8 +1,7 @@
-/** The kinds of code that have a colour. Each kind is a class of `docs.css`. */
-type Kind = "comment" | "string" | "keyword" | "number";
-
-/** How a language writes each kind, as sources of regular expressions. `keywords` has words, with a blank between them. */
-interface Grammar extends Partial<Record<Exclude<Kind, "keyword"> | "keywords", string>> {
+/** How a language writes each kind of code, as sources of regular expressions. Each kind is a class of `docs.css`. */
+interface Grammar extends Partial<Record<"comment" | "string" | "number", string>> {
+  /** With a blank between them. */
+  keywords?: string;
   /** Other text that is shown as a keyword: the keys of YAML. */
   keys?: string;
   ignoresCase?: boolean;
@@ -14,8 +13,6 @@ const SLASHES = String.raw`//.*|/\*[\s\S]*?\*/`;
 /** A `#` begins a comment only at the start of a word. */
 const HASH = String.raw`(?<!\S)#.*`;
 const NUMBER = String.raw`\b\d[\w.]*`;
-
-const JSON_GRAMMAR: Grammar = { string: DOUBLE_QUOTED, number: NUMBER, keywords: "true false null" };
 
 const TYPESCRIPT: Grammar = {
   comment: SLASHES,
@@ -89,8 +86,8 @@ const TOML: Grammar = {
 };
 
 const GRAMMARS: Record<string, Grammar> = {
-  ...{ go: GO, java: JAVA, json: JSON_GRAMMAR, sql: SQL, toml: TOML, yaml: YAML, yml: YAML },
-  ...{ py: PYTHON, python: PYTHON, sh: SHELL, bash: SHELL },
+  json: { string: DOUBLE_QUOTED, number: NUMBER, keywords: "true false null" },
+  ...{ go: GO, java: JAVA, py: PYTHON, python: PYTHON, sh: SHELL, sql: SQL, toml: TOML, yaml: YAML },
   ...{ ts: TYPESCRIPT, typescript: TYPESCRIPT, js: TYPESCRIPT, mjs: TYPESCRIPT, javascript: TYPESCRIPT },
 };
 

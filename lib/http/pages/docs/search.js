@@ -49,7 +49,7 @@ export function workSearch(form, root) {
     if (list.hidden) state.textContent = "The search index loads …";
     try {
       const sections = await load();
-      if (query !== input.value) return;
+      if (query !== input.value || document.activeElement !== input) return;
       const found = findSections(sections, words);
       list.replaceChildren(...found.slice(0, MAX_RESULTS).map((section, index) => optionFor(section, words, index)));
       list.hidden = found.length === 0;
@@ -77,8 +77,10 @@ export function workSearch(form, root) {
       close();
     }
   });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    // The index may still be loading.
+    if (list.hidden) await show();
     list.children[active]?.click();
   });
   list.addEventListener("click", close);
