@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createStage } from "./streams_stage.ts";
 
-test("a stream from before what is held begins with a gap that says so, also where nothing has happened since", async () => {
+test("a stream from before the oldest event begins with a gap, also when nothing has happened since", async () => {
   await using stage = await createStage();
   for (const n of [1, 2, 3]) await stage.happen(n);
   await stage.store.events.forget({ upTo: 3, undelivered: [] });

@@ -72,7 +72,7 @@ function take(state: WatcherState, step: Step, held: Map<string, Set<number>>): 
   }
 }
 
-describe("what of the network has been read", () => {
+describe("the state of what the watcher has read", () => {
   test("each ledger in reach of a contract is read or in a gap of it, never both, whatever happens", () => {
     let gaps = 0;
     fc.assert(
@@ -169,7 +169,7 @@ describe("what of the network has been read", () => {
     assert.deepEqual([state.rescans.length, state.rescans.at(-1)!.ledger], [20, 900]);
   });
 
-  test("the last ten checkpoints are kept", () => {
+  test("the state holds the last ten checkpoints", () => {
     let state = firstState(["A"], 1);
     for (let ledger = 1; ledger <= 12; ledger++) {
       state = withCheckpoint(state, { ledger, hash: "aa", closeTime: ledger });

@@ -20,7 +20,7 @@ const refused = (error: unknown) =>
   error instanceof GatewayError && error.code === "invalid_request" && error.message.startsWith("cursor ");
 
 describe("cursors", () => {
-  test("lead back to what they were made of", () => {
+  test("decode to their fields", () => {
     fc.assert(fc.property(parts, (parts) => assert.deepEqual(decodeCursor(encodeCursor(parts)), parts)));
   });
 

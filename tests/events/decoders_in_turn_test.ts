@@ -15,7 +15,7 @@ async function stage() {
   return { network, clock, older, newer };
 }
 
-test("what an older program keeps raw between two turns of a newer one is decoded by the newer one's next turn", async () => {
+test("the next turn of a newer program decodes raw events of an older one", async () => {
   const { network, clock, older, newer } = await stage();
   const [old, young] = [await older(), await newer()];
   for (const each of [old, young, old, young]) {

@@ -22,7 +22,7 @@ async function isolates() {
   };
 }
 
-test("a node that fails for a moment is asked again within the turn", async () => {
+test("a turn retries a node that fails for a moment", async () => {
   const { network, node, turn } = await isolates();
   network.close({});
   let calls = 0;
@@ -46,7 +46,7 @@ test("gateways that each live for one turn go on from a ledger whose transaction
   assert.deepEqual(await readAll(history), hashesOf(network.emitted));
 });
 
-test("that a node lags is told by gateways that each live for one turn, too", async () => {
+test("gateways that each live for one turn report a lagging node, too", async () => {
   const { network, node, turn } = await isolates();
   network.close({});
   await turn();

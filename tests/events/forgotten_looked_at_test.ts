@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createRetention } from "../../lib/store/retention.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
-test("a second scan of what was read late brings nothing back that was forgotten since", async () => {
+test("a rescan of late ledgers brings back no event that retention has deleted", async () => {
   const { network, node } = simulate({ first: 1_000 });
   network.close({});
   const before = await createFixture(network, { nodes: [node] });

@@ -43,7 +43,7 @@ describe("events that are forgotten while they are read", () => {
     assert.deepEqual([events[0]!.ledger, oldestLedger], [1_006, 1_007]);
   });
 
-  test("are told by a stream, as a gap", async () => {
+  test("a stream reports deleted events as a gap", async () => {
     await using stage = await createStage((store) => forgetsMeanwhile(store, 5));
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -52,7 +52,7 @@ describe("events that are forgotten while they are read", () => {
     assert.deepEqual(idsOf(frames), [6, 7, 8, 9, 10].map((n) => sampleEvent(n).id));
   });
 
-  test("are told, as a gap, also by a stream that has caught up: events of long ago may come and go between two looks", async () => {
+  test("a stream that has caught up also reports deleted events as a gap", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);

@@ -10,7 +10,7 @@ const told: [happened: object[], words: RegExp][] = [
 ];
 for (const [happened, words] of told) {
   const events = happened.length === 0 ? "nothing" : "something";
-  test(`that missing ledgers are there after all is told where ${events} had happened in them`, async () => {
+  test(`filled gaps are reported when they held ${events} events`, async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -29,7 +29,7 @@ for (const [happened, words] of told) {
   });
 }
 
-test("that the ledgers before a new contract are read is not told where nothing had happened: nobody was told that they are missing", async () => {
+test("the ledgers before a new contract are not reported when they held no events: they were never reported as missing", async () => {
   const { network, node } = simulate();
   network.close({});
   const first = await createFixture(network, { nodes: [node] });

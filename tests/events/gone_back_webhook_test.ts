@@ -5,7 +5,7 @@ import { heightOf } from "../../lib/store/event.ts";
 import { subscriptionOf } from "../webhooks/parts.ts";
 import { createFixture, type Fixture, simulate, untilAtTip } from "./parts.ts";
 
-test("a webhook that is made just as a network is told to have gone back hears its next ledgers", async () => {
+test("a webhook that is created just as a network reverts gets its next ledgers", async () => {
   const { network, node } = simulate();
   for (let ledger = 0; ledger < 5; ledger++) network.close({});
   network.closeEmpty(10);

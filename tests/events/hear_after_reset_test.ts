@@ -5,7 +5,7 @@ import { openStore } from "../../lib/store/open.ts";
 import { createFixture, simulate, untilAtTip } from "./parts.ts";
 
 for (const hears of [false, true]) {
-  test(`a reset is believed while a node is down, what was committed before heard each second: ${hears}`, async () => {
+  test(`a reset begins an epoch while a node is down, with the former head observed each second: ${hears}`, async () => {
     const { network, node, clock } = simulate({ first: 5_000 });
     const store = await openStore("memory:", { now: clock.now, isShared: true });
     const other = network.node();

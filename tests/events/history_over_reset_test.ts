@@ -23,7 +23,7 @@ describe("history over a reset of the network", () => {
     return { ...fixture, middle, waiting, bounded, down, hashes: hashesOf(network.emitted) };
   }
 
-  test("a cursor of the old epoch goes on through its events and then those of the new one", async () => {
+  test("a cursor of the old epoch pages through its events and then those of the new one", async () => {
     const { history, middle, waiting, hashes } = await createReset();
     assert.deepEqual(hashesOf((await history.page({ cursor: middle, limit: 100 })).events), hashes.slice(15));
     assert.equal((await history.page({ cursor: waiting, limit: 10 })).events.length, 3);
@@ -37,7 +37,7 @@ describe("history over a reset of the network", () => {
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 20, toLedger: 21, limit: 9 })).events), [hashes[20]]);
   });
 
-  test("a toLedger of before means another ledger now: its ascending cursor is refused, a descending one goes on", async () => {
+  test("after a reset toLedger is another ledger: an ascending cursor is refused, a descending one works", async () => {
     const { history, bounded, down, hashes } = await createReset();
     for (const toLedger of [1_005, 21, undefined]) {
       await assert.rejects(

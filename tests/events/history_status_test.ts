@@ -19,7 +19,7 @@ describe("the status of history", () => {
     });
   });
 
-  test("says how far the network is ahead of what is held", async () => {
+  test("reports how far the log lags behind the network", async () => {
     const { history, network, rpc } = await createRead();
     network.closeEmpty(7);
     await rpc.getHealth();
@@ -27,7 +27,7 @@ describe("the status of history", () => {
     assert.deepEqual([latestLedger, scannedLedger, lagLedgers], [network.latest, network.latest - 7, 7]);
   });
 
-  test("begins after what was forgotten", async () => {
+  test("begins after deleted events", async () => {
     const { history, network, bareStore } = await createRead();
     await bareStore.events.forget({ upTo: 7, undelivered: [] });
     assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_005, toLedger: network.latest }]);
@@ -36,7 +36,7 @@ describe("the status of history", () => {
     assert.deepEqual((await history.status()).held, []);
   });
 
-  test("shows gaps, and what is held without them", async () => {
+  test("shows gaps, and the held ranges without them", async () => {
     const { network, node } = simulate({ retention: 10 });
     const fixture = await createFixture(network, { nodes: [node] });
     network.closeEmpty(4);

@@ -15,7 +15,7 @@ describe("a page of history", () => {
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 1_004, limit: 2 })).events), hashes.slice(6, 8));
   });
 
-  test("goes on at its cursor, through all pages, without a repetition or an omission", async () => {
+  test("continues at its cursor, through all pages, without a repetition or an omission", async () => {
     const { history, hashes } = await createRead();
     for (const limit of [1, 3, 7, 20, 1_000]) assert.deepEqual(await readAll(history, limit), hashes);
   });
@@ -37,7 +37,7 @@ describe("a page of history", () => {
     assert.deepEqual((await history.page({ cursor: bounded.cursor, limit: 10 })).events, []);
   });
 
-  test("shorter than limit has reached what is held, and its cursor hears all that comes later", async () => {
+  test("shorter than limit is at the end of the log, and its cursor gets all later events", async () => {
     const fixture = await createRead();
     const { history, network } = fixture;
     let { cursor, events } = await history.page({ limit: 100 });
@@ -54,7 +54,7 @@ describe("a page of history", () => {
     assert.deepEqual(later, hashesOf(network.emitted.slice(20)));
   });
 
-  test("without a match still moves its cursor past all that was looked through", async () => {
+  test("without a match still moves its cursor past all that it read", async () => {
     const { history, store } = await createRead();
     const { events, cursor } = await history.page({ limit: 10, filter: { types: ["escrow.swept"] } });
     assert.deepEqual(events, []);
@@ -62,7 +62,7 @@ describe("a page of history", () => {
     assert.deepEqual({ storeId, sequence }, { storeId: store.id, sequence: 20 });
   });
 
-  test("a reader that pages by cursor sees what becomes known late: a contract's id that was corrected (T2)", async () => {
+  test("a client that pages by cursor gets late events: a contract's id that was corrected (T2)", async () => {
     const { network, node } = simulate();
     const wrong = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
     for (let ledger = 0; ledger < 85; ledger++) network.close({});
@@ -159,7 +159,7 @@ describe("a page of history", () => {
     });
   }
 
-  test("a cursor ahead of the log, of the other order, or older than what is held is refused, saying so (T12)", async () => {
+  test("a cursor ahead of the log, of the other order, or older than the oldest event is refused with the reason (T12)", async () => {
     const { history, store, bareStore } = await createRead();
     const at = (sequence: number, order: "asc" | "desc" = "asc") =>
       encodeCursor({ storeId: store.id, sequence, floor: 0, ceiling: 0, mark: 0, order });

@@ -13,7 +13,7 @@ describe("a page of history up to a ledger", () => {
     assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
   });
 
-  test("with a toLedger has a cursor that goes on with that one alone: it has passed over what is beyond", async () => {
+  test("with a toLedger has a cursor for that toLedger alone, because it has skipped later events", async () => {
     const { history, hashes } = await createRead();
     const query = { toLedger: 1_005, limit: 4 };
     const seen: string[] = [];
@@ -49,14 +49,14 @@ describe("a page of history up to a ledger", () => {
     }
   });
 
-  test("with a toLedger that no ledger could have goes on with it, too", async () => {
+  test("with a toLedger above every ledger continues with it, too", async () => {
     const { history, hashes } = await createRead();
     const query = { toLedger: 2 ** 32 - 1, limit: 15 };
     const { cursor } = await history.page(query);
     assert.deepEqual(hashesOf((await history.page({ ...query, cursor })).events), hashes.slice(15));
   });
 
-  test("descending goes on to no later ledger than its toLedger, by its cursor alone as well", async () => {
+  test("descending stays below its toLedger, also by its cursor alone", async () => {
     const { history, hashes } = await createRead();
     const { cursor } = await history.page({ order: "desc", toLedger: 1_005, limit: 4 });
     for (const toLedger of [undefined, 1_005]) {

@@ -45,7 +45,7 @@ test("a gateway whose node stands still leaves the history to another one after 
   assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
 });
 
-test("so does one whose node fails, however often a request wants to know what is new", async () => {
+test("so does one whose node fails, however often requests wake it", async () => {
   await using on = await stage();
   on.node.beforeCall = () => {
     throw new Response("down", { status: 500 });
@@ -54,7 +54,7 @@ test("so does one whose node fails, however often a request wants to know what i
   assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
 });
 
-test("one that is alone goes on when its node does, and tells nothing of it", async () => {
+test("a single gateway goes on when its node does, and reports nothing", async () => {
   await using on = await stage();
   await on.other.watcher.stop();
   await on.pass(25, () => on.node.lag += 1);

@@ -8,4 +8,4 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 const FILES = ["./nodes_over_http_test.ts", "../stellar/rpc/failover_test.ts"];
 
 if (runtimeName === "deno") { for (const file of FILES) await import(file); }
-else test("what Deno runs here Bun runs by itself", { skip: true });
+else test("Bun runs alone what Deno runs here", { skip: true });

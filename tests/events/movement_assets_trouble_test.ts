@@ -8,7 +8,7 @@ import { NodeRefusal } from "./simulated_node.ts";
 const ASSET = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
 
 for (const ledgers of [4, 8, 20]) {
-  test(`${ledgers} ledgers are gone on from where a node cannot tell their transactions`, async () => {
+  test(`the watcher goes on after ${ledgers} ledgers whose transactions a node cannot return`, async () => {
     const { network, node } = simulate();
     const movements = { isOne: () => true, assetIn: () => ASSET };
     const fixture = await createFixture(network, { nodes: [node], movements });
@@ -44,7 +44,7 @@ test("and many by gateways that each live for one turn", async () => {
   assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
 });
 
-test("a node that tells transactions again is asked for those of each ledger", async () => {
+test("a node that returns transactions again gets a call for each ledger", async () => {
   const { network, node } = simulate();
   const movements = { isOne: () => true, assetIn: () => ASSET };
   const fixture = await createFixture(network, { nodes: [node], movements });

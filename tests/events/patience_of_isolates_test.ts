@@ -40,7 +40,7 @@ async function isolates({ retention }: { retention?: number } = {}) {
 }
 
 for (const afterMs of [50, 10_000]) {
-  test(`a node that fails to tell a ledger's hash after ${afterMs} ms is read on from, turn by turn`, async () => {
+  test(`a node that fails to return a ledger's hash after ${afterMs} ms is read turn by turn`, async () => {
     const { network, node, failing, turns } = await isolates();
     assert.ok((await (await turns([node], 3)).state()).checkpoints.length > 0);
     failing.set(node, { afterMs, method: "getLedgers" });
@@ -48,7 +48,7 @@ for (const afterMs of [50, 10_000]) {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test(`what one node has pruned, while another fails after ${afterMs} ms, is a gap until that one is well`, async () => {
+  test(`ledgers that one node has pruned, while another fails after ${afterMs} ms, are a gap until that one is well`, async () => {
     const { network, node, other, failing, turns } = await isolates({ retention: 20 });
     await turns([node, other], 2);
     failing.set(other, { afterMs });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 
-test("ledgers that the node which is asked for the second scan has pruned are scanned again at another", async () => {
+test("a rescan reads ledgers that one node has pruned at another", async () => {
   const { network, node } = simulate();
   const short = network.node({ retention: 5 });
   network.close({});

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { StoreError, type WatcherStep } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
-test("a reset whose commit the store fails on is not forgotten: nothing of the new network is told as of the former one", async () => {
+test("a reset whose commit fails is not lost: no event of the new epoch is in the former one", async () => {
   const { network, node } = simulate({ first: 1_000 });
   for (let ledger = 0; ledger < 15; ledger++) network.close({});
   const first = await createFixture(network, { nodes: [node] });

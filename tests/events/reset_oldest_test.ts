@@ -26,7 +26,7 @@ async function awaken({ isArchiveFirst, isFormer = false }: { isArchiveFirst: bo
 
 for (const isArchiveFirst of [true, false]) {
   const place = isArchiveFirst ? "first" : "second";
-  test(`a network that was reset is read as far back as any node holds it; the one that holds most: ${place}`, async () => {
+  test(`after a reset the watcher reads as far back as any node holds, with most at: ${place}`, async () => {
     const { network, fixture } = await awaken({ isArchiveFirst });
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });

@@ -10,7 +10,7 @@ function failAt(node: SimulatedNode, isOne: (method: string) => boolean): void {
   };
 }
 
-test("nothing is told twice of a network that was reset while its node failed, and is higher by then", async () => {
+test("no event comes twice after a reset while the node failed, when the network is higher by then", async () => {
   const { network, node } = simulate({ first: 1_000 });
   const { fixture } = await follow({ network, node }, 5);
   failAt(node, () => true);
@@ -25,7 +25,7 @@ test("nothing is told twice of a network that was reset while its node failed, a
   assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
 });
 
-test("a node that never tells a hash is waited for 20 s once, and then followed poll by poll", async () => {
+test("the watcher waits 20 s once for a node that never returns a hash, and then follows it", async () => {
   const { network, node } = simulate({ first: 1_000 });
   const { fixture: first } = await follow({ network, node }, 5);
   failAt(node, (method) => method === "getLedgers");

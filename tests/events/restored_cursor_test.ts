@@ -54,7 +54,7 @@ describe("a cursor from after the moment that a backup was restored of", () => {
     return events.map(({ ledger }) => ledger - 1_000);
   }
 
-  test("is refused where another event has its place by now: what came in between would be passed over", async () => {
+  test("is refused when another event has its sequence: it would miss the events in between", async () => {
     await assert.rejects(pageAfter("after 4"), isRefused);
     await assert.rejects(pageAfter("of a filter"), isRefused);
   });

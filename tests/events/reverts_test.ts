@@ -19,7 +19,7 @@ function stage() {
   return { reverts, heads, apply };
 }
 
-test("what closes after the lowest ledger that the network was taken back to is told in a new epoch", async () => {
+test("ledgers after the lowest one of the reverts are in a new epoch", async () => {
   const { reverts, heads, apply } = stage();
   assert.equal(await apply(state, signal), undefined);
   reverts.push(80, 60, 70);
@@ -30,7 +30,7 @@ test("what closes after the lowest ledger that the network was taken back to is 
   assert.equal(await apply(next, signal), undefined);
 });
 
-test("it is told again until it is committed", async () => {
+test("a revert is applied again until its commit succeeds", async () => {
   const { reverts, apply } = stage();
   reverts.push(60);
   await apply(state, signal);

@@ -145,7 +145,7 @@ describe("watchers of gateways that share a store", () => {
     assert.ok(outcomes.length > 10 && outcomes.every((outcome) => outcome === "idle"), outcomes.join());
   });
 
-  test("one that takes over after a reset asks a node before it tells another one: it may know less than was committed", async () => {
+  test("a new leader after a reset asks a node before it updates others: it may know less than the store", async () => {
     const { network, clock, gateway } = await sharedStage();
     const [leader, other] = [await gateway(), await gateway()];
     for (let ledger = 0; ledger < 20; ledger++) network.close({});
@@ -184,7 +184,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.deepEqual(await readAll(three.history), hashesOf(network.emitted));
   });
 
-  test("what an answer left out is found by a later process, which looks a second time", async () => {
+  test("a later process finds events that an answer left out, in a rescan", async () => {
     const { network, node, clock, gateway } = await sharedStage();
     const hidden = network.close({}, {}, {});
     node.omits.add(network.emitted[1]!.txHash);
@@ -202,7 +202,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.equal(new Set(found).size, found.length);
   });
 
-  test("a ledger's hash that two of them heard tells a third that the network was reset", async () => {
+  test("a hash that two of them read shows a third that the network was reset", async () => {
     const { network, clock, gateway } = await sharedStage();
     for (let minute = 0; minute < 3; minute++) {
       network.close({});
@@ -221,7 +221,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
   });
 
-  test("what is kept raw is tried once by each decoder, not by each process", async () => {
+  test("each decoder tries a raw event once, not each process", async () => {
     const { network, gateway } = await sharedStage();
     for (let ledger = 0; ledger < 60; ledger++) network.close({ decodable: false }, { decodable: false });
     await (await gateway({ decoder: "1" })).turn();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-test("what only a node holds that is silent at the first start is a gap, and is read when it answers", async () => {
+test("ledgers that only a silent node holds at the first start are a gap, filled when it answers", async () => {
   const { network, node, clock } = simulate({ first: 5_000, retention: 20 });
   const archive = network.node();
   for (let ledger = 0; ledger < 60; ledger++) network.close({});
@@ -25,7 +25,7 @@ test("what only a node holds that is silent at the first start is a gap, and is 
   assert.deepEqual((await readAll(fixture.history)).sort(), hashesOf(network.emitted));
 });
 
-test("what no node holds any more at the first start is no gap", async () => {
+test("ledgers that no node holds at the first start are no gap", async () => {
   const { network, node } = simulate({ first: 5_000, retention: 20 });
   const other = network.node({ retention: 30 });
   for (let ledger = 0; ledger < 60; ledger++) network.close({});

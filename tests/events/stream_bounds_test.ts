@@ -7,11 +7,11 @@ import { openStore } from "../../lib/store/open.ts";
 import { append, appendMany, sampleEvent, scanned } from "../store/samples.ts";
 import { createStage, idsOf, kinds, refusedWith, takeEvents } from "./streams_stage.ts";
 
-describe("what a stream may have missed", () => {
+describe("gaps of a stream", () => {
   const gap = { epoch: 0, fromLedger: 1_005, toLedger: 1_007, contractIds: ["C"], detectedAt: "2026-11-01T00:00:00Z" };
   const missing = { ...gap, reason: "pruned" as const };
 
-  test("gaps are told before it has caught up, and those that come later when they come; smaller ones are no news", async () => {
+  test("gaps come before it has caught up, and later ones when they open; smaller ones are not new", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
     await stage.notice({ gaps: [missing] });
@@ -31,7 +31,7 @@ describe("what a stream may have missed", () => {
     assert.deepEqual(kinds((await later.next())!), ["gap", "caught_up"], "the first lies before its range");
   });
 
-  test("one that comes while a slow reader has as much to read as is kept for it is told, too", async () => {
+  test("a gap that opens while a slow client's queue is full is sent, too", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
@@ -47,7 +47,7 @@ describe("what a stream may have missed", () => {
     }]);
   });
 
-  test("a Last-Event-ID from before what is held begins with a gap, and goes on with what is held", async () => {
+  test("a Last-Event-ID from before the oldest event begins with a gap, and continues with stored events", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -64,7 +64,7 @@ describe("what a stream may have missed", () => {
     );
   });
 
-  test("so does a fromLedger from before what is held, and a stream that is read too slowly while it is forgotten", async () => {
+  test("so does a fromLedger from before the oldest event, and a stream read too slowly while retention deletes events", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 300);
     const early = await stage.open({ fromLedger: 900 });
@@ -77,7 +77,7 @@ describe("what a stream may have missed", () => {
     assert.equal(idsOf(rest)[0], sampleEvent(151).id);
   });
 
-  test("a cursor that can't be gone on from is refused", async () => {
+  test("a cursor that cannot be continued is refused", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 3);
     const other = await openStore("memory:");
@@ -121,7 +121,7 @@ describe("the bounds of streams", () => {
     assert.equal(await deaf.next(), undefined);
   });
 
-  test("one that is at the end and then reads nothing keeps little, and nothing is lost to it when it reads again", async () => {
+  test("a live one that reads nothing uses little memory, and loses nothing when it reads again", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
@@ -152,7 +152,7 @@ describe("the bounds of streams", () => {
     assert.deepEqual(kinds((await other.next())!), ["event"]);
   });
 
-  test("while it can't be told whether a key stands, its streams go on", async () => {
+  test("while it is unknown whether a key is valid, its streams go on", async () => {
     await using stage = await createStage();
     const stream = await stage.open({ refusal: () => Promise.reject(new Error("the store fails")) });
     await stage.pass(1_000);
@@ -160,7 +160,7 @@ describe("the bounds of streams", () => {
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 
-  test("a store that fails for a while delays what is new, is told once, and loses nothing", async () => {
+  test("a store that fails for a while delays new events, is reported once, and loses nothing", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     await stream.next();
@@ -174,7 +174,7 @@ describe("the bounds of streams", () => {
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 
-  test("draining sends what waits, ends all, and lets none open", async () => {
+  test("draining sends waiting frames, ends all streams, and opens none", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     await stream.next();

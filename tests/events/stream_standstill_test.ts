@@ -5,7 +5,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { append, sampleEvent } from "../store/samples.ts";
 import { createStage, idsOf, kinds } from "./streams_stage.ts";
 
-test("a stream whose key was disabled while the gateway stood still is told nothing of what happened since", async () => {
+test("a stream whose key was disabled during a suspension gets no later event", async () => {
   await using stage = await createStage();
   let refusal: string | undefined = undefined;
   const stream = await stage.open({ refusal: () => Promise.resolve(refusal) });
@@ -63,7 +63,7 @@ test("an answer about its key that was on its way before the standstill is not e
   assert.deepEqual(await after, [{ kind: "revoked", reason: "disabled" }]);
 });
 
-test("a stream whose key was disabled while a slow store kept it from being opened is sent nothing", async () => {
+test("a stream whose key was disabled while a slow store delayed its opening gets nothing", async () => {
   await using stage = await createStage();
   await append(stage.store, sampleEvent(1));
   const other = await stage.open({ keyId: "other" });

@@ -11,7 +11,7 @@ import { createStage, idsOf, kinds, takeEvents } from "./streams_stage.ts";
 const MERCHANT = "GBZH7S5NC57XNHKHJ75C5DGMI3SP6ZFJLIKW74K6OSMA5E5DFMYBDD2Z";
 
 describe("a live stream", () => {
-  test("sends what is held, says so, and then what comes, without a repetition or an omission", async () => {
+  test("sends stored events, caught_up, and then new events, without a repetition or an omission", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 250);
     const stream = await stage.open();
@@ -26,7 +26,7 @@ describe("a live stream", () => {
     assert.deepEqual(idsOf((await stream.next())!), [sampleEvent(252).id]);
   });
 
-  test("sends what is committed while it is about to go on live, also where it is the only one", async () => {
+  test("sends events that are committed while it becomes live, also when it is the only one", async () => {
     let happens = async () => {};
     await using stage = await createStage((store) =>
       bentStore(store, {
@@ -135,7 +135,7 @@ describe("a live stream", () => {
     );
   });
 
-  test("hears of the network's height every five seconds, with a cursor that what matched nothing has moved", async () => {
+  test("gets the latest ledger every five seconds, with a cursor past unmatched events", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
     stage.head.sequence = 1_234;

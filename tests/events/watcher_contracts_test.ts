@@ -22,7 +22,7 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual((await again.history.status()).held, [{ epoch: 0, fromLedger: 1_000, toLedger: network.latest }]);
   });
 
-  test("what of a new contract no node held any more was never in reach, and is no gap", async () => {
+  test("ledgers of a new contract that no node held are no gap", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -45,7 +45,7 @@ describe("the watcher and its contracts", () => {
     );
   });
 
-  test("that a node no longer holds a new contract's first ledgers is not believed on one answer", async () => {
+  test("one answer does not prove that a node has pruned a new contract's first ledgers", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 20; ledger++) network.close({}, { contractId: OTHER_CONTRACT });
     const first = await createFixture(network, { nodes: [node] });
@@ -97,7 +97,7 @@ describe("the watcher and its contracts", () => {
     ]]);
   });
 
-  test("what is told names the new ones by their setting, and those that are watched no more", async () => {
+  test("the notice names new contracts by their setting, and those no longer watched", async () => {
     const { network, node } = simulate();
     let fixture = await createFixture(network, { nodes: [node] });
     await threeTurns(fixture);

@@ -5,8 +5,8 @@ import { StoreError } from "../../lib/store/store.ts";
 import { createFixture, empty, hashesOf, readAll, restart, simulate } from "./parts.ts";
 import { NodeRefusal, rpcId } from "./simulated_node.ts";
 
-describe("the watcher outlives what fails", () => {
-  test("a node that is down is told once, and once when it is back", async () => {
+describe("the watcher survives failures", () => {
+  test("a node that is down is reported once, and once when it is back", async () => {
     const { network, node } = simulate();
     network.close({});
     const { turn, kinds, history } = await createFixture(network, { nodes: [node] });

@@ -5,7 +5,7 @@ import { forTier } from "../tier.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId } from "./simulated_node.ts";
 
-describe("whatever one wrong answer says, nothing is lost, repeated or renamed", () => {
+describe("no single wrong answer makes the watcher lose, repeat or rename an event", () => {
   const lies: [string, string, (answer: Record<string, unknown>) => Record<string, unknown>][] = [
     ["a wrong high latestLedger (T3)", "getEvents", (answer) => ({ ...answer, latestLedger: 50_000 })],
     ["a high latestLedger within the bound (T3)", "getEvents", (answer) => ({
@@ -92,7 +92,7 @@ describe("whatever one wrong answer says, nothing is lost, repeated or renamed",
     ]] as const
   ) {
     for (const sign of [1, -1]) {
-      test(`the clock is moved by ${what} ${sign > 0 ? "ahead" : "back"}: polls and events go on, and it is told`, async () => {
+      test(`the clock is moved by ${what} ${sign > 0 ? "ahead" : "back"}: polls and events go on, and it is reported`, async () => {
         const { network, node, clock } = simulate();
         let fixture = await createFixture(network, { nodes: [node] });
         const live = async () => {

@@ -49,7 +49,7 @@ describe("the watcher's loop", () => {
     await watcher.stop();
   });
 
-  test("a failing node is asked ever more seldom, up to half a minute, and waking does not change that", async () => {
+  test("retries of a failing node slow down to half a minute, and waking does not change that", async () => {
     const { network, node, clock } = simulate();
     const { watcher } = await createFixture(network, { nodes: [node] });
     node.beforeCall = () => {
@@ -64,7 +64,7 @@ describe("the watcher's loop", () => {
     await watcher.stop();
   });
 
-  test("a turn for places without a loop ends when its time is over, and gives what it read", async () => {
+  test("a turn for platforms without a loop ends when its time is over, and releases the lease", async () => {
     const { network, node, clock } = simulate();
     for (let ledger = 0; ledger < 100; ledger++) network.close({});
     const { watcher, history } = await createFixture(network, { nodes: [node], pageEvents: 1 });
@@ -135,7 +135,7 @@ describe("two watchers on one store", () => {
     assert.deepEqual(await readAll(second.history), hashesOf(network.emitted));
   });
 
-  test("one whose lease was taken commits nothing more, and waits", async () => {
+  test("a watcher whose lease was taken commits nothing more, and waits", async () => {
     const { network, node } = simulate();
     const first = await createFixture(network, { nodes: [node] });
     await first.turn();

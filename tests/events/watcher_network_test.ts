@@ -23,7 +23,7 @@ describe("the watcher and a lagging node", () => {
     assert.deepEqual(fixture.problems, []);
   });
 
-  test("a lag that lasts is told once, and once when it is over; one that passes is not told", async () => {
+  test("a lasting lag is reported once, and once when it is over; a short one is not", async () => {
     const { network, node } = simulate();
     network.closeEmpty(10);
     const { turn, clock, kinds } = await createFixture(network, { nodes: [node] });
@@ -48,8 +48,8 @@ describe("the watcher and a lagging node", () => {
   });
 });
 
-describe("the watcher and what a node no longer holds", () => {
-  test("what was pruned while the gateway was off is one gap, by two looks some seconds apart", async () => {
+describe("the watcher and pruned ledgers", () => {
+  test("ledgers pruned while the gateway was off are one gap, after two looks some seconds apart", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -66,7 +66,7 @@ describe("the watcher and what a node no longer holds", () => {
     assert.deepEqual(fixture.kinds(), ["gap"]);
   });
 
-  test("one answer that says so wrongly makes no gap", async () => {
+  test("one wrong answer makes no gap", async () => {
     const { network, node } = simulate();
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -112,7 +112,7 @@ describe("the watcher and what a node no longer holds", () => {
     });
   }
 
-  test("a gap that no node could fill is tried again every ten minutes: an operator may have given a node more history", async () => {
+  test("a gap that no node could fill is retried every ten minutes: an operator may have given a node more history", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -133,7 +133,7 @@ describe("the watcher and what a node no longer holds", () => {
     assert.deepEqual((await readAll(fixture.history)).sort(), hashesOf(network.emitted));
   });
 
-  test("a gap is tried again at every start", async () => {
+  test("a gap is retried at every start", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers";
 import { createFixture, empty, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { NodeRefusal } from "./simulated_node.ts";
 
-describe("the watcher reads what the node holds", () => {
+describe("the watcher reads the ledgers that the node holds", () => {
   test("the first turn backfills from the node's oldest ledger to its newest", async () => {
     const { network, node } = simulate({ first: 500, retention: 10 });
     network.close({});
@@ -60,7 +60,7 @@ describe("the watcher reads what the node holds", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("a page that ends inside a ledger leaves that ledger unscanned, and it is read on from the cursor", async () => {
+  test("a page that ends inside a ledger leaves that ledger unscanned, and the next one continues at the cursor", async () => {
     const { network, node } = simulate();
     network.close(...empty(3));
     const half = network.close(...empty(10));
@@ -99,7 +99,7 @@ describe("the watcher reads what the node holds", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("halves a page that is larger than what is read of an answer until it fits, and then grows it again (T11)", async () => {
+  test("halves a page that is larger than the gateway reads until it fits, and then grows it again (T11)", async () => {
     const { network, node } = simulate();
     const bytes = 400_000;
     for (let ledger = 0; ledger < 10; ledger++) network.close(...Array.from({ length: 6 }, () => ({ bytes })));
@@ -117,7 +117,7 @@ describe("the watcher reads what the node holds", () => {
     assert.ok(node.calls.findLast(({ method }) => method === "getEvents")!.params.pagination!.limit > 100);
   });
 
-  test("leaves out other contracts, other types and failed calls, whatever the node's filter let through", async () => {
+  test("leaves out other contracts, other types and failed calls, whatever the node's filter did", async () => {
     const { network, node } = simulate();
     network.close({}, { inSuccessfulContractCall: false }, { inSuccessfulContractCall: true });
     const foreign = network.close({});
@@ -188,7 +188,7 @@ describe("the watcher reads what the node holds", () => {
     assert.ok(calls > polls, "ledgers are looked at a second time");
   });
 
-  test("lets others run between two commits", async () => {
+  test("yields to other work between two commits", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 50; ledger++) network.close(...empty(10));
     const { watcher, steps } = await createFixture(network, { nodes: [node] });
@@ -204,7 +204,7 @@ describe("the watcher reads what the node holds", () => {
     assert.ok(commitsSeen.size >= 5, [...commitsSeen].join());
   });
 
-  test("tells of events only after they are committed, each once", async () => {
+  test("passes events on only after they are committed, each once", async () => {
     const { network, node } = simulate();
     network.close({}, {});
     const heard: string[][] = [];
@@ -218,7 +218,7 @@ describe("the watcher reads what the node holds", () => {
     assert.deepEqual(heard, [hashesOf(network.emitted)]);
   });
 
-  test("what was kept raw is decoded after an upgrade and comes next in the log (T2)", async () => {
+  test("raw events are decoded after an upgrade and come next in the log (T2)", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 150; ledger++) network.close({ decodable: ledger % 2 === 0 }, {});
     const first = await createFixture(network, { nodes: [node] });

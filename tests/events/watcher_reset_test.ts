@@ -5,7 +5,7 @@ import { createFixture, type Fixture, hashesOf, readAll, restart, simulate, unti
 import { rpcId } from "./simulated_node.ts";
 
 describe("the watcher and a reset network", () => {
-  test("a lower ledger that closed later, and what was read is gone: a new epoch from its oldest ledger", async () => {
+  test("a lower ledger that closed later, and a changed hash: a new epoch from its oldest ledger", async () => {
     const { network, node } = simulate({ first: 5_000 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -23,7 +23,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(ids, [rpcId(5_001, 1, 1, 0), `1-${rpcId(11, 1, 1, 0)}`, `1-${rpcId(11, 2, 1, 0)}`]);
   });
 
-  test("while the gateway was off, to ledgers that are higher already: told by the hash of a ledger (T8)", async () => {
+  test("while the gateway was off, to ledgers that are higher already: noticed by a ledger's hash (T8)", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -40,7 +40,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await again.gaps(), [[1_000, 1_015]]);
   });
 
-  test("nothing is read after a start until a node tells the hash, for 20 s", async () => {
+  test("no page is read after a start until a node returns the hash, for 20 s", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -62,7 +62,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
   });
 
-  test("while nobody polled for a minute, to ledgers that are higher by then", async () => {
+  test("without a poll for a minute, to ledgers that are higher by then", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -74,7 +74,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
 
-  test("what was seen of the old network but not read is a gap of the old epoch, and no job", async () => {
+  test("unread ledgers of the old network are a gap of the old epoch, and no job", async () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 30; ledger++) network.close({});
     const fixture = await createFixture(network, { nodes: [node], pageEvents: 1 });
@@ -94,7 +94,7 @@ describe("the watcher and a reset network", () => {
     );
   });
 
-  test("an older node, without hashes and close times but in getLatestLedger, is told apart all the same", async () => {
+  test("an older node, without hashes and with close times in getLatestLedger only, is recognised all the same", async () => {
     const { network, node } = simulate({ first: 5_000 });
     node.tellsCloseTime = { getEvents: false, getHealth: false, getLatestLedger: true };
     node.lacks.add("getLedgers");
@@ -159,7 +159,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(told, [...new Set(told)]);
   });
 
-  test("a network that a sandbox has taken back is read on from there, in a new epoch", async () => {
+  test("after a sandbox reverts the watcher reads on from there, in a new epoch", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
     network.closeEmpty(10);

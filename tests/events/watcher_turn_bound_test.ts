@@ -6,7 +6,7 @@ import { WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-test("a turn that has much to catch up with is over when its time is, and the next one goes on", async () => {
+test("a turn that has much to catch up with ends in time, and the next one goes on", async () => {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   for (let ledger = 0; ledger < 40; ledger++) network.close({});

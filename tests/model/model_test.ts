@@ -40,10 +40,10 @@ for (const [checked, replay] of MODELS) {
     }
 
     for (const [file, trace] of keptTraces(checked.name)) {
-      test(`is what the gateway does: ${file}`, () => replay(trace));
+      test(`matches the gateway: ${file}`, () => replay(trace));
     }
 
-    test("is what the gateway does on other ways", async () => {
+    test("matches the gateway on other paths", async () => {
       const model = modelOf(checked, "none", checked.bounds.traces);
       for (let seed = SEED; seed < SEED + WALKS; seed++) {
         const trace = walk(checked, model, seededRandom(seed).next, 60);

@@ -40,7 +40,7 @@ describe("listening", () => {
     ["what is not foreseen", "127.0.0.1", () => 0, "EPROTO", "other", /as the runtime says it$/],
   ];
   for (const [what, hostname, portOf, code, kind, why] of failures) {
-    test(`tells ${what} as what it is, whatever the runtime's code`, async () => {
+    test(`reports ${what} correctly, whatever the runtime's code`, async () => {
       await assert.rejects(listening({ hostname, port: portOf() }, refusedBy(code), unasked), {
         kind,
         message: new RegExp(`^cannot listen on ${hostname}:${portOf()}: .*${why.source}`),
@@ -57,7 +57,7 @@ describe("listening", () => {
     });
   }
 
-  test("refuses a name that nobody knows, with an error or with nothing", async () => {
+  test("refuses an unknown name, with an error or with nothing", async () => {
     for (const lookup of [unknown, known()]) {
       await assert.rejects(listening({ hostname: "gateway.internal", port: 0 }, () => assert.fail("bound"), lookup), {
         kind: "unknown_host",

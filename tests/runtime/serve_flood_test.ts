@@ -66,7 +66,7 @@ const FLOODS: [what: string, sent: string, count: number][] = [
 ];
 
 /** Whoever comes one by one takes the last descriptors, too: nothing is left then with which the next could be accepted. */
-test("half-sent bodies that come until none is accepted end, and the server goes on", async () => {
+test("half-sent bodies that fill the server end, and the server goes on", async () => {
   const url = await startServer();
   for (let n = 0; n < 2 * DESCRIPTORS; n++) {
     await settled(open(url, HALF_BODY));
@@ -77,7 +77,7 @@ test("half-sent bodies that come until none is accepted end, and the server goes
 });
 
 for (const [what, sent, count] of FLOODS) {
-  test(`a flood of ${what} ends, and neither the server nor a request under way does`, async () => {
+  test(`a flood of ${what} ends, and the server and a request under way survive`, async () => {
     const url = await startServer();
     const slow = ask(url, "/slow");
     await new Promise((resolve) => setTimeout(resolve, 100));

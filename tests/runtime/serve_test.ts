@@ -27,7 +27,7 @@ describe("serveHttp", () => {
     await server.stop({ drainMs: 1000 });
   });
 
-  test("a request's signal says that its caller has left before the answer", async () => {
+  test("a request's signal aborts when its client leaves before the answer", async () => {
     const left = gate();
     const release = gate();
     const arrived = gate();
@@ -50,7 +50,7 @@ describe("serveHttp", () => {
     await server.stop({ drainMs: 1_000 });
   });
 
-  test("stop lets a request in flight finish and accepts no further one", async () => {
+  test("stop waits for a request under way and accepts no other", async () => {
     const arrived = gate();
     const release = gate();
     const server = await serveHttp({

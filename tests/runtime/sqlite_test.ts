@@ -25,7 +25,7 @@ async function openWithTable(): Promise<SqliteDatabase> {
 describe("openSqlite", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("gives back what was stored: numbers, text, bytes and null", async () => {
+  test("returns stored values: numbers, text, bytes and null", async () => {
     const database = await openWithTable();
     const insert = database.prepare("INSERT INTO t VALUES (?, ?, ?, ?)");
     const rows = [
@@ -55,7 +55,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("commits a transaction and answers what its function answers", async () => {
+  test("commits a transaction and returns the result of its function", async () => {
     const database = await openWithTable();
     assert.equal(database.transaction(() => database.prepare("INSERT INTO u VALUES (7)").run().changes), 1);
     assert.deepEqual(database.prepare("SELECT a FROM u").all(), [{ a: 7 }]);

@@ -22,8 +22,8 @@ function reader() {
   return { entries: createEntryReader({ rpc, head, clock }), clock, asked };
 }
 
-describe("while a wallet of ten thousand cards is read, nobody else waits for all of them", () => {
-  test("who prepares a payment", async () => {
+describe("other reads do not wait for all cards of a wallet of ten thousand", () => {
+  test("the prepare of a payment", async () => {
     const { entries, clock } = reader();
     const wallet = entries.read(cards);
     const beganMs = clock.monotonicMs();
@@ -32,7 +32,7 @@ describe("while a wallet of ten thousand cards is read, nobody else waits for al
     await wallet;
   });
 
-  test("who looks at a card", async () => {
+  test("the read of a card", async () => {
     const { entries, clock } = reader();
     const wallet = entries.read(cards);
     const beganMs = clock.monotonicMs();
@@ -41,7 +41,7 @@ describe("while a wallet of ten thousand cards is read, nobody else waits for al
     await wallet;
   });
 
-  test("who asks for what is read with the others", async () => {
+  test("a read of the same cards", async () => {
     const { entries, clock, asked } = reader();
     const wallet = entries.read(cards);
     const beganMs = clock.monotonicMs();

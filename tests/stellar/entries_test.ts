@@ -90,7 +90,7 @@ describe("reading ledger entries", () => {
     assert.deepEqual((await entries.read(["a"])).entries[0]?.xdr, "a@101");
   });
 
-  test("lets what was read go when it is old, though no new ledger was seen", async () => {
+  test("drops an old entry although no new ledger was seen", async () => {
     const { reader: entries, asked, clock, head } = reader();
     head.observe({ node: 0, sequence: 100 });
     await entries.read(["a"]);
@@ -127,7 +127,7 @@ describe("reading ledger entries", () => {
     assert.deepEqual(entries.readNow(["a"])?.entries, [undefined]);
   });
 
-  test("a fresh read passes over what is held", async () => {
+  test("a fresh read skips the cache", async () => {
     const { reader: entries, asked, head } = reader();
     head.observe({ node: 0, sequence: 100 });
     await entries.read(["a"]);
@@ -135,7 +135,7 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("does not believe a node that lags behind what was seen, and tries again", async () => {
+  test("retries when a node lags behind the minimum ledger", async () => {
     const { reader: entries, asked, head } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
     head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     head.show(100);
@@ -143,7 +143,7 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 3);
   });
 
-  test("fails when the node goes on lagging", async () => {
+  test("fails when the node keeps lagging", async () => {
     const { reader: entries, asked, head } = reader({ ledger: () => 90 });
     head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     head.show(100);
@@ -151,7 +151,7 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 25);
   });
 
-  test("asks again after an answer of a newer ledger than can be believed, and does not show what it held (T5)", async () => {
+  test("retries after an answer of an implausible ledger, and does not show its entries (T5)", async () => {
     const { reader: entries, head, asked } = reader({ ledger: (call) => call === 1 ? 2 ** 31 - 1 : 100 });
     head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     head.show(100);
@@ -198,7 +198,7 @@ describe("reading ledger entries", () => {
     assert.deepEqual((await entries.read(["a"])).entries, [undefined]);
   });
 
-  test("holds no more entries than it was told to", async () => {
+  test("caches no more entries than its limit", async () => {
     const { reader: entries, head } = reader({ maxEntries: 10 });
     head.observe({ node: 0, sequence: 100 });
     await entries.read(names(30));

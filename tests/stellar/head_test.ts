@@ -29,7 +29,7 @@ function stage({ stored = { sequence: 5_000, closeTime: T }, wallOff = 0 }: {
   return { clock, head, asked, say: (...answers: Answer[]) => void (next = answers) };
 }
 
-test("the minimum ledger rises with what is shown or confirmed, and never above the head", () => {
+test("the minimum ledger rises with shown or confirmed ledgers, and never above the head", () => {
   const { head } = stage();
   assert.equal(head.minimum, 5_000);
   head.observe({ sequence: 5_001, closeTime: T + 5 });
@@ -63,7 +63,7 @@ test("a new epoch begins with its own head and minimum", () => {
   assert.deepEqual([head.sequence, head.closeTime, head.minimum], [3, T + 10, 3]);
 });
 
-test("who waits for a ledger is woken by it, or when the head falls", async () => {
+test("a waiting caller is woken by its ledger, or when the head falls", async () => {
   const { head, say } = stage();
   say({ sequence: 5_000, closeTime: T }, { sequence: 5_001, closeTime: T });
   await head.wait(5_001, 60_000);
@@ -74,7 +74,7 @@ test("who waits for a ledger is woken by it, or when the head falls", async () =
   await head.wait(5_900, 100);
 });
 
-test("what comes without a time and is not plausible by its height has the same node asked for its time", async () => {
+test("after an implausible height without a time the head asks the same node for its time", async () => {
   const { head, asked, say } = stage();
   say({ sequence: 5_000, closeTime: T });
   assert.equal(head.observe({ node: 3, sequence: 2 ** 30 }), "odd");
@@ -82,7 +82,7 @@ test("what comes without a time and is not plausible by its height has the same 
   assert.deepEqual(asked, [3]);
 });
 
-test("on an empty store the second answer is asked for at once", async () => {
+test("on an empty store the head asks for a second answer at once", async () => {
   const { head, asked, say } = stage({ stored: { sequence: 0, closeTime: 0 } });
   say({ sequence: 700, closeTime: T });
   assert.equal(head.observe({ node: 1, sequence: 700, closeTime: T }), "odd");
@@ -144,7 +144,7 @@ test("a network that closes no ledger for 8 s rests: the later of the two (H18)"
   assert.equal(await slow.head.certainTime(), T + Math.floor(slow.clock.monotonicMs() / 1_000));
 });
 
-test("time that passes while nobody asks does not tell that the network rests", async () => {
+test("time that passes without a request does not prove that the network rests", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   head.observe({ node: 0, sequence: 5_000, closeTime: T });
   // The process stood still.
@@ -185,7 +185,7 @@ test("nodes that say no time leave our own clock", async () => {
   assert.equal(await head.certainTime(), T + 100);
 });
 
-test("the first ledger is asked for while there is none", async () => {
+test("the head asks for the first ledger while there is none", async () => {
   const { head, say } = stage({ stored: { sequence: 0, closeTime: 0 } });
   await assert.rejects(head.first(), { code: "upstream_error" });
   say({ sequence: 2 ** 30, closeTime: T }, { sequence: 700, closeTime: T }, { sequence: 700, closeTime: T });

@@ -211,7 +211,7 @@ for (const { what, state: before = HEAD, answers, head, wallOff = 0, same = Infi
   });
 }
 
-test("the head is not odd to what follows after it fell for a wrong height", () => {
+test("after a fall from a wrong height the following answers are not odd", () => {
   let state: HeadState = {
     head: { sequence: 5_050, closeTime: T, atMs: 0 },
     timed: { sequence: 5_050, closeTime: T, atMs: 0 },

@@ -127,7 +127,7 @@ const ROWS: { what: string; known: Partial<KnownLedgers>; shown: Shown[]; kind: 
 ];
 
 for (const { what, known, shown, kind } of ROWS) {
-  test(`what a node says of the network: ${what} is "${kind}"`, async () => {
+  test(`a node's view of the network: ${what} is "${kind}"`, async () => {
     assert.equal((await stage(known).compare(...shown)).kind, kind);
   });
 }

@@ -5,7 +5,7 @@ import { GatewayError } from "../../lib/errors.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { createReplayAllowance, MAX_REPLAYED, takeTest } from "../../lib/webhooks/allowances.ts";
 
-test("six test events in any minute are let through, and waiting as long as was said is enough", async () => {
+test("a webhook gets six test events a minute, and Retry-After is long enough", async () => {
   let nowMs = 1_793_491_200_000;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   const refusal = (id: string): Promise<GatewayError | undefined> =>
@@ -32,7 +32,7 @@ test("six test events in any minute are let through, and waiting as long as was 
   await store.close();
 });
 
-test("replays of a key are begun until they have looked through a million events in a day, whoever serves them", async () => {
+test("replays of a key start until they have read a million events in a day, over all gateways", async () => {
   const startMs = 1_793_491_200_000;
   let nowMs = startMs;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
@@ -62,7 +62,7 @@ test("replays of a key are begun until they have looked through a million events
   await store.close();
 });
 
-test("what is given back in a later hour does not let more through when a day is over", async () => {
+test("events returned in a later hour do not raise the allowance after a day", async () => {
   const startMs = 1_793_491_200_000;
   let nowMs = startMs + 3_599_999;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });

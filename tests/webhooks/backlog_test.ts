@@ -8,7 +8,7 @@ import { sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
 import { sampleSubscription } from "../store/webhook_samples.ts";
 import { memoryStore } from "./parts.ts";
 
-test("what is owed is counted again soon after the store has failed", async () => {
+test("the backlog is counted again soon after the store has failed", async () => {
   const store = await memoryStore();
   let nowMs = 0;
   let fails = true;

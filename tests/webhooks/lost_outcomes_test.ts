@@ -37,7 +37,7 @@ async function stage(bend: (store: Store) => Store) {
   return { store, subscriptions };
 }
 
-test("a rotation whose commit's answer is lost is told: else the only secret after a day is one nobody knows", async () => {
+test("a rotation whose commit's answer is lost is reported: else no one knows the only secret after a day", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { subscriptions: { setSecrets: losing(store.subscriptions.setSecrets) } })
   );
@@ -48,7 +48,7 @@ test("a rotation whose commit's answer is lost is told: else the only secret aft
 
 const REPLAY = { fromLedger: 101, dryRun: false };
 
-test("a replay whose commit's answer is lost is told", async () => {
+test("a replay whose commit's answer is lost is returned", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { deliveries: { insertReplay: losing(store.deliveries.insertReplay) } })
   );
@@ -57,7 +57,7 @@ test("a replay whose commit's answer is lost is told", async () => {
   assert.equal(told.id, begun.id, String(told));
 });
 
-test("a replay that cannot be counted is not begun: who is told of a failure begins another", async () => {
+test("a replay that cannot be counted does not start: after an error the client starts another", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { sharedState: { change: () => Promise.reject(lost()) } })
   );
@@ -65,7 +65,7 @@ test("a replay that cannot be counted is not begun: who is told of a failure beg
   assert.equal((await store.deliveries.consumer("wh_1"))!.replay, null);
 });
 
-test("a webhook whose commit's answer is lost is told, with its secret", async () => {
+test("a webhook whose commit's answer is lost is returned, with its secret", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { subscriptions: { insert: losing(store.subscriptions.insert) } })
   );

@@ -30,7 +30,7 @@ describe("on a public network, a target", () => {
     scenes = await runOwnProcess("public_network_process.ts", { wrapper });
   });
 
-  test("is looked up at each attempt, connected to once and asked for by its name", () => {
+  test("is resolved at each attempt, connected to once and named in the request", () => {
     const { results, asked, publicRequests, serverNames } = scenes.steady!;
     assert.deepEqual(results.map(({ statusCode, address }) => [statusCode, address]), [
       [302, "93.184.216.34"],
@@ -65,7 +65,7 @@ describe("on a public network, a target", () => {
     }
   });
 
-  test("whose answer is kept for a moment is reached where it was vetted, and nowhere else", () => {
+  test("whose answer is cached is reached at its checked address, and nowhere else", () => {
     const { results, asked, publicRequests, privateConnections } = scenes.kept!;
     assert.deepEqual(results.map(({ statusCode }) => statusCode), [302, 200, undefined, undefined]);
     assert.deepEqual([publicRequests, privateConnections], [2, 0]);

@@ -9,7 +9,7 @@ import { bentStore } from "../store/bent_store.ts";
 import { answersAfter, workerStage } from "./delivery/worker_stage.ts";
 import { type Answer, append, eventAt, owedTo, type Posted, START_MS, subscriptionOf } from "./parts.ts";
 
-test("a replay waits for what is new without keeping the process busy", async () => {
+test("a replay waits for new events without keeping the process busy", async () => {
   const made = await workerStage((): Promise<"delivered"> => slow());
   const slow = answersAfter(() => made.clock, 500);
   made.worker.start();
@@ -85,7 +85,7 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a replay whose end was fenced off goes on when its lease has come back", async () => {
+test("a replay whose end was fenced goes on when its lease is back", async () => {
   const refused: unknown[] = [];
   const made = await workerStage(() => "delivered", {
     store: (store) =>
@@ -157,7 +157,7 @@ test("a replay whose end is learnt while something else is written down ends, to
 });
 
 for (const before of [0, 1]) {
-  test(`a replay of what is being posted is sent after that has failed, and delivers it, with ${before} kept before`, async () => {
+  test(`a replay of an event under way is sent after that has failed, and delivers it, with ${before} stored before`, async () => {
     let fail = () => {};
     const answer = ({ eventId, replayId }: Posted): Answer => {
       if (before > 0 && eventId === eventAt(101).id) return "rejected";

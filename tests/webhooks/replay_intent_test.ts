@@ -28,7 +28,7 @@ async function stage() {
 const replayOf = async (store: Awaited<ReturnType<typeof openStore>>) =>
   (await store.deliveries.consumer("wh_1"))!.replay;
 
-test("a replay that a gateway began before it was killed is told to who asks again while it goes on", async () => {
+test("a replay that a gateway started before a kill is returned to a client that retries", async () => {
   const { store, gateway } = await stage();
   const begun = await replayOf(store);
   const told = await gateway()("wh_1", WANTED, ASKER);
@@ -47,7 +47,7 @@ test("where it has ended by then it is begun under another id, which no worker t
   assert.deepEqual(await gateway()("wh_1", WANTED, ASKER), told);
 });
 
-test("a replay is not begun again by a gateway that stood still in the middle of beginning it", async () => {
+test("a gateway that was suspended during the start of a replay does not start it again", async () => {
   const clock = createTestClock(START_MS);
   const bare = await openStore("memory:", { now: clock.now });
   await insert(bare, subscriptionOf("wh_1"));

@@ -27,7 +27,7 @@ async function begin(store: Store, subscription: Subscription, fromLedger: numbe
 
 const replayOf = async (store: Store, id: string) => (await store.deliveries.consumer(id))!.replay;
 
-test("a plan counts what the subscription's filter lets through in these ledgers, both ends included", async () => {
+test("a plan counts the events of the subscription's filter in these ledgers, both ends included", async () => {
   const store = await history();
   const all = subscriptionOf("wh_1");
   const swept = subscriptionOf("wh_2", { types: ["escrow.swept"] });
@@ -39,7 +39,7 @@ test("a plan counts what the subscription's filter lets through in these ledgers
   assert.equal((await plan(store, all, 1)).atLeast, false);
 });
 
-test("a plan counts what became known late where its ledger lies", async () => {
+test("a plan counts late events by their ledger", async () => {
   const store = await history(100);
   await append(store, [eventAt(150, 2), eventAt(120, 2)], 400);
   const all = subscriptionOf("wh_1");
@@ -63,7 +63,7 @@ test("a plan ends where the ledgers held end", async () => {
   await assert.rejects(plan(store, subscriptionOf("wh_1"), 10, 9), /toLedger must not be before fromLedger 10, got 9/);
 });
 
-test("a replay sends as many deliveries as it said, in the order of the log, beside what is new, and ends", async () => {
+test("a replay sends as many deliveries as planned, in the order of the log, beside new events, and ends", async () => {
   const store = await history();
   const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
   await insert(store, swept);
@@ -126,7 +126,7 @@ test("a subscription has one replay at a time, and many subscriptions' replays g
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a replay that is cut off by a stop goes on where it was", async () => {
+test("a replay that is cut off by a stop continues there", async () => {
   const store = await history(600);
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
@@ -145,7 +145,7 @@ test("a replay that is cut off by a stop goes on where it was", async () => {
   assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("a replayed delivery that fails is tried again like any other, and one that arrives settles what had failed", async () => {
+test("a replayed delivery that fails is retried like any other, and one that arrives settles the failure", async () => {
   const store = await history(3);
   await insert(store, subscriptionOf("wh_1"));
   let outcome: "rejected" | "delivered" = "rejected";
@@ -165,7 +165,7 @@ test("a replayed delivery that fails is tried again like any other, and one that
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what is sent again is never too old to be tried again when it fails; what has been owed as long is", async () => {
+test("a replayed event is never too old for a retry; a pending one of that age is", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_1"));
   await append(store, Array.from({ length: 6 }, (_, n) => eventAt(101 + n)), 9_000, START_MS + 4 * 86_400_000);
@@ -203,7 +203,7 @@ test("a replay of a subscription that was deleted ends with it", async () => {
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a replay that is planned just as the watcher comes to a new webhook's first ledger has what was read then", async () => {
+test("a replay that is planned just as the watcher reaches a new webhook's first ledger includes that ledger", async () => {
   const store = await memoryStore();
   await append(store, [eventAt(101), eventAt(102)], 102);
   const events = Object.create(store.events, {

@@ -32,7 +32,7 @@ async function stage(bend = (store: Store) => store) {
   return { store, subscriptions, onChange, key };
 }
 
-test("a secret that was rotated is told, also where the worker can't look at it at once", async () => {
+test("a rotated secret is returned, also when the worker can't load it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   await insert(store, subscriptionOf("wh_1"));
   onChange.fails = true;
@@ -41,7 +41,7 @@ test("a secret that was rotated is told, also where the worker can't look at it 
   assert.equal(told.plainSecret, NEW_SECRET, String(told));
 });
 
-test("a webhook that was made is told, also where the worker can't look at it at once", async () => {
+test("a new webhook is returned, also when the worker can't load it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   onChange.fails = true;
   const told = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
@@ -57,7 +57,7 @@ test("a key that is deleted while a webhook of it is made leaves none behind", a
   assert.equal(refused.code, "unauthorized");
 });
 
-test("a webhook stays where it cannot be told whether its key was deleted meanwhile", async () => {
+test("a webhook stays when it is unknown whether its key was deleted", async () => {
   const { store, subscriptions, key } = await stage();
   key.isThere = () => Promise.reject(new StoreError("unavailable", "the store is away"));
   const { id } = await subscriptions.create("key1", { url: "https://a.example/" });
@@ -112,7 +112,7 @@ test("a replay that is refused because another is under way takes nothing of the
   assert.deepEqual(await replayAtOnce(on, ["wh_3"]), ["rate_limited"]);
 });
 
-test("a test is sent to what the webhook is once it has been counted: not when it was deleted meanwhile", async () => {
+test("a test goes to the webhook as it is after the count: not when it was deleted meanwhile", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, {
       sharedState: {

@@ -67,7 +67,7 @@ describe("the RPC client", () => {
     assert.deepEqual(answer, { latestLedger: 9, entries: [], future: 1 } as unknown);
   });
 
-  test("tells the head of every ledger an answer speaks of", async () => {
+  test("passes the newest ledger of every answer to the head", async () => {
     const { rpc, head } = client([
       result(LATEST),
       result({ latestLedger: 8, entries: [] }),
@@ -84,7 +84,7 @@ describe("the RPC client", () => {
     assert.equal(head.sequence, 5);
   });
 
-  test("tries a call once more when the node is busy, unreachable, or breaks off", async () => {
+  test("retries a call once when the node is busy, unreachable, or breaks off", async () => {
     const brokenOff = () => new ReadableStream({ start: (c) => c.error(new TypeError("connection reset")) });
     const faults: Answer[] = [
       () => new Response("busy", { status: 503 }),
@@ -101,7 +101,7 @@ describe("the RPC client", () => {
     }
   });
 
-  test("takes no answer that it reads after its time, as where the process stood still meanwhile", async () => {
+  test("refuses an answer after its time limit, as after a suspension of the process", async () => {
     const { rpc, head, clock } = client([(...asked) => {
       clock.pass(60_000);
       return result(LATEST)(...asked);
@@ -192,7 +192,7 @@ describe("the RPC client", () => {
     assert.deepEqual([error.code, error.message], [-32602, "see [url]"]);
   });
 
-  test("goes on to the next node when one fails, and stays there", async () => {
+  test("uses the next node when one fails, and stays there", async () => {
     const urls = ["https://a.test", "https://b.test"];
     const { rpc, asked } = client([() => new Response("<html>"), result(LATEST)], urls);
     await rpc.getLatestLedger();

@@ -133,7 +133,7 @@ async function pass(seconds: number): Promise<void> {
 const inUse = () => rpc.nodes().find((node) => node.inUse)!.name;
 
 describe("two RPC nodes of one network", () => {
-  test("no call fails while the first is down, and it is asked again when it has been well for a while", async () => {
+  test("no call fails while the first node is down, and it is used again once it has been well for a while", async () => {
     sandbox.network.closeLedger();
     await pass(2);
     assert.ok(!b.asked.includes("getLatestLedger"));
@@ -168,7 +168,7 @@ describe("two RPC nodes of one network", () => {
     assert.ok(left >= 1 && left <= 4, told.join(", "));
   });
 
-  test("a node of another network is never believed", async () => {
+  test("a node of another network is never used", async () => {
     const other = createRpcClient({
       urls: [a.url, b.url],
       fetch,
@@ -183,7 +183,7 @@ describe("two RPC nodes of one network", () => {
     );
   });
 
-  test("an envelope whose send was lost at one node is asked for at the other, and applied once", async () => {
+  test("after a lost send at one node the gateway looks the envelope up at the other, and it is applied once", async () => {
     sandbox.network.closeLedger();
     const escrow = createEscrow({
       rpc,

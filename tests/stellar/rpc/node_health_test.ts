@@ -46,7 +46,7 @@ describe("the health of RPC nodes", () => {
     assert.deepEqual(nodes(3).health.order(), [0, 1, 2]);
   });
 
-  test("puts a node in doubt at its first failure, tells nobody, and goes back at its first good answer", () => {
+  test("puts a node in doubt at its first failure without a report, and returns at its first good answer", () => {
     const on = nodes(2);
     on.fail(0);
     assert.deepEqual(on.health.order(), [1, 0]);
@@ -58,7 +58,7 @@ describe("the health of RPC nodes", () => {
     assert.deepEqual(on.told, []);
   });
 
-  test("counts what failed together once", () => {
+  test("counts calls that fail together once", () => {
     const on = nodes(2);
     const startedAtMs = on.now();
     on.at(5);
@@ -66,7 +66,7 @@ describe("the health of RPC nodes", () => {
     assert.equal(on.condition(0), "doubted");
   });
 
-  test("leaves a node at the third strike, says so once, and takes it back when it was well for long enough", () => {
+  test("leaves a node at the third strike, reports it once, and returns when it was well for long enough", () => {
     const on = nodes(2);
     leave(on, 0);
     on.fail(0);
@@ -81,7 +81,7 @@ describe("the health of RPC nodes", () => {
     assert.deepEqual([on.condition(0), on.first(), on.told], ["well", 0, ["0 failing", "0 well"]]);
   });
 
-  test("begins to count anew when a node fails on its way back", () => {
+  test("starts the count again when a node fails on its way back", () => {
     const on = nodes(2);
     leave(on, 0);
     on.at(10);
@@ -215,7 +215,7 @@ function walk(steps: Step[], after: (health: NodeHealth, seconds: number) => voi
   return { ...on, seconds };
 }
 
-describe("whatever the nodes do", () => {
+describe("for any behaviour of the nodes", () => {
   test("every node stays in the order, the well before the others, the earlier before the later", () => {
     fc.assert(fc.property(steps, (steps) => {
       walk(steps, (health) => {
@@ -227,7 +227,7 @@ describe("whatever the nodes do", () => {
     }));
   });
 
-  test("a node is left and taken back in turn, never back within half a minute, and the more often the more slowly", () => {
+  test("a node that comes and goes is never back within half a minute, and slower each time", () => {
     fc.assert(fc.property(steps, (steps) => {
       const changes: { node: number; kind: string; seconds: number }[] = [];
       let seen = 0;
@@ -254,7 +254,7 @@ describe("whatever the nodes do", () => {
     }));
   });
 
-  test("the first of the list is asked again once it has been well for as long as it may take", () => {
+  test("the first of the list is used again once it has been well for its return time", () => {
     fc.assert(fc.property(steps, (steps) => {
       const on = walk(steps, () => {});
       for (let seconds = 0; seconds <= LIMITS.longestReturnMs / 1000; seconds++) {

@@ -45,7 +45,7 @@ async function logged(url: string): Promise<string> {
   return lines;
 }
 
-test("a node that cannot be reached is told with the reason, and without the token of its URL", async () => {
+test("an unreachable node is reported with the reason, and without the token of its URL", async () => {
   const reasons: [string, RegExp][] = [
     [`http://127.0.0.1:${closedPort}/path-token?key=query-token`, /could not be reached: the connection was refused/],
     [`http://user:hunter2@node.invalid/path-token?key=query-token`, /could not be reached: its name was not found/],

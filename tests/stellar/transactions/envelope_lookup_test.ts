@@ -54,7 +54,7 @@ function stage(
 const applied = { status: "SUCCESS" as const, ledger: 90, envelopeXdr: ENVELOPE };
 const since = (hash: string, sinceLedger: number | undefined = 50) => ({ hash, sinceLedger });
 
-describe("envelopes with one sequence number are looked up", () => {
+describe("the look-up of envelopes with one sequence number", () => {
   test("newest first, and no further than the one that a ledger has", async () => {
     const { lookUp, asked } = stage(({ hash }) => hash === "b" ? applied : {});
     const { envelope, ...found } = await lookUp(since("c"), since("b"), since("a")) as { envelope: Uint8Array };
@@ -74,7 +74,7 @@ describe("envelopes with one sequence number are looked up", () => {
     assert.deepEqual(asked.map(({ hash, node }) => `${hash}${node}`), ["b0", "a0", "b1", "a1"]);
   });
 
-  test("what one node has forgotten the other one finds (I14)", async () => {
+  test("the other node finds an envelope that one has pruned (I14)", async () => {
     const { lookUp } = stage(({ node }) => node === 1 ? applied : {});
     assert.equal((await lookUp(since("b"), since("a"))).status, "applied");
   });
@@ -96,12 +96,12 @@ describe("envelopes with one sequence number are looked up", () => {
     assert.deepEqual(found, { status: "missing", unknown: ["b", "a"] });
   });
 
-  test("a node that lags is not believed", async () => {
+  test("a lagging node's answer does not count", async () => {
     const { lookUp } = stage(() => ({ latestLedger: LEDGER - 1 }));
     await assert.rejects(lookUp(since("a")), { code: "upstream_error" });
   });
 
-  test("what is noted here, or in the log, counts whatever nodes hold", async () => {
+  test("a stored outcome, or an event in the log, counts whatever nodes hold", async () => {
     const { lookUp, notes, ledgers } = stage(() => ({ oldestLedger: LEDGER }));
     notes.set("b", { hash: "b", validUntil: 1, outcome: { status: "success", ledger: 88 } });
     assert.deepEqual(await lookUp(since("b"), since("a")), {

@@ -19,7 +19,7 @@ test("a fee bump that the network would not take is no word on its inner transac
   assert.equal(stage.notes.get(hex(inner.hash()))!.outcome, undefined);
 });
 
-test("who bumps the fee of what was sent without an answer is not told to prepare it again: the first may be applied", async () => {
+test('a fee bump of an envelope sent without an answer is not rejected with "prepare again": the first may be applied', async () => {
   const stage = submitStage({
     send: (call) => call === 1 ? {} : refusedAs("txInsufficientFee"),
     find: (_, ledger, asked) => asked === hex(inner.hash()) && ledger >= 115 ? { status: "SUCCESS", ledger: 115 } : {},
@@ -28,7 +28,7 @@ test("who bumps the fee of what was sent without an answer is not told to prepar
   assert.deepEqual(await stage.transactions.submit(bump.toXdr()), { hash: hex(bump.hash()), ledger: 115 });
 });
 
-test("a fee bump whose submit came to no end is told of the ledger that took its inner transaction by itself", async () => {
+test("a fee bump with an unknown outcome gets the ledger that applied its inner transaction alone", async () => {
   const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
   let isFound = false;
   const { transactions } = submitStage({
@@ -43,7 +43,7 @@ test("a fee bump whose submit came to no end is told of the ledger that took its
   assert.equal((await late.transactions.status(hash)).status, "pending");
 });
 
-test("a fee bump that was taken in is told of the ledger that took its inner transaction by itself", async () => {
+test("an accepted fee bump gets the ledger that applied its inner transaction alone", async () => {
   const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
   const { transactions } = submitStage({
     find: (_, ledger, asked) => asked === innerHash && ledger >= 101 ? { status: "SUCCESS", ledger: 101 } : {},

@@ -22,7 +22,7 @@ function fees(p90: (call: number) => string) {
 }
 
 describe("the inclusion fee", () => {
-  test("is what most transactions were in with, within bounds", async () => {
+  test("follows recent transactions, within bounds", async () => {
     const cases = [["250", 250n], ["100", 100n], ["1", 100n], ["0", 100n], ["1000000", 1_000_000n], [
       "99999999999999999999",
       1_000_000n,
@@ -30,7 +30,7 @@ describe("the inclusion fee", () => {
     for (const [p90, expected] of cases) assert.equal(await fees(() => p90 as string).bid(), expected);
   });
 
-  test("is asked for once in five seconds, however many prepare", async () => {
+  test("is read once in five seconds, however many clients prepare", async () => {
     const { bid, pass, calls } = fees((call) => String(call * 1_000));
     assert.deepEqual(await Promise.all([bid(), bid(), bid()]), [1_000n, 1_000n, 1_000n]);
     pass(5_000);

@@ -12,8 +12,8 @@ const forgotten = () => ({
   latestLedgerCloseTime: START_SECONDS + 900_000,
 });
 
-describe("what became of an envelope that was sent from here", () => {
-  test("comes from the submission log, in submit and by status, without asking the node", async () => {
+describe("the outcome of an envelope that this gateway sent", () => {
+  test("comes from the submission log, by submit and by status, without a call to the node", async () => {
     const { transactions, notes, calls } = submitStage({ find: forgotten });
     const why = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "never" } as const;
     const ended = new GatewayError("contract_refused", "no", why);
@@ -32,7 +32,7 @@ describe("what became of an envelope that was sent from here", () => {
     assert.equal(calls.length, 0);
   });
 
-  test("is told from the log when a killed gateway could not note it", async () => {
+  test("comes from the log when a killed gateway could not store it", async () => {
     const { transactions, notes, ledgers, clock } = submitStage({ find: forgotten });
     notes.set(HASH, NOTE);
     ledgers.set(HASH, 79);
@@ -42,7 +42,7 @@ describe("what became of an envelope that was sent from here", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 79 });
   });
 
-  test("is told, and not noted as applied before it is done what has to be done first, however often that fails", async () => {
+  test("is returned, and stored as applied only after the step before, however often that fails", async () => {
     const { transactions, notes } = submitStage({ find: () => ({ status: "SUCCESS", ledger: 90 }) });
     notes.set(HASH, NOTE);
     const failing = () => Promise.reject(new Error("the store is away"));
@@ -56,7 +56,7 @@ describe("what became of an envelope that was sent from here", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 90 });
   });
 
-  test("is not guessed when the node has forgotten it and nothing is noted: nobody is told to prepare again", async () => {
+  test('is not guessed when the node has pruned it and no outcome is stored: no client gets "prepare again"', async () => {
     for (const noted of [true, false]) {
       const { transactions, notes, clock } = submitStage({ find: forgotten, accountSequence: () => 42n });
       if (noted) notes.set(HASH, NOTE);
@@ -91,7 +91,7 @@ describe("what became of an envelope that was sent from here", () => {
     assert.equal(sent(), 1, "the network does not take it any more");
   });
 
-  test("is rejected with the reason when the network turned it down, until it is sent again", async () => {
+  test("is rejected with the reason of the network, until a resend", async () => {
     let isRefused = true;
     const { transactions, notes } = submitStage({
       send: () => isRefused ? refusedAs("txInsufficientFee") : {},
@@ -113,7 +113,7 @@ describe("what became of an envelope that was sent from here", () => {
     assert.equal((await transactions.status(HASH)).status, "rejected");
   });
 
-  test("is told anew when a ledger has it after all: too late was one node's word", async () => {
+  test("changes when a ledger has it after all: txTooLate was one node's answer", async () => {
     let isKnown = false;
     const { transactions, notes, clock } = submitStage({
       find: () => isKnown ? { status: "SUCCESS", ledger: 90 } : {},
@@ -147,7 +147,7 @@ describe("the account of an envelope that was handed out", () => {
     assert.ok(stage.head.closeTime > validUntil);
   });
 
-  test("is read after the nodes were asked for the time, where a bound seems to have passed", async () => {
+  test("is read after the nodes have reported the time, when a bound seems to have passed", async () => {
     const { transactions, clock } = submitStage({});
     const closedAt = async () => (await transactions.account(source.publicKey(), validUntil)).closedAt;
     clock.pass(304_000);

@@ -37,7 +37,7 @@ function simulated(readOnly: number, readWrite: number): string {
 }
 
 describe("reserved keys", () => {
-  test("come after the others, with what they take and what that costs", () => {
+  test("come after the others, with their resources and fee", () => {
     const reserved = { keys: keys(2_000, 8), instructionsPerKey: 80_000, bytesPerKey: 296 };
     const { resources, resourceFee } = xdr.SorobanTransactionData.fromXdr(
       withReservedKeys(simulated(3, 4), reserved, TERMS),
@@ -60,7 +60,7 @@ describe("reserved keys", () => {
     assert.deepEqual(readWrite.map((key) => key.toXdr("base64")), [...keys(1_000, 2), ...keys(5, 1)]);
   });
 
-  test("never exceed what the network allows, and what does not fit is not paid for", () => {
+  test("never exceed the network's limits, and keys that do not fit cost nothing", () => {
     const count = fc.integer({ min: 0, max: 40 });
     fc.assert(fc.property(count, count, count, count, count, (readOnly, readWrite, spares, most, mostWritten) => {
       const before = simulated(readOnly, readWrite);
@@ -83,7 +83,7 @@ describe("reserved keys", () => {
 });
 
 describe("the terms of the network", () => {
-  test("are those of its settings, asked for once in ten minutes", async () => {
+  test("are those of its settings, read once in ten minutes", async () => {
     const sandbox = await startSandbox();
     const { rpc, head } = sandbox.gateway();
     const { clock } = sandbox;

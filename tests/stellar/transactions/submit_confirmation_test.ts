@@ -22,7 +22,7 @@ describe("submitting an envelope", () => {
     assert.equal(found(), 5);
   });
 
-  test("joins those who submit the same envelope meanwhile", async () => {
+  test("joins a submit of the same envelope", async () => {
     const { transactions, sent } = submitStage({ find: inLedger(101) });
     const all = await Promise.all(Array.from({ length: 10 }, () => transactions.submit(ENVELOPE)));
     assert.equal(sent(), 1);
@@ -49,7 +49,7 @@ describe("submitting an envelope", () => {
     }
   });
 
-  test("a send whose outcome is unknown is looked for, not taken for a failure", async () => {
+  test("a send with an unknown outcome is looked up, not taken for a failure", async () => {
     const unknown = [
       new RpcError("sendTransaction", -32603, "could not submit transaction to stellar-core"),
       new GatewayError("upstream_error", "connection reset"),
@@ -60,7 +60,7 @@ describe("submitting an envelope", () => {
     }
   });
 
-  test("one that is too late to be sent again is waited for where nobody knows whether it was taken in", async () => {
+  test("an envelope that is too late for a resend is looked up while its outcome is unknown", async () => {
     const { transactions, notes } = submitStage({
       send: (call) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txTooLate"),
       find: inLedger(101),

@@ -37,7 +37,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
   });
 
-  test("an envelope that is sent again and was applied is not rejected because one answer does not find it", async () => {
+  test("a resent envelope that was applied is not rejected because one answer does not find it", async () => {
     const { transactions, notes } = submitStage({
       send: () => refusedAs("txBadSeq"),
       find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 77 },
@@ -95,7 +95,7 @@ describe("submitting an envelope", () => {
     );
   });
 
-  test("what was sent without an answer is not called rejected by who may prepare it again: it may wait for its ledger", async () => {
+  test('an envelope sent without an answer is not rejected with "prepare again": it may wait for its ledger', async () => {
     const send = (call: number) =>
       call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txInsufficientFee");
     const applied = submitStage({ send, find: inLedger(103) });
@@ -112,7 +112,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
   });
 
-  test("what was sent without an answer is not called malformed because another node refuses it: it may wait for its ledger", async () => {
+  test("an envelope sent without an answer is not malformed because another node refuses it: it may wait for its ledger", async () => {
     const send = (call: number) =>
       new RpcError("sendTransaction", call === 1 ? -32603 : -32602, call === 1 ? "busy" : "invalid parameters");
     const applied = submitStage({ send, find: inLedger(103) });
@@ -126,7 +126,7 @@ describe("submitting an envelope", () => {
     assert.equal((await elsewhere.transactions.submit(ENVELOPE)).ledger, 77);
   });
 
-  test("nor, under an Idempotency-Key, of what no other envelope would cure: its sender is told never, and it is applied", async () => {
+  test('nor, with an Idempotency-Key, is it rejected with "never": it may be applied', async () => {
     const asIntent = () => Promise.resolve({ isIntent: true });
     for (const refused of [refusedAs("txInsufficientBalance"), { status: "ERROR" as const }]) {
       const send = (call: number) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refused;
@@ -142,7 +142,7 @@ describe("submitting an envelope", () => {
     assert.equal((await fault(transactions.submit(ENVELOPE, asIntent))).transactionError, "txInsufficientBalance");
   });
 
-  test("a copy that lacks the signature of an account's second signer does not make rejected what waits with both", async () => {
+  test("a copy without the second signer's signature does not reject the copy with both", async () => {
     const second = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
     for (const isIntent of [false, true]) {
       const told = () => Promise.resolve({ isIntent });
@@ -159,14 +159,14 @@ describe("submitting an envelope", () => {
     assert.equal((await fault(transactions.submit(ENVELOPE))).transactionError, "txBadAuth");
   });
 
-  test("a node that has not seen the account's beginning yet does not make rejected what another may have", async () => {
+  test("a node that does not know a new account yet does not reject an envelope that another may hold", async () => {
     const send = (call: number) =>
       call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txNoAccount");
     const { transactions } = submitStage({ send, find: inLedger(103) });
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 103 });
   });
 
-  test("what was sent without an answer is not called refused, for a change of the ledger, while it may be applied", async () => {
+  test("an envelope sent without an answer is not refused for a change of the ledger while it may be applied", async () => {
     const refusal = new GatewayError("invalid_request", "source must be another");
     const guard = () => Promise.reject(refusal);
     const stage = submitStage({ guard });
@@ -194,7 +194,7 @@ describe("submitting an envelope", () => {
     assert.equal((await fault(transactions.submit(ENVELOPE))).code, "upstream_error");
   });
 
-  test("what trapped in the ledger is explained, what ran out of its means is to be prepared again", async () => {
+  test('a trapped transaction is explained; one that ran out of resources gets "prepare again"', async () => {
     const failed = (result: xdr.InvokeHostFunctionResult) => () => ({
       status: "FAILED" as const,
       ledger: 102,
@@ -210,7 +210,7 @@ describe("submitting an envelope", () => {
     assert.match(rejected.message, /failed in ledger 102: invokeHostFunctionResourceLimitExceeded .*prepare again/);
   });
 
-  test("what trapped in the ledger has failed, though its metadata can't be read, as of a newer protocol", async () => {
+  test("a trapped transaction has failed although its metadata cannot be decoded, as of a newer protocol", async () => {
     const resultXdr = opResult(xdr.InvokeHostFunctionResult.invokeHostFunctionTrapped());
     const find = () => ({ status: "FAILED" as const, ledger: 102, resultXdr, resultMetaXdr: "AAAACQAAAAA=" });
     const { code, message } = await fault(submitStage({ find }).transactions.submit(ENVELOPE));
@@ -228,7 +228,7 @@ describe("submitting an envelope", () => {
     assert.match(error.message, /txTooLate/);
   });
 
-  test("nor is one txTooLate because one answer does not find it, where nobody was asked since it was applied", async () => {
+  test("nor is one txTooLate because one answer does not find it, without a call since it was applied", async () => {
     const stage = submitStage({
       find(call) {
         if (call < 3) return {};
@@ -245,7 +245,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual([ledger, stage.found()], [102, 5]);
   });
 
-  test("an envelope past its time bound is not sent, but asked for: it may have been applied in time", async () => {
+  test("an envelope past its time bound is looked up, not sent: it may have been applied in time", async () => {
     const envelope = transaction({ validForSeconds: -10 }).toXdr();
     const applied = submitStage({ find: () => ({ status: "SUCCESS", ledger: 60 }) });
     assert.equal((await applied.transactions.submit(envelope)).ledger, 60);

@@ -26,7 +26,7 @@ import {
 
 const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
 
-describe("what may be submitted", () => {
+describe("the envelopes that may be submitted", () => {
   const { transactions } = submitStage({ find: inLedger(100) });
   const built = transaction();
   const bump = (inner: ReturnType<typeof transaction>) =>
@@ -118,7 +118,7 @@ describe("what may be submitted", () => {
     }
   });
 
-  test("nor does our own clock refuse a good one before any node was heard", async () => {
+  test("nor does our own clock refuse a good one before any node has answered", async () => {
     const { transactions, clock } = submitStage({ find: inLedger(102), storedSecondsAgo: 90_000 });
     clock.step(-86_400_000);
     assert.equal((await transactions.submit(transaction().toXdr())).ledger, 102);
@@ -143,7 +143,7 @@ describe("what may be submitted", () => {
     );
   });
 
-  test("in a fee bump the inner transaction is vetted and the outer hash answered", async () => {
+  test("for a fee bump the inner transaction is checked and the outer hash returned", async () => {
     const signed = (inner: ReturnType<typeof transaction>) => {
       const outer = bump(inner);
       outer.sign(sponsor);

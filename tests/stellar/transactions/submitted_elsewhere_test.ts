@@ -5,7 +5,7 @@ import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { rejection } from "../../../lib/stellar/transactions/rejections.ts";
 import { ENVELOPE, fault, HASH, submitStage } from "./submit_stage.ts";
 
-test("what may be waiting for its ledger is not called rejected because it was turned down at another gateway meanwhile", async () => {
+test("an envelope that may wait for its ledger is not rejected because another gateway's send was", async () => {
   const stage = submitStage({
     send: () => new RpcError("sendTransaction", -32603, "no answer"),
     find: (call) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fault, HASH, START_SECONDS, submitStage } from "./submit_stage.ts";
 
-describe("what became of a transaction", () => {
+describe("the state of a transaction", () => {
   const NOTE = { hash: HASH, validUntil: START_SECONDS + 300 };
 
   test("is pending until a ledger has closed after its time bound, then txTooLate", async () => {
@@ -44,7 +44,7 @@ describe("what became of a transaction", () => {
     }
   });
 
-  test("is not guessed for one that is older than what the node holds", async () => {
+  test("is not guessed for one that the node has pruned", async () => {
     const { transactions, notes } = submitStage({
       find: () => ({
         latestLedgerCloseTime: START_SECONDS + 900_000,
@@ -58,7 +58,7 @@ describe("what became of a transaction", () => {
     assert.match(error.message, /older than what the RPC node holds/);
   });
 
-  test("is neither unknown nor too late because one answer says that its ledgers are forgotten", async () => {
+  test("is neither unknown nor too late because one answer has pruned its ledgers", async () => {
     const pruned = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS + 1 };
     for (const answers of [[{}, pruned], [{ ...pruned, latestLedgerCloseTime: START_SECONDS + 900_000 }, {}]]) {
       const { transactions, notes, clock, head } = submitStage({
@@ -83,11 +83,11 @@ describe("what became of a transaction", () => {
     assert.equal((await fault(transactions.status(HASH))).code, "not_found");
   });
 
-  test("is not found where nobody knows it", async () => {
+  test("is not found when neither node nor gateway knows it", async () => {
     assert.equal((await fault(submitStage({}).transactions.status(HASH))).code, "not_found");
   });
 
-  test("is not believed from a node that lags", async () => {
+  test("does not come from a lagging node", async () => {
     const { transactions } = submitStage({
       find: (call) => call === 2 ? { latestLedger: 3, latestLedgerCloseTime: 1 } : { status: "SUCCESS", ledger: 90 },
     });

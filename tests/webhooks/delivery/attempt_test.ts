@@ -39,7 +39,7 @@ test("the next attempt is counted from the end of this one, by the clock as it i
   }
 });
 
-test("of an answer's body a failure keeps what came, and a test too; a delivery that arrived keeps nothing", async () => {
+test("failures and tests store the body of an answer; a successful delivery does not", async () => {
   let statusCode = 200;
   const receiver = await startReceiver(() => statusCode);
   const policy = createTargetPolicy({ resolve: () => Promise.resolve([]), allowLoopbackHttp: true });

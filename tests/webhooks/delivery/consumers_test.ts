@@ -69,7 +69,7 @@ async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
   return { made, readers };
 }
 
-test("what is replayed to a webhook that is made while all are looked at is sent once", async () => {
+test("a replay to a webhook that is created during a load is sent once", async () => {
   const { made, readers } = await lookingAtAll((post) => post.replayId === null ? "delivered" : slow());
   const slow = answersAfter(() => made.clock, 1_000);
   await insert(made.store, subscriptionOf("wh_3"));
@@ -92,7 +92,7 @@ test("what is replayed to a webhook that is made while all are looked at is sent
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a webhook that is deleted while all are looked at is not posted to from then on", async () => {
+test("a webhook that is deleted during a load gets no more posts", async () => {
   const { made, readers } = await lookingAtAll(() => "delivered");
   await made.owe(3);
   await made.store.subscriptions.delete("wh_1");
@@ -104,7 +104,7 @@ test("a webhook that is deleted while all are looked at is not posted to from th
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what another gateway delivered before it gave a webhook away is not sent again for an older look at it", async () => {
+test("deliveries that another gateway made before it released a webhook are not repeated after an older read of it", async () => {
   /** Another gateway has all partitions, until it goes. */
   let isTaken = true;
   let answer = () => {};
@@ -179,7 +179,7 @@ function createGate() {
   };
 }
 
-test("a webhook that was deleted while the process stood still is posted to no more when that goes on", async () => {
+test("a webhook that was deleted during a suspension gets no more posts", async () => {
   const [keys, versions] = [createGate(), createGate()];
   const made = await workerStage(() => "delivered", {
     async isKeyEnabled() {

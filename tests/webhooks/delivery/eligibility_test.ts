@@ -6,7 +6,7 @@ import { createTestClock } from "../../test_clock.ts";
 import { memoryStore, owedTo, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
-test("what waited for the store until another gateway has taken over is not posted any more", async () => {
+test("a delivery that waited for the store is not posted once another gateway has taken over", async () => {
   const clock = createTestClock(START_MS);
   const bare = await memoryStore();
   /** The first gateway's store does not answer. */
@@ -59,7 +59,7 @@ test("what waited for the store until another gateway has taken over is not post
   await second.worker.stop({ drainMs: 0 });
 });
 
-test("what waited for the answer about its key for longer than such an answer is believed is not posted with it", async () => {
+test("a delivery that waited too long for the check of its key is not posted with that answer", async () => {
   const clock = createTestClock(START_MS);
   let isDisabled = false;
   let asked = 0;
@@ -93,7 +93,7 @@ const DAY_MS = 86_400_000;
 
 for (const ordered of [false, true]) {
   const what = `${ordered ? "an ordered" : "a"} webhook whose endpoint failed when its key was disabled`;
-  test(`what is held back for days for ${what} is not given up before the endpoint was asked`, async () => {
+  test(`deliveries held back for days for ${what} are not given up before the endpoint is tried`, async () => {
     let isWell = false;
     let isEnabled = true;
     const made = await workerStage(() => isWell ? "delivered" : "retry", { ordered, isKeyEnabled: () => isEnabled });

@@ -49,7 +49,7 @@ test("an endpoint that fails gets breaks from its second failure on, and is down
   assert.deepEqual(after("quick", ...failed(20), "quick"), { state: "healthy", window: 2 });
 });
 
-test("probes are made of an endpoint that is down, but for each fifth post, and of whoever waits at a delivery", () => {
+test("an endpoint that is down gets probes, but for each fifth post, and so does a delivery that others wait for", () => {
   const probed = Array.from({ length: 13 }, (_, n) => n).filter((n) => isProbed(after(...failed(n)), false));
   assert.deepEqual(probed, [8, 9, 11, 12]);
   assert.deepEqual([0, 1, 2, 8].map((n) => isProbed(after(...failed(n)), true)), [false, false, true, true]);
@@ -57,7 +57,7 @@ test("probes are made of an endpoint that is down, but for each fifth post, and 
   assert.deepEqual([8, 9, 11].map((n) => probedAmong(after(...failed(n)), 2)), [0, 1, 1]);
 });
 
-test("nobody knows that an endpoint fails before it was asked since it was opened, or its key was enabled", () => {
+test("an endpoint is not known to fail before a post since it was opened, or its key was enabled", () => {
   const opened = unknownEndpoint(true);
   assert.deepEqual([hasBreaks(opened), isKnownToFail(opened), readyAt(opened)], [true, false, -Infinity]);
   const asked = next(opened, "failed", NOW, MOST);

@@ -9,7 +9,7 @@ import { hangs, workerStage } from "./worker_stage.ts";
 const HOUR_MS = 3_600_000;
 
 for (const isBack of [true, false]) {
-  test(`what is forgotten undelivered is counted as dead once, endpoint ${isBack ? "back" : "dead"}`, async () => {
+  test(`an event that retention deletes undelivered counts as dead once, endpoint ${isBack ? "back" : "dead"}`, async () => {
     let isDown = true;
     const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
     made.worker.start();
@@ -30,7 +30,7 @@ for (const isBack of [true, false]) {
   });
 }
 
-test("what is forgotten while it is posted to an endpoint that hangs is counted as dead once", async () => {
+test("an event that is deleted while its endpoint hangs counts as dead once", async () => {
   const clock = createTestClock(START_MS);
   let underWay = 0;
   const made = await workerStage(async () => {
@@ -58,7 +58,7 @@ test("what is forgotten while it is posted to an endpoint that hangs is counted 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what is forgotten just before its post fails is counted as dead once", async () => {
+test("an event that is deleted just before its post fails counts as dead once", async () => {
   let fail = () => {};
   const made = await workerStage(() => new Promise((resolve) => fail = () => resolve("retry")));
   made.worker.start();
@@ -79,7 +79,7 @@ test("what is forgotten just before its post fails is counted as dead once", asy
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what failed beyond a delivery that was never answered is counted once when all are forgotten", async () => {
+test("failures behind a delivery without an answer count once when all are deleted", async () => {
   const made = await workerStage(({ eventId }) => {
     if (eventId === eventAt(102).id) return hangs();
     return eventId === eventAt(103).id ? "rejected" : eventId === eventAt(104).id ? "retry" : "delivered";
@@ -111,7 +111,7 @@ async function deliveredTo({ store }: Stage): Promise<string[]> {
   return attempts.filter(({ outcome }) => outcome === "delivered").map(({ eventId }) => eventId);
 }
 
-test("an ordered webhook goes on when what it waits at is forgotten, and not only when that would have been due", async () => {
+test("an ordered webhook goes on when the event that it waits at is deleted, not only when its retry is due", async () => {
   const first = eventAt(101).id;
   const made = await workerStage(({ eventId }) => eventId === first ? "retry" : "delivered", {
     ordered: true,

@@ -39,7 +39,7 @@ async function replicated(standby: Store, { withLeases }: { withLeases: boolean 
 
 for (const withLeases of [true, false]) {
   const whose = withLeases ? "as they were" : "to be acquired again";
-  test(`an event whose retry is lost with a database's last commits is sent again; leases are ${whose}`, async () => {
+  test(`an event whose retry is lost with a database's last commits is delivered again; leases are ${whose}`, async () => {
     const standby = await memoryStore();
     const database = failover(standby);
     const lost = eventAt(103).id;
@@ -70,7 +70,7 @@ for (const withLeases of [true, false]) {
   });
 }
 
-test("an event whose retry alone was lost with a database's last commits is sent again", async () => {
+test("an event whose retry alone was lost with a database's last commits is delivered again", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
   const lost = eventAt(103).id;
@@ -98,7 +98,7 @@ test("an event whose retry alone was lost with a database's last commits is sent
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a replay whose end was lost with a database's last commits goes on, and another can be begun", async () => {
+test("a replay whose end was lost with a database's last commits goes on, and another can start", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
   const made = await workerStage(() => "delivered", { store: database.store });

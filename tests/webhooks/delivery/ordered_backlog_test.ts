@@ -5,7 +5,7 @@ import { bentStore } from "../../store/bent_store.ts";
 import { eventAt } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 
-test("an ordered backlog goes on while what was sent of it is being committed", async () => {
+test("an ordered backlog goes on during a commit", async () => {
   const made = await workerStage(() => "delivered", {
     ordered: true,
     store: (store) =>
@@ -29,7 +29,7 @@ test("an ordered backlog goes on while what was sent of it is being committed", 
 });
 
 for (const failing of [101 + 46, 101 + 63, 101 + 64]) {
-  test(`an ordered backlog waits at ledger ${failing}, which fails while the store is asked for more`, async () => {
+  test(`an ordered backlog waits at ledger ${failing}, which fails during a read of the store`, async () => {
     const made = await workerStage(failsOnce(eventAt(failing).id), {
       ordered: true,
       store: (store) =>

@@ -10,7 +10,7 @@ import { MAX_ATTEMPTS, nextAttempt } from "../../../lib/webhooks/delivery/schedu
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
 
-test("one that keeps the order has all its attempts: asking whether the endpoint is back is none of them", async () => {
+test("an ordered webhook has all its attempts: probes of the endpoint do not count", async () => {
   const store = await memoryStore();
   const clock = createTestClock(START_MS);
   const attempts: NewAttempt[] = [];

@@ -7,7 +7,7 @@ import { createPartitions } from "../../../lib/webhooks/delivery/partitions.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { memoryStore } from "../parts.ts";
 
-test("a look at leases that were lost in a standstill, answered late, does not cost those acquired meanwhile", async () => {
+test("a late renewal of leases lost in a suspension does not drop those acquired meanwhile", async () => {
   const store = await memoryStore();
   const clock = createTestClock();
   const late = Promise.withResolvers<void>();

@@ -28,7 +28,7 @@ test("three events in a row that an endpoint fails at do not keep from it those 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what an endpoint fails at again and again does not keep from it what is new", async () => {
+test("an event that an endpoint always fails at does not delay new events", async () => {
   const made = await pickyStage((id) => id.endsWith("2"));
   made.worker.start();
   await made.owe(1, "wh_1");
@@ -44,7 +44,7 @@ test("what an endpoint fails at again and again does not keep from it what is ne
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("nor does what is new and poison itself, where nothing else has come for long", async () => {
+test("nor do new events that are poison themselves, when no others have come for long", async () => {
   const made = await pickyStage((id) => id !== eventAt(143).id);
   made.worker.start();
   await made.owe(40, "wh_1");
@@ -55,7 +55,7 @@ test("nor does what is new and poison itself, where nothing else has come for lo
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what is due again does not slow down what is new", async () => {
+test("retries do not slow down new events", async () => {
   const isPoison = (id: string) => id < eventAt(160).id;
   const made = await pickyStage(isPoison);
   made.worker.start();
@@ -72,7 +72,7 @@ test("what is due again does not slow down what is new", async () => {
   await next.stop({ drainMs: 0 });
 });
 
-test("what has been owed for hours shows how old it is, also where it was tried and is to be tried again", async () => {
+test("a delivery pending for hours shows its age, also when it was tried and waits for a retry", async () => {
   let attempt = 1;
   const { id, knownAt } = eventAt(101);
   const made = await workerStage((post: Posted) => {

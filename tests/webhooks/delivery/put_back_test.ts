@@ -14,7 +14,7 @@ const STORIES: [what: string, failing: string[]][] = [
 ];
 
 for (const [what, failing] of STORIES) {
-  test(`when ${what}, the order is kept, and none is lost at a restart`, async () => {
+  test(`when ${what}, the order stays, and none is lost at a restart`, async () => {
     let isRestarted = false;
     const failed = new Set<string>();
     const made = await workerStage(({ eventId }: Posted) => {

@@ -22,7 +22,7 @@ const kinds = (posted: Posted[], ledger: number) =>
   posted.filter(({ eventId }) => eventId === eventAt(ledger).id)
     .map(({ replayId, attempt }) => replayId === null ? attempt : "replay");
 
-test("what a replay delivers while it becomes due again is not sent once more", async () => {
+test("an event that a replay delivers when its retry becomes due is not sent twice", async () => {
   const made = await workerStage(({ replayId }) => replayId === null ? "retry" : slow());
   const slow = answersAfter(() => made.clock, 2_000);
   made.worker.start();
@@ -35,7 +35,7 @@ test("what a replay delivers while it becomes due again is not sent once more", 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a replay of what is being tried again is sent afterwards, and tried again when it fails", async () => {
+test("a replay of an event under retry is sent afterwards, and retried when it fails", async () => {
   const made = await workerStage(({ eventId, replayId, attempt }) => {
     if (eventId !== eventAt(103).id) return "delivered";
     return replayId !== null || attempt === 1 ? "retry" : slow();
@@ -53,7 +53,7 @@ test("a replay of what is being tried again is sent afterwards, and tried again 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what a replay has delivered is not sent once more where it becomes due before that is written down", async () => {
+test("an event that a replay delivered is not sent twice when its retry is due before the commit", async () => {
   let answer = () => {};
   const made = await workerStage(({ eventId, replayId }) => {
     if (eventId !== eventAt(103).id) return "delivered";

@@ -70,7 +70,7 @@ describe("nextAttempt", () => {
     }
   });
 
-  test("tries network errors, 429 and 5xx again within the jitter of the schedule, or up to a day when asked to", () => {
+  test("retries network errors, 429 and 5xx within the jitter of the schedule, or up to a day on request", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 14 }), failures, randoms, (attempt, outcome, random) => {
         const next = nextAttempt({ ageMs: 0, attempt, outcome, nowMs: NOW, random: () => random });
@@ -119,7 +119,7 @@ describe("nextAttempt", () => {
     }));
   });
 
-  test("takes what arrives, or is refused, for what it is, however long it was owed", () => {
+  test("counts a delivery or a rejection as such, however old it is", () => {
     for (const [statusCode, outcome] of [[200, "delivered"], [410, "rejected"]] as const) {
       const answered = { kind: "status", statusCode } as const;
       const next = nextAttempt({ ageMs: 2 * MAX_AGE_MS, attempt: 1, outcome: answered, nowMs: NOW, random: even });

@@ -32,7 +32,7 @@ test("an attempt is listed once, also where the answer of the commit that noted 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what posts came to is written down where the store fails to say which leases are left, just as it fenced one off", async () => {
+test("outcomes are committed when the store fails to report the leases left, just as it fenced one", async () => {
   let [fenced, isFailing] = [0, false];
   const made = await workerStage(() => "delivered", {
     store: (store) =>

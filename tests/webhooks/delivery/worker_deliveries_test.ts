@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { answersAfter, workerStage } from "./worker_stage.ts";
 import { append, eventAt, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 
-test("what is due is posted at once, in the ledger's order, and written down", async () => {
+test("due events are posted at once, in the ledger's order, and committed", async () => {
   const { store, worker, owe, pass, postedTo } = await workerStage(() => "delivered");
   worker.start();
   await pass(100);
@@ -19,7 +19,7 @@ test("what is due is posted at once, in the ledger's order, and written down", a
   await worker.stop({ drainMs: 0 });
 });
 
-test("a failed delivery is tried again when its time has come, and not before", async () => {
+test("a failed delivery is retried when it is due, and not before", async () => {
   let answers: ("retry" | "delivered")[] = ["retry", "delivered"];
   const { store, worker, owe, pass, script, clock } = await workerStage(() => answers.shift()!);
   worker.start();
@@ -113,7 +113,7 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what becomes known late is delivered next, wherever its ledger lies", async () => {
+test("late events are delivered next, whatever their ledger", async () => {
   const made = await workerStage(() => "delivered");
   made.worker.start();
   await made.owe(3, "wh_1");
@@ -129,7 +129,7 @@ test("what becomes known late is delivered next, wherever its ledger lies", asyn
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("each subscription gets what its filter lets through, in the order of the log, once", async () => {
+test("each subscription gets the events of its filter, in the order of the log, once", async () => {
   const made = await workerStage(() => "delivered");
   await insert(made.store, subscriptionOf("wh_swept", { types: ["escrow.swept"] }), subscriptionOf("wh_all"));
   await insert(made.store, subscriptionOf("wh_device", { deviceHash: "cd".repeat(32) }));
@@ -148,7 +148,7 @@ test("each subscription gets what its filter lets through, in the order of the l
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a cursor moves over what does not match, and a start looks through none of it again", async () => {
+test("a cursor moves over unmatched events, and a start reads none of them again", async () => {
   const made = await workerStage(() => "delivered");
   await insert(made.store, subscriptionOf("wh_rare", { types: ["escrow.swept"] }));
   made.worker.start();
@@ -172,7 +172,7 @@ test("a subscription made while events arrive hears those after it", async () =>
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("an endpoint slower than the log grows loses none of what comes one event at a time", async () => {
+test("an endpoint slower than the log loses no event", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const made = await workerStage(answersAfter(() => held.clock, 200), { limits: { postsPerEndpoint: 1 } });
   held.clock = made.clock;

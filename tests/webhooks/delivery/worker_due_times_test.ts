@@ -69,7 +69,7 @@ test("a clock that is set back while it is read when to try again delays nothing
   await failsAsClockIsSetBack(made, () => isSlow = false);
 });
 
-test("what an endpoint never takes uses up its attempts in order, though the clock was set back while it was probed with it", async () => {
+test("an event that an endpoint never accepts uses its attempts in order, though the clock was set back during a probe", async () => {
   const made = await workerStage(() => "retry", { ordered: true, retryMs: 30_000 });
   made.worker.start();
   await made.owe(1, "wh_1");
@@ -97,7 +97,7 @@ test("a start alone brings no retry forward", async () => {
   await next.worker.stop({ drainMs: 0 });
 });
 
-test("what another worker has kept is not put off by a clock that was set back before its partitions came", async () => {
+test("another worker's failed deliveries are not delayed by a clock that was set back before its partitions came", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   const dead = await workerStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });

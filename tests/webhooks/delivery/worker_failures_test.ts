@@ -34,7 +34,7 @@ test("more failures at a time than a commit takes are written down in several", 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a dead endpoint gets one probe a break, and what waits for it is no rows", async () => {
+test("a dead endpoint gets one probe a pause, and its waiting deliveries need no rows", async () => {
   const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   made.worker.start();
   await made.owe(1_000, "wh_1");
@@ -66,7 +66,7 @@ test("an endpoint that is back gets everything that waited, and is no longer sai
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what waits for a dead endpoint is given up after three days by the network's clock, however much it is", async () => {
+test("deliveries to a dead endpoint are given up after three days of network time, however many there are", async () => {
   const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   made.worker.start();
   await made.owe(2_000, "wh_1");
@@ -90,7 +90,7 @@ test("what waits for a dead endpoint is given up after three days by the network
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what waited while no gateway ran is not given up before its endpoint has been asked", async () => {
+test("deliveries that waited while no gateway ran are not given up before a post to the endpoint", async () => {
   for (const isBack of [true, false]) {
     let answer: "retry" | "delivered" = "retry";
     const made = await workerStage(() => answer, { retryMs: HOUR_MS });
@@ -116,7 +116,7 @@ test("what waited while no gateway ran is not given up before its endpoint has b
   }
 });
 
-test("what failed and is still owed after three days is given up while the endpoint is down, without another attempt", async () => {
+test("a failed delivery of three days is given up while the endpoint is down, without another attempt", async () => {
   let isDown = false;
   const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
   made.worker.start();
@@ -138,7 +138,7 @@ test("what failed and is still owed after three days is given up while the endpo
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("what waited for days for its key to be enabled again is sent, though its endpoint failed just before: it is not down", async () => {
+test("deliveries that waited days for their key are sent, though the endpoint failed just before: it is not down", async () => {
   let isEnabled = true;
   const made = await workerStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
   made.worker.start();
@@ -159,7 +159,7 @@ test("what waited for days for its key to be enabled again is sent, though its e
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("one that keeps the order waits at what failed, and asks with it whether the endpoint is back", async () => {
+test("an ordered webhook waits at a failure, and probes the endpoint with it", async () => {
   let isDown = true;
   const made = await workerStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
     ordered: true,
@@ -180,7 +180,7 @@ test("one that keeps the order waits at what failed, and asks with it whether th
 });
 
 for (const outcome of ["retry", "rejected"] as const) {
-  test(`one that keeps the order is sent nothing new while its failure waits for a commit: ${outcome}`, async () => {
+  test(`an ordered webhook gets nothing new while its failure waits for a commit: ${outcome}`, async () => {
     const failing = failsOnce(eventAt(102).id);
     const made = await workerStage((post) => failing(post) === "retry" ? outcome : "delivered", {
       ...{ ordered: true, retryMs: 5_000, gatherMs: 400 },
@@ -220,7 +220,7 @@ function whenAskedForKept(
 
 for (const ordered of [true, false]) {
   const whose = ordered ? "one that keeps the order" : "any other";
-  test(`what failed is tried again when the store fails just as that is read again: ${whose}`, async () => {
+  test(`a failed delivery is retried when the store fails during its read: ${whose}`, async () => {
     const made = await workerStage(failsOnce(eventAt(101).id), {
       ordered,
       retryMs: 5_000,
@@ -241,7 +241,7 @@ for (const ordered of [true, false]) {
   });
 }
 
-test("one that keeps the order waits while it is being read what failed", async () => {
+test("an ordered webhook waits during the read of its failure", async () => {
   const made = await workerStage(failsOnce(eventAt(101).id), {
     ordered: true,
     retryMs: 5_000,

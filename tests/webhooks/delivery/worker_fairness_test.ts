@@ -41,7 +41,7 @@ test("100 hanging endpoints do not keep the others waiting", async () => {
   assert.equal((await owedTo(made.store, hanging[0]!)).pending, 40, "what hung is still owed");
 });
 
-test("what is new for an endpoint with a slow post under way does not wait for it", async () => {
+test("new events of an endpoint with a slow post under way do not wait for it", async () => {
   let count = 0;
   const made = await workerStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
   made.worker.start();
@@ -72,7 +72,7 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("those that fail and hang have few posts under way at once, so that those that are well have room", async () => {
+test("failing and hanging endpoints have few posts under way, so that the others have room", async () => {
   const troubled = Array.from({ length: 40 }, (_, n) => `wh_troubled_${n}`);
   const well = Array.from({ length: 5 }, (_, n) => `wh_well_${n}`);
   const made = await workerStage(({ subscriptionId, kind }) => {

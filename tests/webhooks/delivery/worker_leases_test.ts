@@ -35,7 +35,7 @@ test("a store that cannot be written to for a while loses nothing and repeats no
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a store that cannot be read for a while delays what is new", async () => {
+test("a store that cannot be read for a while delays new events", async () => {
   let fails = true;
   const made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "events", "read", () => fails),
@@ -108,7 +108,7 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("who takes over from a dead worker delivers, also where the store fails just then", async () => {
+test("a worker that takes over from a dead one delivers, also when the store fails then", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   await loseLeases(store, 5_000);
@@ -157,7 +157,7 @@ test("a settlement that was fenced off is not written, and not tried for ever", 
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a settlement that is fenced off just when the store fails is let go when that can be told again", async () => {
+test("a settlement that is fenced just when the store fails is dropped once that is known", async () => {
   let answerIt: (() => void) | undefined;
   let isDown = false;
   const made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
@@ -187,7 +187,7 @@ test("a settlement that is fenced off just when the store fails is let go when t
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("failing webhooks that are taken over just as the store fails lose nothing of what comes after", async () => {
+test("failing webhooks that are taken over just as the store fails lose no later event", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   const leaving = await workerStage(() => "retry", { on: store, clock, holder: "leaving" });
@@ -216,7 +216,7 @@ test("failing webhooks that are taken over just as the store fails lose nothing 
   await staying.worker.stop({ drainMs: 0 });
 });
 
-test("a stop lets quick posts end, and cuts off those that hang: they are delivered at the next start", async () => {
+test("a stop waits for quick posts and cuts off hanging ones: they are delivered at the next start", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const quick = answersAfter(() => held.clock, 100);
   const made = await workerStage(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
@@ -241,7 +241,7 @@ test("a stop lets quick posts end, and cuts off those that hang: they are delive
   await next.worker.stop({ drainMs: 0 });
 });
 
-test("after a kill a start repeats no more than what was under way", async () => {
+test("after a kill a start repeats only deliveries that were under way", async () => {
   const setting = `sqlite:${join(directory, "killed.db")}`;
   const [dead, alive] = [await openStore(setting), await openStore(setting)];
   const clock = createTestClock(START_MS);

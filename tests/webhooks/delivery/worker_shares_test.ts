@@ -79,7 +79,7 @@ test("a dead gateway's partitions are shared by the others within 15 s", async (
   }
 });
 
-test("one that stops hands its partitions over at once", async () => {
+test("a worker that stops releases its partitions at once", async () => {
   const { join, pass, kill, shares } = await sharedStage();
   const [, stopped] = [join("a"), join("b")];
   await pass(18);
@@ -113,7 +113,7 @@ test("a gateway whose own clock is a day off takes its share like the others", a
   assert.deepEqual(shares(), [3, 3, 2]);
 });
 
-test("a worker that is there for longer than it could have said, by a clock set back since, is not believed", async () => {
+test("a worker's entry from before its clock was set back does not count", async () => {
   const { store, join, pass, shares } = await sharedStage();
   await store.sharedState.change("workers", (_, nowMs) => {
     return { value: { ghost: nowMs + 86_400_000 }, keepMs: 90_000_000, answer: undefined };
@@ -136,7 +136,7 @@ async function twoWorkers(answer: Parameters<typeof workerStage>[0]) {
 
 const IDS = Array.from({ length: 24 }, (_, n) => `wh_${n}`);
 
-test("two workers share the work, and nothing is delivered twice when one hands over", async () => {
+test("two workers share the work, and a release delivers nothing twice", async () => {
   const { store, one, two } = await twoWorkers(() => yieldToOthers("delivered" as const));
   one.worker.start();
   await one.owe(3, ...IDS);
@@ -159,7 +159,7 @@ test("two workers share the work, and nothing is delivered twice when one hands 
   await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
-test("posts under way are written down before their partition is handed over", async () => {
+test("posts under way are committed before their partition is released", async () => {
   let answerAll: (() => void)[] = [];
   const { one, two } = await twoWorkers(() => new Promise((resolve) => answerAll.push(() => resolve("delivered"))));
   one.worker.start();
@@ -181,7 +181,7 @@ test("posts under way are written down before their partition is handed over", a
   await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
-test("a dead worker's deliveries go on within 15 s, with what it knew of endpoints that fail", async () => {
+test("a dead worker's deliveries go on within 15 s, with its knowledge of failing endpoints", async () => {
   let isDead = false;
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -247,7 +247,7 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
   });
 }
 
-test("a lease is trusted from when it was asked for, however late the store answers", async () => {
+test("a lease counts from its request, however late the store answers", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   let answersAfterMs = 0;
@@ -275,7 +275,7 @@ test("a lease is trusted from when it was asked for, however late the store answ
 });
 
 for (const failing of ["another is asked for", "subscriptions are looked at"] as const) {
-  test(`what was taken over is delivered, also when the store fails just as ${failing}`, async () => {
+  test(`partitions that were taken over are delivered, also when the store fails just as ${failing}`, async () => {
     const bare = await openStore("memory:", { isShared: true });
     let hasTaken = false;
     let hasFailed = false;
@@ -320,7 +320,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
   });
 }
 
-test("one that is started again and again, and dies each time, leaves the others their shares", async () => {
+test("a worker that keeps crashing leaves the others their shares", async () => {
   for (const livesSeconds of [1, 2, 9]) {
     const { join, pass, kill, shares } = await sharedStage();
     join("m");

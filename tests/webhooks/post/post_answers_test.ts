@@ -138,7 +138,7 @@ describe("an answer", () => {
     ["its chunks", `${CHUNKED}5\r\nhello\r\n`, 200],
   ];
   for (const [what, raw, status] of parts) {
-    test(`that breaks off in ${what} is none, and not asked for again over a connection that had served`, async () => {
+    test(`that breaks off in ${what} is none, and not repeated over a reused connection`, async () => {
       const endpoint = await receiver((_, socket) => {
         if (endpoint.requests.length === 1) return OK_ANSWER;
         socket.write(raw, () => socket.destroy());

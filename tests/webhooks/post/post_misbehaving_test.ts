@@ -10,7 +10,7 @@ const { receiver, poster } = parts;
 afterEach(parts.close);
 
 describe("an endpoint that misbehaves", () => {
-  test("is given up on after the time for everything when it says nothing", async () => {
+  test("is given up after the total time when it sends nothing", async () => {
     const endpoint = await receiver(() => {});
     const result = await post(poster(), at(endpoint), { timeoutMs: 2_000 });
     assert.deepEqual([result.statusCode, result.error], [undefined, "timed out after 2 s"]);
@@ -81,7 +81,7 @@ describe("an endpoint that misbehaves", () => {
     ],
   ];
   for (const [what, answer, error, statusCode] of failures) {
-    test(`that ${what} is reported so, and asked once`, async () => {
+    test(`that ${what} is reported so, after one request`, async () => {
       const endpoint = await receiver(answer);
       const result = await post(poster(), at(endpoint));
       assert.deepEqual([result.error, result.statusCode], [error, statusCode]);
@@ -97,7 +97,7 @@ describe("an endpoint that misbehaves", () => {
     assert.deepEqual(result, { error: "connection refused", responseBody: "" });
   });
 
-  test("can't answer the next request with what it said before it was asked", async () => {
+  test("can't answer the next request with bytes from before it", async () => {
     const endpoint = await receiver(({ connection }, socket) => {
       // Behind the answer, a moment later: what would be taken for the answer to the next request.
       if (connection === 1) setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"), 20);
@@ -125,7 +125,7 @@ describe("an endpoint that misbehaves", () => {
     assert.equal(endpoint.connections, 2);
   });
 
-  test("that closes a used connection just as the next request comes is asked once more, and not again", async () => {
+  test("that closes a used connection just as the next request comes gets one retry, and no second one", async () => {
     let served = 0;
     const endpoint = await receiver((_, socket) => {
       if (++served === 1) return OK_ANSWER;

@@ -55,7 +55,7 @@ describe("a post", () => {
     assert.deepEqual(endpoint.requests.map(({ connection }) => connection), [1, 2, 1]);
   });
 
-  test("tries the next address when one can't be connected to, and says which one it was", async () => {
+  test("tries the next address when one refuses, and reports which one it was", async () => {
     const endpoint = await receiver();
     const result = await post(poster(vetting("127.0.0.2", "127.0.0.1")), `http://a.example:${endpoint.port}/`);
     assert.deepEqual([result.statusCode, result.address], [200, "127.0.0.1"]);
@@ -100,7 +100,7 @@ describe("a post", () => {
 });
 
 describe("a poster", () => {
-  test("gives up when it is told to, at any step", async () => {
+  test("gives up on abort, at any step", async () => {
     const endpoint = await receiver(() => {});
     const stopping = new AbortController();
     const posting = post(poster(), at(endpoint), { signal: stopping.signal });

@@ -54,14 +54,14 @@ describe("a post over TLS", () => {
     });
   }
 
-  test("refuses a certificate of an authority that nobody trusts, and sends nothing", async () => {
+  test("refuses a certificate of an unknown authority, and sends nothing", async () => {
     const endpoint = await secureReceiver("DNS:hooks.example");
     const result = await post(poster(secure), `https://hooks.example:${endpoint.port}/`);
     assert.equal(result.error, "certificate is from no trusted authority");
     assert.equal(endpoint.requests.length, 0);
   });
 
-  test("says when the other side does not speak TLS, or does not finish the handshake", async () => {
+  test("reports a receiver that does not speak TLS, or does not finish the handshake", async () => {
     const plain = await receiver((_, socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n"));
     const by = poster(secure, { ca });
     plain.open.forEach((socket) => socket.end());

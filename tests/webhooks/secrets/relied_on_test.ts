@@ -79,7 +79,7 @@ async function rotationStage(
   return { store, clock, worker, posted, passUntil, rotate, assertSigned, stop };
 }
 
-test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
+test("posts after the answer to a rotation have the new signature, also of a gateway with a slow store", async () => {
   const { clock, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store, clock) =>
     bentStore(store, {
       events: {
@@ -97,7 +97,7 @@ test("what is posted when a rotation has been answered is signed with the new se
   await stop();
 });
 
-test("it is signed so also when a gateway is answered only then what it has asked about the webhook before", async () => {
+test("that holds also when a gateway gets an earlier read of the webhook only then", async () => {
   let held: Promise<void> | undefined;
   const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
     bentStore(store, {
@@ -124,7 +124,7 @@ test("it is signed so also when a gateway is answered only then what it has aske
   await stop();
 });
 
-test("what was on its way when the secret was rotated is not rejected by who relies on the new one: it is posted again", async () => {
+test("a post under way during a rotation is not rejected by a receiver with the new secret: it is posted again", async () => {
   let answeredMs = Infinity;
   let posts = 0;
   const { store, clock, posted, passUntil, rotate, stop } = await rotationStage(

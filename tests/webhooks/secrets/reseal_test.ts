@@ -51,7 +51,7 @@ test("the first start with a key seals every secret, the next one none", async (
   assert.equal(await sealSecrets(store, first), 0);
 });
 
-test("a secret that is rotated while secrets are sealed is kept, and sealed too", async () => {
+test("a secret that is rotated while secrets are sealed stays, and is sealed too", async () => {
   const store = await storeWithSecrets();
   const rotated = `whsec_${btoa("rotated by a gateway that runs beside")}`;
   let isRotated = false;

@@ -100,7 +100,7 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   assert.equal(await signAfter(0), "dcb", "when the first one's day is over");
 });
 
-test("who asks again within half a minute, as one who has not heard the answer, is told the same secret", async () => {
+test("a client that rotates again within half a minute, as after a lost answer, gets the same secret", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   const { plainSecret } = await rotateAfter(0);
   for (const seconds of [0, 3, 25]) assert.equal((await rotateAfter(seconds / 3_600)).plainSecret, plainSecret);
@@ -126,7 +126,7 @@ test("all three are sealed, and still sign", async () => {
   assert.equal(await sealWith("01".repeat(32)), 0);
 });
 
-test("what was sent in the moment of a rotation, or within the time that workers may take to hear of it, counts as of before", async () => {
+test("a post in the moment of a rotation, or before workers must know of it, counts as earlier", async () => {
   const { store, rotateAfter } = await createRotated();
   await rotateAfter(0);
   const subscription = (await store.subscriptions.get("wh_1"))!;

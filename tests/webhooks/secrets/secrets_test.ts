@@ -29,11 +29,11 @@ describe("secrets with a key", () => {
     }
   });
 
-  test("does not open what was sealed for another subscription", () => {
+  test("does not open a secret that was sealed for another subscription", () => {
     assert.throws(() => cipher.open("wh_2", cipher.seal("wh_1", SECRET)), SecretsKeyError);
   });
 
-  test("does not open what was changed, in any character", () => {
+  test("does not open a sealed secret with any character changed", () => {
     const sealed = cipher.seal("wh_1", SECRET);
     for (let at = 0; at < sealed.length - 1; at++) {
       const changed = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
@@ -43,7 +43,7 @@ describe("secrets with a key", () => {
     assert.throws(() => cipher.open("wh_1", sealed.slice(0, 45)), SecretsKeyError);
   });
 
-  test("hands out a plain secret as it is, and says that it is not current", () => {
+  test("returns a plain secret, and reports that it is not current", () => {
     assert.equal(cipher.open("wh_1", SECRET), SECRET);
     assert.equal(cipher.isCurrent(SECRET), false);
     assert.equal(cipher.isCurrent(cipher.seal("wh_1", SECRET)), true);
@@ -51,7 +51,7 @@ describe("secrets with a key", () => {
     assert.ok(cipher.seals);
   });
 
-  test("says that the key is another one, not that something is damaged", () => {
+  test("reports another key, not damage", () => {
     assert.throws(
       () => cipher.open("wh_1", otherCipher.seal("wh_1", SECRET)),
       /SERVICE_API_SECRETS_KEY is not the key/,
@@ -69,7 +69,7 @@ describe("secrets without a key", () => {
     assert.ok(!plainCipher.seals);
   });
 
-  test("asks for the key of what is sealed", () => {
+  test("asks for the key of sealed secrets", () => {
     assert.throws(() => plainCipher.open("wh_1", cipher.seal("wh_1", SECRET)), /SERVICE_API_SECRETS_KEY is not set/);
   });
 });

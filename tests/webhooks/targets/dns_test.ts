@@ -39,12 +39,12 @@ describe("the resolver", () => {
     assert.deepEqual(addresses.toSorted(), ["10.0.0.1", "2606:4700::1111", "93.184.216.34"]);
   });
 
-  test("answers the two kinds in turn, so that both are tried in time", async () => {
+  test("alternates the two kinds, so that both are tried in time", async () => {
     const kinds = (await resolve("many.example")).map((address) => address.includes(":") ? 6 : 4).join("");
     assert.match(kinds, /^(464644|646444)$/);
   });
 
-  test("answers what there is when one kind is missing or fails", async () => {
+  test("returns one kind when the other is missing or fails", async () => {
     assert.deepEqual(await resolve("four.example"), ["93.184.216.34"]);
     assert.deepEqual(await resolve("six.example"), ["2606:4700::1111"]);
     assert.deepEqual(await resolve("half.example"), ["93.184.216.34"]);
@@ -69,7 +69,7 @@ describe("the resolver", () => {
     );
   });
 
-  test("says what went wrong in the same words on every runtime", async () => {
+  test("reports failures with the same text on every runtime", async () => {
     assert.equal(await failure("none.example"), "has no address in the DNS");
     assert.equal(await failure("nowhere.example"), "has no address in the DNS");
     assert.match(await failure("broken.example"), /has no address in the DNS|could not be looked up/);
@@ -77,7 +77,7 @@ describe("the resolver", () => {
     assert.equal(await failure("silent.example", hasty), "could not be looked up in time");
   });
 
-  test("gives up at its time limit, and when told to", async () => {
+  test("gives up at its time limit, and on abort", async () => {
     assert.match(await failure("silent.example", createResolver({ servers: [dns.server], timeoutMs: 50 })), /in time/);
     const patient = createResolver({ servers: [dns.server], timeoutMs: 600_000 });
     assert.match(await failure("silent.example", patient, AbortSignal.abort()), /abandoned/);
@@ -116,7 +116,7 @@ describe("keepBriefly", () => {
     return { clock, asked, answers, resolve };
   }
 
-  test("asks once for all who ask at the same time, and again after the time is over", async () => {
+  test("makes one look-up for concurrent calls, and another after the time is over", async () => {
     const { clock, asked, answers, resolve } = kept();
     answers.push(["1.1.1.1"], ["2.2.2.2"]);
     const together = await Promise.all([resolve("a.example"), resolve("a.example"), resolve("a.example")]);

@@ -182,7 +182,7 @@ describe("a webhook target", () => {
     }
   });
 
-  test("is refused when its name has no address, or can't be looked up", async () => {
+  test("is refused when its name has no address, or can't be resolved", async () => {
     assert.equal(
       await refusal("https://hooks.example.com/", policy([])),
       "url host hooks.example.com has no address in the DNS",
@@ -201,7 +201,7 @@ describe("a webhook target", () => {
     );
   });
 
-  test("is looked up at every check", async () => {
+  test("is resolved at every check", async () => {
     const answers = [[PUBLIC], ["10.0.0.1"]];
     const { check } = createTargetPolicy({ resolve: () => Promise.resolve(answers.shift()!) });
     await check("https://hooks.example.com/");
