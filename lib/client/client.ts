@@ -1,6 +1,6 @@
 /**
- * A typed client of the gateway. Web APIs only: Node 20 and later, Deno, Bun, browsers, workers. What signs (`write`) needs
- * `@stellar/stellar-sdk` beside it, the rest nothing.
+ * A typed client of the gateway. Uses Web APIs only: Node 20 and later, Deno, Bun, browsers, workers. Only `write` needs
+ * another package, `@stellar/stellar-sdk`.
  *
  * @example
  * ```ts
@@ -33,8 +33,8 @@ export type { SignedEnvelope, SignEnvelope, SigningKey, WriteOptions, Written } 
 
 export interface GatewayClientOptions extends ConnectionOptions {
   /**
-   * The network and the contracts that `write` signs for: from your own configuration. Looked up once (`network()`), and
-   * kept; never asked of the gateway at the moment of signing, or it could name contracts of its own.
+   * The network and the contracts that `write` signs for, from your own configuration. Call `network()` once and store the
+   * answer. A gateway that is asked at each write could name other contracts.
    */
   network?: TrustedNetwork;
 }

@@ -117,7 +117,7 @@ describe("an envelope that is bent is refused", () => {
     }
   });
 
-  test("when each field of what was asked for is another's", () => {
+  test("when any field of the requested operation differs", () => {
     for (const operation of OPERATIONS) {
       for (const [field, value] of Object.entries(operation)) {
         if (field === "kind") continue;
@@ -132,14 +132,14 @@ describe("an envelope that is bent is refused", () => {
         const other = { ...operation, [field]: others[field] ?? thief };
         assert.notEqual((other as never)[field], value);
         const bent = expectedCall(NETWORK, source, other as never);
-        refuses(envelopeOf(bent), /is not what was asked for/, expectedCall(NETWORK, source, operation));
+        refuses(envelopeOf(bent), /is not the requested/, expectedCall(NETWORK, source, operation));
       }
     }
   });
 
   test("when its source is another account, as a whole or of its operation", () => {
     refuses(envelopeOf(call, { source: thief }), /its source/);
-    refuses(envelopeOf(call, { operationSource: thief }), /something more/);
+    refuses(envelopeOf(call, { operationSource: thief }), /further parts/);
   });
 
   test("when it does more, or something else", () => {
@@ -150,7 +150,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call, { operations: [whole, payment] }), /not exactly one operation/);
     const upload = Op.uploadContractWasm({ wasm: new Uint8Array(8) as never });
     refuses(envelopeOf(call, { operations: [upload] }), /no call of a contract/);
-    refuses(envelopeOf(call, { memo: Memo.text("hello") }), /something more/);
+    refuses(envelopeOf(call, { memo: Memo.text("hello") }), /further parts/);
   });
 
   test("when its signature would authorise more, less or something else below", () => {
@@ -179,7 +179,7 @@ describe("an envelope that is bent is refused", () => {
         signature: xdr.ScVal.scvVoid(),
       }),
     );
-    refuses(envelopeOf(call, { auth: [authorisation(call, credentials)] }), /in another's name/);
+    refuses(envelopeOf(call, { auth: [authorisation(call, credentials)] }), /for another account/);
   });
 
   test("when it costs too much", () => {
@@ -192,7 +192,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call, { maxTime: 0 }), /until for ever/);
     refuses(envelopeOf(call, { maxTime: NOW + 601 }), /may be applied until/);
     check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, { maxValiditySeconds: 5_000 });
-    refuses(envelopeOf(call, { minTime: 5 }), /something more/);
+    refuses(envelopeOf(call, { minTime: 5 }), /further parts/);
     refuses(envelopeOf(call, { bend: (builder) => builder.setLedgerbounds(1, 9) }), /other preconditions/);
     refuses(envelopeOf(call, { bend: (builder) => builder.setMinAccountSequence("1") }), /other preconditions/);
   });
@@ -212,7 +212,9 @@ describe("an envelope that is bent is refused", () => {
       NETWORK.networkPassphrase,
     );
     refuses(bump.toXdr(), /no plain transaction/);
-    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) refuses(garbage, /no transaction envelope/);
+    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) {
+      refuses(garbage, /must be a transaction envelope/);
+    }
   });
 
   test("when a wallet gives another one back, or none that is signed", () => {
@@ -221,6 +223,6 @@ describe("an envelope that is bent is refused", () => {
     const signed = signEnvelope(other, source, (data) => OWNER.sign(data as never));
     assert.throws(() => checkSigned(signed, checked), /another transaction/);
     assert.throws(() => checkSigned(checked.xdr, checked), /unsigned/);
-    assert.throws(() => checkSigned("", checked), /no transaction envelope/);
+    assert.throws(() => checkSigned("", checked), /must be a transaction envelope/);
   });
 });

@@ -114,7 +114,7 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
     }, /the user declined/],
     [() => ({ signedTxXdr: "", error: { code: -4, message: "The user rejected this request." } }), /user rejected/],
     [() => other.xdr!, /another transaction/],
-    [() => "", /no transaction envelope/],
+    [() => "", /must be a transaction envelope/],
   ];
   for (const [sign, message] of answers) {
     const written = await stage.client({ fetch: ask }).write(payment(deviceHash), sign, { source });
@@ -144,7 +144,7 @@ test("a gateway that prepares something else gets no signature for it", async ()
     const written = await stage.client({ fetch: ask }).write(fund, (xdr) => (isAsked = true, xdr), { source: owner });
     assert.ok(!written.ok);
     assert.equal(written.reason, "envelope_refused");
-    assert.match(written.message, /is not what was asked for/);
+    assert.match(written.message, /is not the requested/);
     assert.equal(isAsked, false);
   }
 });

@@ -191,7 +191,10 @@ describe("payments past this gateway", () => {
     await pay(elsewhere, cards[1]!, merchant);
     const refusal = await submit(gateway, late!).then(() => assert.fail("it was not refused"), (error) => error);
     assert.ok(refusal instanceof GatewayError && refusal.code === "invalid_request", String(refusal));
-    assert.match(refusal.message, /^payment_escrow\.authorize failed because another transaction changed its entries; prepare again/);
+    assert.match(
+      refusal.message,
+      /^payment_escrow\.authorize failed because another transaction changed its entries; prepare again/,
+    );
     const [again] = await preparedPayments(gateway, [cards[0]!], merchant);
     for (const card of cards.slice(1, 5)) await pay(elsewhere, card, merchant);
     await submit(gateway, again!);
