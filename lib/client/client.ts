@@ -76,7 +76,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** The cards of a wallet. */
     walletDevices: (address: string, request?: RequestOptions) =>
       call("GET /v1/wallets/:address/devices", { params: { address } }, request),
-    /** What a merchant can claim. */
+    /** The payments that a merchant can claim. */
     pending: (address: string, request?: RequestOptions) =>
       call("GET /v1/merchants/:address/pending", { params: { address } }, request),
     /** An asset's symbol, name and decimals. */
@@ -139,7 +139,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
   };
 }
 
-/** What `checkPayment` answers: the reasons of the contracts beside those for which there was no answer. */
+/** The result of `checkPayment`: its reasons are those of the contracts, and those of a failed call. */
 export type PaymentVerdict =
   | { ok: true }
   | Extract<Answer<"POST /v1/payments/check">, { ok: false }>

@@ -45,7 +45,7 @@ export function stageOfFile(): void {
   after(() => stage.stop());
 }
 
-/** What sharedState a card of this name. */
+/** The operation that registers a card of this name. */
 export async function newCard(uid: string): Promise<Operation> {
   return { kind: "registerDevice", deviceHash: hashOfName(uid), agent: stage.accounts.agent.address };
 }

@@ -39,8 +39,8 @@ function refuses(envelope: string, message: RegExp, call = callOf("fundEscrow"),
   });
 }
 
-describe("what an operation is", () => {
-  test("is to the client what it is to the gateway, for every kind", () => {
+describe("the call of an operation", () => {
+  test("is the same in client and gateway, for every kind", () => {
     for (const operation of OPERATIONS) {
       const ours = expectedCall(NETWORK, source, operation);
       const theirs = contractCall(NETWORK.contracts, source, operation as never);
@@ -51,7 +51,7 @@ describe("what an operation is", () => {
     }
   });
 
-  test("of what was left open only the payment's number is the gateway's", () => {
+  test("takes only a missing nonce from the gateway", () => {
     const { nonce: _, ...open } = OPERATIONS.find(({ kind }) => kind === "authorize") as never as { nonce: string };
     assert.deepEqual(filledIn(open as never, { nonce: "7" }), { ...open, nonce: "7" });
     assert.deepEqual(filledIn({ ...open, nonce: "3" } as never, { nonce: "7" }), { ...open, nonce: "3" });
@@ -61,8 +61,8 @@ describe("what an operation is", () => {
   });
 });
 
-describe("an envelope as an honest gateway prepares it", () => {
-  test("is taken for every kind, with its hash and its time bound", () => {
+describe("an envelope of an honest gateway", () => {
+  test("is accepted for every kind, with its hash and its time bound", () => {
     for (const operation of OPERATIONS) {
       const call = expectedCall(NETWORK, source, operation);
       const envelope = envelopeOf(call);
@@ -77,7 +77,7 @@ describe("an envelope as an honest gateway prepares it", () => {
     }
   });
 
-  test("is signed for the network that is trusted, whatever the gateway calls its own", () => {
+  test("is signed for the configured network, whatever the gateway names", () => {
     const call = callOf("claim");
     const checked = check(envelopeOf(call), call);
     const signed = signEnvelope(checked, source, (data) => OWNER.sign(data as never));
@@ -87,7 +87,7 @@ describe("an envelope as an honest gateway prepares it", () => {
   });
 });
 
-describe("an envelope that is bent is refused", () => {
+describe("a changed envelope is refused", () => {
   const call = callOf("fundEscrow");
   const [transfer] = call.under as [ExpectedCall];
   const thief = THIEF.publicKey();
@@ -101,7 +101,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(transfer), /it calls CDLZ/);
   });
 
-  test("when any argument of any kind is another, is missing, or is one too many", () => {
+  test("when any argument of any kind differs, is missing, or is one too many", () => {
     for (const kind of OPERATIONS.map(({ kind }) => kind)) {
       const wanted = callOf(kind);
       for (const at of wanted.args.keys()) {
@@ -142,7 +142,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call, { operationSource: thief }), /further parts/);
   });
 
-  test("when it does more, or something else", () => {
+  test("when it does more, or another operation", () => {
     const payment = Op.payment({ destination: thief, amount: "1", asset: Asset.native() });
     refuses(envelopeOf(call, { operations: [payment] }), /no call of a contract/);
     const { contract, function: name, args } = call;
@@ -153,7 +153,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call, { memo: Memo.text("hello") }), /further parts/);
   });
 
-  test("when its signature would authorise more, less or something else below", () => {
+  test("when its signature would authorise more, fewer or other calls below", () => {
     const bends: [Bent["auth"], RegExp][] = [
       [[authorisation(call), authorisation(transfer)], /authorises 2 calls/],
       [[authorisation(transfer)], /what it authorises calls/],
@@ -188,7 +188,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call), /1000 are allowed/, call, { maxFee: "1000" });
   });
 
-  test("when it could be used too long, or has other conditions", () => {
+  test("when it is valid too long, or has other preconditions", () => {
     refuses(envelopeOf(call, { maxTime: 0 }), /until for ever/);
     refuses(envelopeOf(call, { maxTime: NOW + 601 }), /may be applied until/);
     check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, { maxValiditySeconds: 5_000 });
@@ -217,7 +217,7 @@ describe("an envelope that is bent is refused", () => {
     }
   });
 
-  test("when a wallet gives another one back, or none that is signed", () => {
+  test("when a wallet returns another envelope, or an unsigned one", () => {
     const checked = check(envelopeOf(call), call);
     const other = check(envelopeOf(call, { maxTime: NOW + 301 }), call);
     const signed = signEnvelope(other, source, (data) => OWNER.sign(data as never));
