@@ -5,8 +5,8 @@
                           "amount": to_units("4.5")}, Keypair.from_secret(secret))
     for event, cursor in gateway.events(types="payment.claimed"): ...
 
-`network` is from your own configuration, never asked of the gateway: `write` makes the envelope anew from what was asked for,
-and signs nothing that differs from it by a byte. It never pays twice. What goes wrong is a `GatewayError`.
+`network` comes from your own configuration, never from the gateway. `write` builds the envelope of your operation itself, and
+signs only a prepared envelope that is equal byte for byte. It never pays twice. Failures raise `GatewayError`.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 
 
 class GatewayError(Exception):
-    """`reason` is the gateway's code, or unreachable, envelope_refused, outcome_unknown; `more` has what else it says."""
+    """`reason` is the gateway's code, or unreachable, envelope_refused, outcome_unknown; `more` has further fields."""
 
     def __init__(self, reason, message, retry="never", **more):
         super().__init__(f"{reason}: {message}")
@@ -44,20 +44,20 @@ class Gateway:
         except HTTPError as answer:
             try:
                 error = dict(json.load(answer)["error"])
-            except (OSError, HTTPException, ValueError, TypeError, KeyError):  # Something else answers in the gateway's place.
+            except (OSError, HTTPException, ValueError, TypeError, KeyError):  # The answer does not come from a gateway.
                 error = {}
             wait = int(seconds) if (seconds := answer.headers.get("Retry-After", "")).isdecimal() else 0
             retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
-        except (ValueError, InvalidURL):  # Its own words may hold the key.
+        except (ValueError, InvalidURL):  # The exception's message may hold the key.
             raise GatewayError("invalid_request", "URL, API key or Idempotency-Key cannot be sent") from None
         except (OSError, HTTPException) as problem:
             raise GatewayError("unreachable", str(problem), "same" if self.base_url.lower().startswith("http") else "never")
 
     def request(self, method, path, body=None, headers={}):
-        """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""
-        # Never two webhooks, nor a replay twice.
+        """Calls any endpoint: `request("GET", "/v1/devices/9a41…")`. Retries for a minute where a retry may succeed."""
+        # With a key, a retry creates no second webhook or replay.
         once = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" and path.startswith("/v1/webhooks") else {}
         until, pause = time.monotonic() + self.patience, 0.25
         while True:
@@ -72,15 +72,15 @@ class Gateway:
             time.sleep(wait)
 
     def events(self, cursor=None, live=True, on_gap=None, **query):
-        """The history, then what happens: yields (event, cursor), each event once. Filters as for GET /v1/events.
-        `on_gap` is called with what the gateway says where events may be missing."""
+        """Yields (event, cursor) of the history and then of new events, each event once. Filters as for GET /v1/events.
+        Calls `on_gap` with the gateway's notice where events may be missing."""
         pause = 0.5
         while True:
             start = {**query, "cursor": cursor, "fromLedger": None} if cursor else query
             for frame in self._frames(urlencode([pair for pair in start.items() if pair[1] is not None])):
                 name, data, pause, cursor = frame.get("event"), frame.get("data"), 0.5, frame.get("id", cursor)
                 if name == "revoked":
-                    raise GatewayError("unauthorized", f"the key no longer stands: {data}")
+                    raise GatewayError("unauthorized", f"the API key is no longer valid: {data}")
                 if name == "caught_up" and not live:
                     return
                 if name == "gap" and on_gap:
@@ -91,9 +91,9 @@ class Gateway:
             pause = min(15, pause * 2)
 
     def _frames(self, query):
-        """What one stream says, until it ends or breaks off: what is raised where these are read is the reader's own."""
+        """The frames of one stream until it ends or breaks. An exception in the reading loop is the reader's own."""
         try:
-            with self.open("GET", f"/v1/events/stream?{query}", timeout=30) as answer:  # It is never silent so long.
+            with self.open("GET", f"/v1/events/stream?{query}", timeout=30) as answer:  # The gateway sends something every 5 s.
                 frame = {}
                 for line in answer:
                     field, _, value = line.decode().rstrip("\r\n").partition(": ")
@@ -107,8 +107,8 @@ class Gateway:
                 raise
 
     def write(self, operation, keypair, idempotency_key=None, on_warning=lambda warning: None):
-        """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again.
-        `on_warning` is called with what the gateway warns of before it is signed: what it raises ends the write."""
+        """Returns {hash, ledger} after the network's confirmation. To survive a crash, store an idempotency key, and write
+        again with it. Calls `on_warning` with the gateway's warning before the signature; when it raises, the write ends."""
         source, sent = keypair.public_key, None
         headers = {"Idempotency-Key": str(uuid.uuid4() if idempotency_key is None else idempotency_key)}
         for tries in range(4):
@@ -116,7 +116,7 @@ class Gateway:
                 prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
                 sent = sent or isinstance(prepared, dict) and prepared.get("replaces")
                 if isinstance(prepared, dict) and prepared.get("status") == "success" and "xdr" not in prepared:
-                    return {"hash": prepared["hash"], "ledger": prepared["ledger"]}  # Of an envelope that is not kept.
+                    return {"hash": prepared["hash"], "ledger": prepared["ledger"]}  # The gateway no longer has the envelope.
                 envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
                 if prepared.get("status") != "success":
                     if warning := prepared.get("warning"):
@@ -124,21 +124,21 @@ class Gateway:
                     envelope.sign(keypair)
                 if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
                     return ended
-            except GatewayError as error:  # What was turned down may be applied, where no contract refused this.
+            except GatewayError as error:  # A rejected envelope may be applied, unless a contract refused.
                 is_known = not sent or error.reason in ("contract_refused", "outcome_unknown")
                 raise error if is_known else GatewayError("outcome_unknown", error.message, "same", hash=sent)
             sent = envelope.hash_hex()
             time.sleep(0.25 * (tries + 1))
-        raise GatewayError("outcome_unknown", "four envelopes were refused: one may be applied", "same", hash=sent)
+        raise GatewayError("outcome_unknown", "the network rejected four envelopes, and may apply one of them", "same", hash=sent)
 
     def _settled(self, envelope, txid, valid_until, headers):
-        """What became of an envelope; None: it was refused, and another may go through."""
+        """The outcome of an envelope; None when the network rejected it and another one may succeed."""
         unknown = GatewayError("outcome_unknown", f"whether {txid} was applied is not known yet", "same", hash=txid)
         while True:
             problem, signed = unknown, envelope.signatures and {"xdr": envelope.to_xdr()}
             try:
                 sent = signed and self.request("POST", "/v1/transactions/submit", signed, headers)
-                if isinstance(sent, dict) and sent.get("hash") == txid:  # Anything may answer with 200.
+                if isinstance(sent, dict) and sent.get("hash") == txid:  # A proxy may answer anything with 200.
                     return sent
             except GatewayError as error:
                 problem = error
@@ -161,7 +161,7 @@ class Gateway:
 
 
 def checked_envelope(prepared, source, operation, network, max_fee, max_validity):
-    """The envelope, if it is the operation asked for and nothing else: it is made anew, and must be the same to the byte."""
+    """The envelope, if it is the requested operation only: this builds it again, and both must be equal byte for byte."""
     from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr as x
     def call(contract, name, *args):
         return x.InvokeContractArgs(Address(contract).to_xdr_sc_address(), x.SCSymbol(name.encode()), list(args))
@@ -198,14 +198,14 @@ def checked_envelope(prepared, source, operation, network, max_fee, max_validity
             x.PreconditionType.PRECOND_TIME, bounds), x.Memo(x.MemoType.MEMO_NONE), [x.Operation(None, body)], tx.ext)
         whole = x.TransactionEnvelope(x.EnvelopeType.ENVELOPE_TYPE_TX, v1=x.TransactionV1Envelope(anew, []))
         if whole.to_xdr() != prepared["xdr"] or tx.fee.uint32 > max_fee or not 0 < until <= time.time() + max_validity:
-            raise ValueError("it does something else, costs too much or is valid too long")
-    except Exception as problem:  # Whatever is wrong with it, it is not signed.
-        raise GatewayError("envelope_refused", f"the envelope is not what was asked for: {problem!r}")
+            raise ValueError("another operation, too high a fee, or too long a validity")
+    except Exception as problem:  # Nothing is signed, whatever the problem.
+        raise GatewayError("envelope_refused", f"the prepared envelope is not the requested operation: {problem!r}")
     return TransactionEnvelope.from_xdr(prepared["xdr"], network["networkPassphrase"])
 
 
 def receive(body, signature, secret, tolerance=300):
-    """The event of a webhook, from its raw body and its X-Service-Signature; None when the gateway did not sign it just now."""
+    """The event of a webhook, from its raw body and its X-Service-Signature; None without a valid and recent signature."""
     parts = [part.strip().partition("=") for part in (signature or "").split(",")]
     at = next((value for name, _, value in parts if name == "t" and value.isdecimal()), "0")
     expected = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
@@ -214,10 +214,10 @@ def receive(body, signature, secret, tolerance=300):
 
 
 def to_units(amount, decimals=7):
-    """"4.5" as the gateway takes it: "45000000"."""
+    """Converts "4.5" to the asset's smallest unit, as the gateway expects it: "45000000"."""
     units = Fraction(amount) * 10**decimals
     if units.denominator != 1 or units < 0:
-        raise ValueError(f"not an amount with at most {decimals} digits after the point: {amount}")
+        raise ValueError(f"amount must have at most {decimals} digits after the point; got {amount}")
     return str(units)
 
 

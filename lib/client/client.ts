@@ -1,6 +1,6 @@
 /**
- * A typed client of the gateway. Web APIs only: Node 20 and later, Deno, Bun, browsers, workers. Signing
- * (`write`) needs `@stellar/stellar-sdk`; the rest needs nothing.
+ * A typed client of the gateway. Uses Web APIs only: Node 20 and later, Deno, Bun, browsers, workers. Only `write` needs
+ * another package, `@stellar/stellar-sdk`.
  *
  * @example
  * ```ts
@@ -33,8 +33,8 @@ export type { SignedEnvelope, SignEnvelope, SigningKey, WriteOptions, Written } 
 
 export interface GatewayClientOptions extends ConnectionOptions {
   /**
-   * The network and the contracts that `write` signs for: from your own configuration. Looked up once (`network()`), and
-   * kept; never asked of the gateway at the moment of signing, or it could name contracts of its own.
+   * The network and the contracts that `write` signs for, from your own configuration. Call `network()` once and store the
+   * answer. A gateway that is asked at each write could name other contracts.
    */
   network?: TrustedNetwork;
 }
@@ -139,7 +139,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
   };
 }
 
-/** The answer of `checkPayment`: the contracts' reasons, and the reasons for having no answer. */
+/** The result of `checkPayment`: its reasons are those of the contracts, and those of a failed call. */
 export type PaymentVerdict =
   | { ok: true }
   | Extract<Answer<"POST /v1/payments/check">, { ok: false }>

@@ -5,10 +5,10 @@ const HEX_BYTES = /^[0-9a-f]{2}(?:[:\- ]?[0-9a-f]{2})*$/i;
 /**
  * The `deviceHash` of a card: SHA-256 of the bytes of its UID, as 64 lower-case hex digits.
  *
- * A four-byte UID that begins with 08 is random: such a card shows another one each time, and cannot be recognised.
+ * A four-byte UID that begins with 08 is random: the card shows another UID each time, and no client can recognise it.
  *
  * @param uid the 4, 7 or 10 bytes, or their hex digits in any case, with or without `:`, `-` or a space between bytes
- * @throws {RangeError} when it is no UID
+ * @throws {RangeError} when `uid` is no UID
  *
  * @example
  * ```ts

@@ -1,25 +1,25 @@
 import { Address, encodeMuxedAccountToAddress, Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import type { ExpectedCall } from "./operation_call.ts";
 
-/** The bounds of a signature: its cost and how long it is valid. */
+/** The limits of a signature: its cost and its validity. */
 export interface SigningBounds {
-  /** The most a transaction may cost, stroops; 10 000 000 (one lumen) when absent. */
+  /** The highest fee, stroops; 10 000 000 (one lumen) when absent. */
   maxFee?: string;
-  /** How far ahead its upper time bound may lie, seconds; 600 when absent. */
+  /** The longest time until the upper time bound, seconds; 600 when absent. */
   maxValiditySeconds?: number;
 }
 
-/** A transaction that is what was asked for, and no more. */
+/** A transaction that does the requested operation and nothing else. */
 export interface CheckedEnvelope {
   xdr: string;
-  /** Hex; what is signed. */
+  /** The hash to sign, hex. */
   hash: string;
   hashBytes: Uint8Array;
   /** Upper time bound, Unix seconds. */
   validUntil: number;
 }
 
-/** The envelope is not the operation asked for: it must not be signed. */
+/** The envelope is not the requested operation, and must not be signed. */
 export class EnvelopeError extends Error {
   override name = "EnvelopeError";
 }
@@ -28,11 +28,12 @@ const MAX_FEE = 10_000_000n;
 const MAX_VALIDITY_SECONDS = 600;
 
 /**
- * Compares a prepared envelope with the request, so that a dishonest gateway gets nothing else signed. It checks the
- * source, the one call with its arguments, the authorisations, the fee and the time bounds. Only the sequence number,
- * the fee and the time within their bounds, and the footprint may differ. A wrong footprint can only make a transaction
- * fail. At the end it builds the envelope from these parts, and the bytes must be equal.
- * @throws {EnvelopeError} saying what is different
+ * Compares a prepared envelope with the requested operation, so that neither the gateway nor a proxy can get another
+ * signature. Checks the source, the one call with its arguments, the authorised calls below it, the fee and the time bounds.
+ *
+ * Only these may vary: the sequence number, the fee and the time within their limits, and the footprint. A wrong footprint
+ * can only make a transaction fail. At last this builds the envelope from these parts, and it must be equal byte for byte.
+ * @throws {EnvelopeError} with the difference
  */
 export function checkEnvelope(envelopeXdr: string, expected: {
   networkPassphrase: string;
@@ -61,21 +62,21 @@ export function checkEnvelope(envelopeXdr: string, expected: {
   }
   if (signatures.length > 0) throw different("it carries signatures already");
   const anew = madeAnew(tx, source, call, auth.length > 0, maxTime).toXdr("base64");
-  if (anew !== envelopeXdr) throw different("it holds something more");
+  if (anew !== envelopeXdr) throw different("it has further parts");
   const hashBytes = TransactionBuilder.fromXdr(envelopeXdr, networkPassphrase).hash();
   return { xdr: envelopeXdr, hash: xdr.encodeBytes(hashBytes, "hex"), hashBytes, validUntil: Number(maxTime) };
 }
 
 /**
- * The answer of a wallet for an envelope that was checked.
- * @throws {EnvelopeError} when it is another transaction, or is not signed
+ * Checks a wallet's answer: the checked envelope with at least one signature.
+ * @throws {EnvelopeError} when it is another transaction, or has no signature
  */
 export function checkSigned(signedXdr: string, checked: CheckedEnvelope): string {
   const { tx, signatures } = decoded(signedXdr);
   const unsigned = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] }));
-  if (unsigned.toXdr("base64") !== checked.xdr) throw new EnvelopeError("what was signed is another transaction");
-  // By whom is the network's to judge: an account may have other signers than its own key.
-  if (signatures.length === 0) throw new EnvelopeError("the envelope came back unsigned");
+  if (unsigned.toXdr("base64") !== checked.xdr) throw new EnvelopeError("the wallet signed another transaction");
+  // The network checks the signer, because an account may have other signers than its own key.
+  if (signatures.length === 0) throw new EnvelopeError("the wallet returned the envelope unsigned");
   return signedXdr;
 }
 
@@ -97,7 +98,7 @@ function decoded(envelopeXdr: string): xdr.TransactionV1Envelope {
   try {
     envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
   } catch {
-    throw new EnvelopeError("what came is no transaction envelope");
+    throw new EnvelopeError("xdr must be a transaction envelope");
   }
   if (envelope.type !== "envelopeTypeTx") throw different("it is no plain transaction of version 1");
   return envelope.v1;
@@ -119,16 +120,16 @@ function requireCall(what: string, actual: xdr.InvokeContractArgs, expected: Exp
   requireSame("the number of its arguments is", String(expected.args.length), String(actual.args.length));
   for (const [at, arg] of expected.args.entries()) {
     if (actual.args[at]!.toXdr("base64") !== arg.toXdr("base64")) {
-      throw different(`argument ${at + 1} of ${expected.function} is not what was asked for`);
+      throw different(`argument ${at + 1} of ${expected.function} is not the requested one`);
     }
   }
 }
 
-/** The signature authorises the call itself, and below it what the call needs. */
+/** The signature may authorise the call itself, and the calls below it that it needs. */
 function requireAuthorisations(entries: xdr.SorobanAuthorizationEntry[], call: ExpectedCall): void {
   if (entries.length > 1) throw different(`it authorises ${entries.length} calls`);
   for (const { credentials, rootInvocation } of entries) {
-    if (credentials.type !== "sorobanCredentialsSourceAccount") throw different("it authorises in another's name");
+    if (credentials.type !== "sorobanCredentialsSourceAccount") throw different("it authorises for another account");
     requireInvocation(rootInvocation, call);
   }
 }
@@ -186,5 +187,5 @@ function requireSame(what: string, expected: string, actual: string): void {
 }
 
 function different(what: string): EnvelopeError {
-  return new EnvelopeError(`the prepared envelope is not what was asked for: ${what}`);
+  return new EnvelopeError(`the prepared envelope is not the requested operation: ${what}`);
 }

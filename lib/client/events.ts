@@ -6,7 +6,7 @@ import { serverSentEvents } from "./server_sent_events.ts";
 export type GatewayEvent = Endpoints["GET /v1/events/:id"]["answer"];
 export type EventType = GatewayEvent["type"];
 
-/** Which events, as pages and streams take them. */
+/** The filters of event pages and streams. */
 export interface EventSubjects {
   types?: readonly EventType[];
   deviceHash?: string;
@@ -18,40 +18,40 @@ export interface EventSubjects {
 
 /** A notice between events. */
 export type EventNotice =
-  /** The history is complete; only new events follow. */
+  /** The history ends here; all further events are new. */
   | { type: "caught_up"; latestLedger: number }
-  /** The network's height, every few seconds while the stream lives. */
+  /** The latest ledger, every few seconds while the stream is open. */
   | { type: "ledger"; latestLedger: number }
   /** Events may be missing: see `GET /v1/events/stream`. */
   | { type: "gap"; reason: string; [field: string]: unknown }
-  /** The gateway is unreachable, and the client retries. Events of that time are not lost. */
+  /** The gateway does not answer, and the feed retries. No event of this time is lost. */
   | { type: "away"; failure: Failure };
 
 export interface EventFeedOptions extends EventSubjects {
-  /** From this ledger on; everything that is held when neither this nor `cursor` is there. */
+  /** The first ledger. Without this and `cursor` the feed begins at the oldest event. */
   fromLedger?: number;
-  /** Right after what this cursor stands for: `feed.cursor` of an earlier feed, or of a page. */
+  /** Where to continue: `feed.cursor` of an earlier feed, or the cursor of a page. */
   cursor?: string;
-  /** Whether to go on after the history; true when absent. */
+  /** Whether the feed goes on after the history; true when absent. */
   live?: boolean;
-  /** Told what is said between events; what it throws ends the feed. */
+  /** Called with each notice between events. When it throws, the feed ends with that error. */
   onNotice?(notice: EventNotice): void;
   /** Ends the feed, without an error. */
   signal?: AbortSignal;
-  /** How long the gateway may be away before the feed fails, milliseconds; for ever when absent. */
+  /** How long to retry a gateway that does not answer before the feed fails, milliseconds; for ever when absent. */
   maxAwayMs?: number;
 }
 
-/** Events in the order of the log, each exactly once; `for await` reads it, once. */
+/** Events in the order of the log, each exactly once. Read it with one `for await`. */
 export interface EventFeed extends AsyncIterable<GatewayEvent> {
   /**
-   * The position after the last event: store it together with your result of that event. Absent before the first. Of a
-   * gateway that has no stream it is that of the last whole page.
+   * The position after the last event; store it together with the event's result. Undefined before the first event. At a
+   * gateway without streams it is the position after the last whole page.
    */
   readonly cursor: string | undefined;
 }
 
-/** A feed that cannot go on: the gateway refuses, or was away too long. */
+/** The feed cannot go on: the gateway refuses, or did not answer for too long. */
 export class FeedError extends Error {
   override name = "FeedError";
 
@@ -63,21 +63,21 @@ export class FeedError extends Error {
 interface Frame {
   event: string;
   id: string;
-  // deno-lint-ignore no-explicit-any -- what the event says
+  // deno-lint-ignore no-explicit-any -- the event's parsed data
   data: any;
 }
 
 type Page = Endpoints["GET /v1/events"]["answer"];
 
 const PAGE_EVENTS = 1_000;
-/** How often a gateway without a stream is asked. */
+/** The pause between pages of a gateway without streams. */
 const POLL_MS = 1_000;
-/** The gateway says something every five seconds. */
+/** The gateway sends something every five seconds. */
 const SILENCE_MS = 30_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** @throws {FeedError} from its iterator, when it cannot go on */
+/** Creates a feed, whose iterator throws `FeedError` when it cannot go on. */
 export function createEventFeed(connection: Connection, options: EventFeedOptions): EventFeed {
   const { signal, onNotice = () => {}, live = true } = options;
   let cursor = options.cursor;
@@ -92,7 +92,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
     return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
   }
 
-  /** Waits before the next try; throws when there is none. */
+  /** Waits before the next try. @throws {FeedError} when there is none */
   async function away(failure: Failure): Promise<void> {
     if (signal?.aborted) return;
     awaySince ??= Date.now();
@@ -130,11 +130,11 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
     }
   }
 
-  /** Reads one stream to its end, and answers how it goes on. */
+  /** Reads one stream to its end, and returns how to go on. */
   async function* stream(): AsyncGenerator<GatewayEvent, "again" | "by pages" | "done"> {
     const silent = new AbortController();
     let timer = setTimeout(() => silent.abort(new Error("the stream is silent")), SILENCE_MS);
-    const heard = () => {
+    const resetTimer = () => {
       clearTimeout(timer);
       timer = setTimeout(() => silent.abort(new Error("the stream is silent")), SILENCE_MS);
     };
@@ -143,7 +143,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
       const headers: Record<string, string> = { accept: "text/event-stream" };
       const opened = await connection.open(`/v1/events/stream${query()}`, headers, either);
       if ("reason" in opened) {
-        // A gateway from before there were streams takes the word for the id of an event.
+        // A gateway without streams reads "stream" as an event's id.
         if (isUnknown(opened)) return "by pages";
         await away(opened);
         return "again";
@@ -154,15 +154,15 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
           break;
         }
         const { event, id, data } = frame;
-        heard();
+        resetTimer();
         isBack();
         if (event === "revoked") throw new FeedError(revoked(data.reason));
         if (event === "message") {
-          // A slow consumer does not count as a silent stream.
+          // The time that the reader takes for an event does not count as silence.
           clearTimeout(timer);
           cursor = id;
           yield data;
-          heard();
+          resetTimer();
         } else {
           if (id !== "") cursor = id;
           onNotice({ type: event, ...data });
@@ -190,7 +190,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
   };
 }
 
-/** The frames of a stream, and at the end its outcome. Errors thrown by the consumer are the consumer's own. */
+/** The frames of a stream, and last the failure that ended it, so that an error in the reading loop is the reader's own. */
 async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame | Failure> {
   let end = "the stream ended";
   try {
@@ -210,5 +210,5 @@ function lost(message: string): Failure {
 }
 
 function revoked(reason: string): Failure {
-  return { ok: false, reason: "unauthorized", message: `the API key no longer stands: ${reason}`, retry: "never" };
+  return { ok: false, reason: "unauthorized", message: `the API key is no longer valid: ${reason}`, retry: "never" };
 }

@@ -4,7 +4,7 @@ import type { Endpoints } from "./api_types.ts";
 export type Operation = Endpoints["POST /v1/transactions/prepare"]["body"]["operation"];
 export type PreparedOperation = NonNullable<Endpoints["POST /v1/transactions/prepare"]["answer"]["operation"]>;
 
-/** The network that a signature is for, as its user knows it: never taken from the gateway when something is signed. */
+/** The network and contracts to sign for, from the client's own configuration and never from the gateway. */
 export interface TrustedNetwork {
   networkPassphrase: string;
   /** `C…` each. */
@@ -30,9 +30,9 @@ function i128(decimal: string): xdr.ScVal {
 }
 
 /**
- * The call of an operation, built from the request. The prepared envelope is compared with it. Arguments in the order
- * of the contracts' interfaces.
- * @throws {Error} for what is no address or amount
+ * Builds the call of an operation from the request, to compare with the prepared envelope. Arguments are in the order of the
+ * contracts' interfaces.
+ * @throws {Error} for an invalid address or amount
  */
 export function expectedCall(
   { contracts: { deviceRegistry, agentRegistry, paymentEscrow } }: TrustedNetwork,
@@ -83,8 +83,8 @@ export function expectedCall(
 }
 
 /**
- * The requested operation, with the one value that only the gateway knows: the payment's nonce.
- * @throws {RangeError} when the gateway has filled in what is no number
+ * The requested operation, with the payment's nonce of the gateway.
+ * @throws {RangeError} when that nonce is invalid
  */
 export function filledIn(asked: Operation, prepared: { nonce?: unknown }): PreparedOperation {
   if (asked.kind === "registerAgent") return { ...asked, expiresAt: asked.expiresAt ?? null };
@@ -93,5 +93,5 @@ export function filledIn(asked: Operation, prepared: { nonce?: unknown }): Prepa
   if (typeof nonce === "string" && /^[1-9]\d{0,19}$/.test(nonce) && BigInt(nonce) < 2n ** 64n) {
     return { ...asked, nonce };
   }
-  throw new RangeError("the gateway has filled in a nonce that is none");
+  throw new RangeError("the gateway filled in an invalid nonce");
 }

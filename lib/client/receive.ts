@@ -1,15 +1,15 @@
 import type { GatewayEvent } from "./events.ts";
 import { verifyWebhook, type VerifyWebhookOptions, type WebhookVerification } from "./verify_webhook.ts";
 
-/** A webhook that the gateway has sent, or what is wrong with the request. */
+/** A webhook of the gateway, or why the request is none. */
 export type Received =
   | {
     ok: true;
     /** The webhook's id, `wh_…`. */
     subscription: string;
-    /** Deduplicate on its `id`: a delivery comes at least once. */
+    /** Deduplicate on its `id`: the gateway delivers it at least once. */
     event: GatewayEvent;
-    /** When it was signed, Unix seconds. */
+    /** The time of the signature, Unix seconds. */
     timestamp: number;
   }
   | Extract<WebhookVerification, { ok: false }>
@@ -19,8 +19,8 @@ export type Received =
 const MAX_BODY_BYTES = 65_536;
 
 /**
- * Reads a webhook's body, at most 64 KiB of it, checks that the gateway signed it with this secret just now, and answers the
- * event. Needs Web APIs and nothing else.
+ * Receives a webhook: reads its body, at most 64 KiB, verifies the gateway's signature with this secret, and returns the
+ * event. Needs Web APIs only.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ const MAX_BODY_BYTES = 65_536;
  * return new Response(null, { status: 204 });
  * ```
  *
- * @throws {TypeError} when a secret is none: that is a mistake on this side, not the sender's
+ * @throws {TypeError} when a secret has the wrong form, which is the receiver's mistake
  */
 export async function receive(
   request: Request,
@@ -47,9 +47,9 @@ export async function receive(
       return { ok: true, subscription, event, timestamp: verified.timestamp };
     }
   } catch {
-    // Signed, and no JSON all the same: told below.
+    // Signed, but no JSON: reported below.
   }
-  return { ok: false, reason: "not_a_webhook", message: "the body is signed, and no event" };
+  return { ok: false, reason: "not_a_webhook", message: "the body is signed, but is no event" };
 }
 
 async function bodyOf({ body }: Request): Promise<Uint8Array | undefined> {

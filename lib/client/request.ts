@@ -1,24 +1,22 @@
 import type { TransactionStatus } from "./api_types.ts";
 
-/**
- * Something that did not work out. `reason` names the failure; the other fields are there where the gateway sends them.
- */
+/** A failed call. `reason` has the cause; the optional fields are present when the gateway sends them. */
 export interface Failure {
   ok: false;
   reason: FailureReason;
   /** For a log, or a developer. */
   message: string;
-  /** `same`: retry after a pause. `prepare_again`: prepare a new envelope. `never`: change something first. */
+  /** How to retry: the `same` request after a pause, after another prepare (`prepare_again`), or `never` unchanged. */
   retry: "same" | "prepare_again" | "never";
   /** HTTP status; absent when there was no answer. */
   status?: number;
-  /** Names the request in the gateway's log. */
+  /** The request's id in the gateway's log. */
   requestId?: string;
-  /** Name of the contract's error (`DuplicateAuth`), with `contract_refused`; of one without a name its number (`#10`). */
+  /** With `contract_refused`: the name of the contract's error (`DuplicateAuth`), or its number (`#10`) without a name. */
   contractError?: TransactionStatus["contractError"];
-  /** The network's name for why it did not apply a transaction (`txBadSeq`). */
+  /** The network's code for a rejected transaction (`txBadSeq`). */
   transactionError?: string;
-  /** The reason that `checkPayment` would answer, where the contract's error has several causes. */
+  /** The reason as in `checkPayment`, because some contract errors have several causes. */
   paymentReason?: string;
   /** The field or parameter at fault. */
   param?: string;
@@ -37,71 +35,71 @@ export type FailureReason =
   | "internal_error"
   | "upstream_error"
   | "unavailable"
-  /** There was no answer: no connection, or none in time. */
+  /** No answer: no connection, or a time-out. */
   | "unreachable"
-  /** There was an answer that is no gateway's. */
+  /** An answer that does not come from a gateway. */
   | "not_a_gateway";
 
-/** An answer of the gateway with `ok: true` beside its fields, or what went wrong. Nothing is thrown. */
+/** The gateway's answer with `ok: true` among its fields, or the failure. Methods return it and do not throw. */
 export type Result<Answer> = ({ ok: true } & Answer) | Failure;
 
 export interface RequestOptions {
-  /** Ends it: the result is `unreachable`. */
+  /** Cancels the request, with the result `unreachable`. */
   signal?: AbortSignal;
   /** `Idempotency-Key`. */
   idempotencyKey?: string;
 }
 
 export interface ConnectionOptions {
-  /** Where the gateway is: `https://gateway.example.com`. */
+  /** The gateway's URL: `https://gateway.example.com`. */
   baseUrl: string;
-  /** `service_sk_…`; leave it out behind a proxy of your own that adds it. */
+  /** `service_sk_…`; leave it out when your own proxy adds it. */
   apiKey?: string;
-  /** How long one answer may take, in milliseconds. The default of 75 000 covers a submit. */
+  /** The time-out of one answer, milliseconds. 75 000 when absent, because a submit waits for its confirmation. */
   timeoutMs?: number;
-  /** How long a request waits in all for its rate, in milliseconds; 60 000 by default, 0 for not at all. */
+  /** The longest total wait after 429 answers, milliseconds; 60 000 when absent, 0 for no wait. */
   maxWaitMs?: number;
   /** Another `fetch` than the runtime's. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** The way to one gateway. */
+/** The connection to one gateway. */
 export interface Connection {
-  /** Asks, and asks again when the rate was used up (429), as soon as the gateway says. */
+  /** Sends a request, and repeats it after a 429 answer when its Retry-After is over. */
   request<Answer>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Result<Answer>>;
-  /** Opens an event stream; the caller reads its body. Any other answer comes from no gateway. */
+  /** Opens an event stream, whose body the caller reads. Any other answer is a failure. */
   open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response | Failure>;
 }
 
 const TIMEOUT_MS = 75_000;
-/** Timers count milliseconds in 31 bits: one that is set for longer is over at once. */
+/** Timers count milliseconds in 31 bits; a longer one would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_WAIT_MS = 60_000;
 
-/** @throws {TypeError} when `baseUrl` is none, no header can carry `apiKey`, or a time is none */
+/** @throws {TypeError} when `baseUrl` is no URL, a header cannot hold `apiKey`, or a time is no number */
 export function createConnection(options: ConnectionOptions): Connection {
   const { baseUrl, apiKey } = options;
   const timeoutMs = timeOf("timeoutMs", options.timeoutMs ?? TIMEOUT_MS);
   const maxWaitMs = timeOf("maxWaitMs", options.maxWaitMs ?? MAX_WAIT_MS);
   const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   const { origin, pathname, protocol } = new URL(baseUrl);
-  // `localhost:8787` is a URL, of a scheme called localhost.
+  // `localhost:8787` is a URL too, with the scheme `localhost`.
   if (!/^https?:$/.test(protocol)) throw new TypeError("baseUrl must begin with http:// or https://");
   const root = origin + pathname.replace(/\/+$/, "");
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  // Not what the runtime says: that may hold the key.
+  // Without the runtime's message, which may hold the key.
   if (whyNoHeaders(headers) !== undefined) {
-    throw new TypeError("apiKey must be an API key: no header can carry this one");
+    throw new TypeError("apiKey must be an API key; got characters that a header cannot hold");
   }
 
-  /** One question. How long it may take counts until all of the answer is read. */
+  /** Sends one request. The time-out covers reading the whole answer. */
   async function once(
     method: string,
     path: string,
     body: unknown,
     { signal, idempotencyKey }: RequestOptions,
   ): Promise<{ response: Response; answer: unknown } | Failure> {
-    // As a header `null` would be one name for all intents.
+    // In a header, `null` would be the text "null", one key for all intents.
     const named: Record<string, string> = idempotencyKey == null ? {} : { "idempotency-key": idempotencyKey };
     const why = whyNoHeaders(named);
     if (why !== undefined) return unsendable(`idempotencyKey: ${why}`);
@@ -152,13 +150,13 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** With NaN, as of a variable that is not set, no request could be made, or one would wait for its rate for ever. */
+/** Rejects NaN, as from an unset variable: with NaN requests would fail, or wait for ever after a 429. */
 function timeOf(name: string, ms: number): number {
   if (ms >= 0) return ms;
   throw new TypeError(`${name} must be a number of milliseconds, got ${ms}`);
 }
 
-/** Waits; answers false when the signal came first. */
+/** Waits; resolves with false when the signal ended the wait. */
 export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve(false);
@@ -185,12 +183,12 @@ function unreachable(cause: unknown): Failure {
   return { ok: false, reason: "unreachable", message: `the gateway does not answer: ${textOf(cause)}`, retry: "same" };
 }
 
-/** The same would fail the same way: it was not sent. */
+/** The failure of a request that cannot be sent, and so never succeeds. */
 function unsendable(why: string): Failure {
   return { ok: false, reason: "invalid_request", message: `the request cannot be sent: ${why}`, retry: "never" };
 }
 
-/** The problem with these as headers, or undefined. */
+/** Why these cannot be headers; undefined when they can. */
 function whyNoHeaders(headers: Record<string, string>): string | undefined {
   try {
     new Headers(headers);
@@ -206,7 +204,7 @@ function textOf(cause: unknown): string {
 function failureOf({ status, headers }: Response, answer: unknown): Failure {
   const error = (answer as { error?: Record<string, string> } | undefined)?.error;
   if (error?.code === undefined) {
-    const message = `what answered with ${status} is no gateway`;
+    const message = `the answer with status ${status} does not come from a gateway`;
     return { ok: false, reason: "not_a_gateway", message, retry: status >= 500 ? "same" : "never", status };
   }
   const { code, message = "", contractError, transactionError, reason: paymentReason, param } = error;
@@ -216,7 +214,7 @@ function failureOf({ status, headers }: Response, answer: unknown): Failure {
   return { ok: false, reason: code as FailureReason, message, retry, status, ...more };
 }
 
-/** The entries that have a value. */
+/** The fields that have a value. */
 export function present(fields: Partial<Failure>): Partial<Failure> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,19 +1,19 @@
-/** One server-sent event, as the HTML standard (9.2) has it dispatched. */
+/** One server-sent event (HTML standard, 9.2). */
 export interface ServerSentEvent {
-  /** `message` where the frame has no name. */
+  /** `message` when the frame has no name. */
   event: string;
   data: string;
-  /** The last id that the stream has said. */
+  /** The last id in the stream. */
   id: string;
 }
 
-/** More than the gateway ever sends in one line: what does not end is no event stream. */
+/** More than the gateway ever sends in one line. */
 const MAX_LINE = 1_048_576;
 
 /**
- * Reads a body as server-sent events (HTML standard, 9.2.6). Ends with the body; an event that it cuts off is lost, as
- * the standard says.
- * @throws {Error} what reading the body rejects with, and for a line that does not end
+ * Reads a body as server-sent events (HTML standard, 9.2.6). Ends with the body, and drops an incomplete last event, as the
+ * standard requires.
+ * @throws {Error} the body's own error, and for a line above 1 MiB
  */
 export async function* serverSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const reader = body.getReader();
@@ -24,7 +24,7 @@ export async function* serverSentEvents(body: ReadableStream<Uint8Array>): Async
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       rest += decoder.decode(read.value, { stream: true });
-      // A carriage return at the end may be the first half of a line's end.
+      // A carriage return at the end may be the first half of a line break.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop()!;
       if (rest.length > MAX_LINE) throw new Error("a line of the event stream does not end");

@@ -1,9 +1,9 @@
-/** Digits after the point of lumens and of every classic asset; a contract of its own says `decimals()`. */
+/** Digits after the decimal point of lumens and of every classic asset; other tokens have `decimals()`. */
 const DECIMALS = 7;
 
 /**
- * An amount as the gateway takes it, in the asset's smallest unit: `toUnits("4.5")` is `"45000000"`.
- * @throws {RangeError} for what is no amount, or has more digits after the point than the asset, and for `decimals` that are none
+ * Converts an amount to the asset's smallest unit, as the gateway expects it: `toUnits("4.5")` is `"45000000"`.
+ * @throws {RangeError} when `amount` is no decimal number or has too many decimals, or `decimals` is no whole number
  */
 export function toUnits(amount: string, decimals = DECIMALS): string {
   requireDecimals(decimals);
@@ -18,8 +18,8 @@ export function toUnits(amount: string, decimals = DECIMALS): string {
 }
 
 /**
- * An amount of the gateway's for people: `fromUnits("45000000")` is `"4.5"`.
- * @throws {RangeError} for what is no whole number, and for `decimals` that are none
+ * Converts an amount of the gateway for people: `fromUnits("45000000")` is `"4.5"`.
+ * @throws {RangeError} when `units` or `decimals` is no whole number
  */
 export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
   requireDecimals(decimals);
@@ -31,7 +31,7 @@ export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
   return `${text.startsWith("-") ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
 }
 
-/** With NaN, as of a variable that is not set, an amount would be some ten millionths of what was meant. */
+/** Rejects NaN, as from an unset variable, which would make an amount ten million times too small. */
 function requireDecimals(decimals: number): void {
   if (Number.isInteger(decimals) && decimals >= 0) return;
   throw new RangeError(`decimals must be a whole number, got ${decimals}`);

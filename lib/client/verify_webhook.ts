@@ -1,13 +1,13 @@
-/** The headers of a webhook as a server hands them out, or the value of `X-Service-Signature` alone. */
+/** The headers of a webhook from a server, or the value of `X-Service-Signature` alone. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined> | string;
 
 export interface VerifyWebhookOptions {
-  /** The raw body as it came, not parsed and written again. Bytes are best: reading as text drops a byte order mark. */
+  /** The raw body, not parsed. Bytes are best, because reading as text drops a byte order mark. */
   body: Uint8Array | ArrayBuffer | string;
   headers: WebhookHeaders;
-  /** The subscription's secret (`whsec_…`); several when one of them is about to be replaced. */
+  /** The subscription's secret (`whsec_…`), or several during a rotation. */
   secret: string | readonly string[];
-  /** How far the signature's time may be from now, to either side. 300 when absent. */
+  /** The largest difference between the signature's time and now, before or after. 300 when absent. */
   toleranceSeconds?: number;
   /** Unix milliseconds; the clock's when absent. */
   nowMs?: number;
@@ -16,28 +16,28 @@ export interface VerifyWebhookOptions {
 export type WebhookVerification =
   | {
     ok: true;
-    /** When it was signed, Unix seconds. */
+    /** The time of the signature, Unix seconds. */
     timestamp: number;
-    /** The event's id from `webhook-id`; absent when the Standard Webhooks headers did not come along. */
+    /** The event's id from `webhook-id`; absent without the Standard Webhooks headers. */
     id?: string;
   }
   | {
     ok: false;
     reason: "missing_signature" | "malformed_signature" | "timestamp_out_of_tolerance" | "wrong_signature";
-    /** The reason, for a log. */
+    /** The problem, for a log. */
     message: string;
   };
 
-/** More signatures than any rotation makes: the rest is not looked at. */
+/** More signatures than any rotation makes; further ones are ignored. */
 const MAX_SIGNATURES = 8;
 const MAX_HEADER_LENGTH = 4_096;
 const SECRET_PREFIX = "whsec_";
 const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * Verifies that a webhook came from the gateway and is fresh. Checks `X-Service-Signature` and, where they came along, the
- * headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`): what is there must be right.
- * Compares in constant time. Needs Web Crypto and nothing else: browsers, workers, Node, Deno, Bun.
+ * Verifies that the gateway signed a webhook, and signed it recently. Checks `X-Service-Signature` and the headers of
+ * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`). At least one of the two signatures must be
+ * there, and each one must be right. Compares in constant time. Needs Web Crypto only: browsers, workers, Node, Deno, Bun.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
  * const { event } = JSON.parse(new TextDecoder().decode(body)); // deduplicate on event.id
  * ```
  *
- * @throws {TypeError} when a secret is none, or the body was parsed: that is a mistake on this side, not the sender's.
+ * @throws {TypeError} when a secret has the wrong form or the body was parsed, which is the receiver's mistake
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookVerification> {
   const { headers, toleranceSeconds = 300, nowMs = Date.now() } = options;
@@ -57,12 +57,12 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   if ("ok" in claims) return claims;
   for (const { timestamp } of claims) {
     const aheadSeconds = timestamp - nowMs / 1000;
-    // Not the other way round: NaN is larger than nothing.
+    // Negated, so that NaN fails.
     if (!(Math.abs(aheadSeconds) <= toleranceSeconds)) {
       const where = aheadSeconds > 0 ? "in the future" : "in the past";
       const message = `the signature is ${
         Math.ceil(Math.abs(aheadSeconds))
-      } s ${where}, ${toleranceSeconds} s are allowed`;
+      } s ${where}, at most ${toleranceSeconds} s are allowed`;
       return { ok: false, reason: "timestamp_out_of_tolerance", message };
     }
   }
@@ -75,13 +75,13 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   return { ok: true, timestamp: claims[0]!.timestamp, ...(id === undefined ? {} : { id }) };
 }
 
-/** The content of one header: what was signed, and the signatures. */
+/** The time and the signatures of one header. */
 interface Claim {
   header: string;
   /** Unix seconds. */
   timestamp: number;
   id?: string;
-  /** The signed bytes before the body. */
+  /** The signed text before the body. */
   prefix: string;
   signatures: Uint8Array<ArrayBuffer>[];
   keyOf(secret: string): Uint8Array<ArrayBuffer>;
@@ -108,7 +108,7 @@ function readClaims(headers: WebhookHeaders): Claim[] | Failure {
   return claims;
 }
 
-/** `t=1700000000,v1=<64 hex digits>[,v1=…]`; what else there may be in future is passed over. */
+/** `t=1700000000,v1=<64 hex digits>[,v1=…]`; ignores other parts, which future versions may add. */
 function readService(text: string): Claim | string {
   const header = "X-Service-Signature";
   if (text.length > MAX_HEADER_LENGTH) return `${header} is too long`;
@@ -171,7 +171,7 @@ const encoder = new TextEncoder();
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   if (typeof headers === "string") return name === "x-service-signature" ? headers : undefined;
-  // Also those that are not the runtime's: of a package, or of another realm.
+  // Also accepts Headers of a package or of another realm.
   if (typeof headers.get === "function") return (headers as Headers).get(name) ?? undefined;
   // Frameworks differ in the case of their header names.
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name);
@@ -183,7 +183,7 @@ function isTimestamp(text: string): boolean {
   return /^\d{1,12}$/.test(text);
 }
 
-/** @throws {TypeError} for a secret that is none, as of a variable that is not set */
+/** @throws {TypeError} for a secret in a wrong form, such as an unset variable */
 function secretsOf(secret: unknown): string[] {
   const secrets: unknown[] = Array.isArray(secret) ? secret : [secret];
   for (const one of secrets) {
@@ -194,10 +194,10 @@ function secretsOf(secret: unknown): string[] {
   return secrets as string[];
 }
 
-/** @throws {TypeError} for a body that a framework has parsed: writing it again gives other bytes than were signed */
+/** @throws {TypeError} for a body that a framework has parsed: its JSON may have other bytes than the signed body */
 function bytesOf(body: unknown): Uint8Array {
   if (typeof body === "string") return encoder.encode(body);
-  // Also those of another realm.
+  // Also accepts arrays of another realm.
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   const isBuffer = /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(body));
   if (isBuffer) return new Uint8Array(body as ArrayBuffer);

@@ -9,33 +9,33 @@ export interface SigningKey {
   sign(data: Uint8Array): Uint8Array;
 }
 
-/** Signs an envelope: a wallet (SEP-43, such as Freighter) or another place that holds the key. */
+/** Signs an envelope in a wallet (SEP-43: Freighter and others), or wherever the key is. */
 export type SignEnvelope = (
   xdr: string,
   about: { networkPassphrase: string; address: string; hash: string; operation: PreparedOperation },
 ) => SignedEnvelope | Promise<SignedEnvelope>;
-/** The signed envelope in base64, or the answer of a wallet. */
+/** The signed envelope, base64, or a wallet's answer. */
 export type SignedEnvelope = string | { signedTxXdr: string; error?: unknown };
 
 export interface WriteOptions extends SigningBounds {
-  /** The acting account, `G…`. A function needs it, and so does the key of another signer of the account. */
+  /** The acting account, `G…`. Needed with a signing function, and with the key of another signer of the account. */
   source?: string;
   /**
-   * The name of this intent, 1 to 255 visible characters; one of its own when absent. A program that may be killed
-   * stores one first and uses it again. Then it never pays twice.
+   * The key of this intent, 1 to 255 visible characters; random when absent. To survive a crash, store the key before the
+   * write, and write again with the same key: the gateway does not pay twice.
    */
   idempotencyKey?: string;
   /**
-   * How many envelopes may be signed at most when earlier ones were overtaken; 4 by default. With 1 not even a gateway
-   * that lies about that gets a second payment.
+   * The most envelopes to sign, when the gateway reports that another transaction used the sequence number; 4 when absent.
+   * With 1, even a gateway with a false report gets no second payment.
    */
   maxEnvelopes?: number;
   /**
-   * Told what the gateway warns of before it is signed, as that the escrow of a card that is given up holds something:
-   * for people. An error from here ends the write, and nothing is signed (`not_signed`).
+   * Called with the gateway's warning before the signature, for example that a revoked card's escrow still holds money. The
+   * text is for people. When this throws or rejects, nothing is signed and the write ends with `not_signed`.
    */
   onWarning?: (warning: string) => unknown;
-  /** Ends the trying; the outcome may be unknown then. */
+  /** Ends the write; its outcome may then be unknown. */
   signal?: AbortSignal;
 }
 
@@ -45,20 +45,20 @@ export type Written =
     hash: string;
     ledger: number;
     idempotencyKey: string;
-    /** As it was asked for, without a nonce of the gateway's, when an earlier try went through whose envelope it no longer has. */
+    /** Without the gateway's nonce when an earlier try succeeded whose envelope the gateway no longer has. */
     operation: PreparedOperation;
   }
   | Omit<Failure, "reason"> & {
     reason:
       | FailureReason
-      /** The prepared envelope differs from the request, and nothing was signed. */
+      /** The prepared envelope is not the requested operation: nothing was signed. */
       | "envelope_refused"
-      /** The key's holder did not sign, or signed something else, or `onWarning` refused: nothing was sent. */
+      /** The signer did not sign, or signed another transaction, or `onWarning` refused: nothing was sent. */
       | "not_signed"
-      /** It was sent, and may or may not have been applied: write again with the same `idempotencyKey`. */
+      /** It was sent, and the outcome is unknown: write again with the same `idempotencyKey`. */
       | "outcome_unknown";
     idempotencyKey: string;
-    /** Of the transaction that was signed last. */
+    /** The hash of the last signed transaction. */
     hash?: string;
   };
 
@@ -66,29 +66,29 @@ type NotWritten = Extract<Written, { ok: false }>;
 type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"];
 type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
 type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
-/** "again": another envelope may pass. "pending": this one may still be applied. "unknown": there was no answer. */
+/** `again`: another envelope may succeed. `pending`: this one may still be applied. `unknown`: no answer. */
 type Ended = { ok: true; hash: string; ledger: number } | Failure | "again" | "pending" | "unknown";
 
-/** How often another envelope is prepared when one was refused for its sequence number. */
+/** The most envelopes of one write, when their sequence numbers are used. */
 const MOST_ENVELOPES = 4;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-/** How often a gateway that is away is asked for an envelope. */
+/** The most prepares at a gateway that does not answer. */
 const MOST_TRIES = 6;
-/** The network may apply it for so long after its time bound, and our clock may be wrong by that much. */
+/** How long after the time bound the network may still apply it, by a clock that may be wrong. */
 const SLACK_SECONDS = 60;
 
 /**
- * Writes an operation: prepares it, checks that the envelope does that operation and nothing else, signs and submits it, and
- * waits for the confirmation. Never throws.
+ * Does an operation. Prepares it, checks that the envelope is that operation only, signs and submits it, and waits for the
+ * network's confirmation. Never throws.
  *
  *     prepare ──► check ──► sign ──► submit ──► confirmed
- *        ▲                             ├── refused for its sequence number, not applied, prepare again
+ *        ▲                             ├── sequence number used, not applied
  *        └─────────────────────────────┤
- *                                      └── no answer, ask for the outcome, submit the same again
+ *                                      └── no answer: read the status, submit the same again
  *
- * Only a refusal by the gateway ends a submitted envelope. A second one is never signed while the first may be applied. All
- * carry one `Idempotency-Key`, by which the gateway keeps the same rule.
+ * Signs another envelope only after the gateway reports that the network rejected the one before. All requests carry one
+ * `Idempotency-Key`, and the gateway keeps the same rule for that key.
  */
 export async function write(
   connection: Connection,
@@ -98,7 +98,7 @@ export async function write(
   options: WriteOptions = {},
 ): Promise<Written> {
   const { maxEnvelopes = MOST_ENVELOPES, signal } = options;
-  // As a header `null` would be one name for all intents.
+  // In a header, `null` would be the text "null", one key for all intents.
   const idempotencyKey = options.idempotencyKey ?? randomName();
   const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
   const failed = (reason: NotWritten["reason"], message: string, hash?: string): NotWritten => ({
@@ -110,11 +110,11 @@ export async function write(
     ...(hash === undefined ? {} : { hash }),
   });
   if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
-  /** The last envelope that was sent and turned down: another node may have it, and it may be applied all the same. */
+  /** The last rejected envelope. Another node may still have it, so the network may apply it. */
   let turnedDown: string | undefined;
   const unlessRejected = (end: NotWritten): NotWritten =>
     turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
-  /** A client that uses a key again may get the envelope of before. */
+  /** With a key used before, the prepared envelope may be one that the client already sent. */
   async function unlessSent(end: NotWritten, hash: string): Promise<NotWritten> {
     if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessRejected(end);
     return await statusOf(hash) === "again" ? end : failed("outcome_unknown", end.message, hash);
@@ -132,7 +132,7 @@ export async function write(
       return isJudged(prepared) ? end : unlessRejected(end);
     }
     turnedDown ??= prepared.replaces;
-    // By an earlier envelope, which the gateway no longer has: nothing is signed.
+    // An earlier envelope succeeded, which the gateway no longer has: nothing is signed.
     if (prepared.status === "success" && prepared.xdr === undefined) {
       const hash = String(prepared.hash);
       const status = await statusOf(hash);
@@ -142,7 +142,7 @@ export async function write(
     if ("ok" in checked) return checked;
     const { envelope, called } = checked;
     const { hash } = envelope;
-    // An earlier try with this key went through; that it failed can only be said for a node that does not find it.
+    // An earlier try with this key succeeded. A status of "not found" only means that a node lacks it.
     if (prepared.status === "success") {
       const status = await statusOf(hash);
       return told(typeof status === "object" && status.ok ? status : "unknown", hash, called);
@@ -157,7 +157,7 @@ export async function write(
     const ended = await submitUntilKnown(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
     turnedDown = hash;
-    // NaN allows no more than one.
+    // Negated, so that NaN allows one only.
     if (!(envelopes < maxEnvelopes)) {
       return failed("outcome_unknown", `${envelopes} envelopes were refused for their sequence number`, hash);
     }
@@ -165,7 +165,7 @@ export async function write(
   }
 
   async function check(prepared: Prepared) {
-    // Loaded here: who only reads does without the SDK.
+    // Loaded here, so that clients that only read do not need the SDK.
     const [{ checkEnvelope }, { expectedCall, filledIn }] = await Promise.all([
       import("./envelope.ts"),
       import("./operation_call.ts"),
@@ -186,7 +186,7 @@ export async function write(
     }
   }
 
-  /** Asks as long as asking again makes sense: nothing has been signed yet. */
+  /** Retries while a retry can help; nothing is signed yet. */
   async function patiently<Answer>(ask: () => Promise<Result<Answer>>): Promise<Result<Answer>> {
     for (let tries = 1;; tries++) {
       const answer = await ask();
@@ -207,7 +207,7 @@ export async function write(
     });
   }
 
-  /** Submits until the outcome is known. "again": it was refused, and another envelope may pass. */
+  /** Submits until the outcome is known; `again` when the network rejected it and another envelope may succeed. */
   async function submitUntilKnown(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
     for (let tries = 1;; tries++) {
       const named = { idempotencyKey, signal };
@@ -217,7 +217,7 @@ export async function write(
       const status = await statusOf(hash);
       if (typeof status === "object" && status.ok) return status;
       if (submitted.retry !== "same") {
-        // The network has rejected it, and the outcome of the envelope before was asked.
+        // The network rejected it, and the status shows whether it was applied before.
         if (isOvertaken(submitted) && status !== "unknown") return "again";
         return typeof status === "object" || status === "again" ? submitted : status;
       }
@@ -233,25 +233,25 @@ export async function write(
     }
     if (!ended.ok) {
       const end = { ...ended, idempotencyKey, hash };
-      // A failed transaction has used the sequence number of the rejected one.
+      // A failure in a ledger used the sequence number, so the rejected envelope can no longer be applied.
       return ended.reason === "contract_refused" ? end : unlessRejected(end);
     }
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }
 }
 
-/** The answer, when it is about this transaction: something between may answer anything with 200. */
+/** The answer, if it is about this transaction: a proxy may answer anything with 200. */
 function about<Answer extends { hash: string }>(hash: string, answer: Result<Answer>): Result<Answer> {
   if (!answer.ok || answer.hash === hash) return answer;
-  return { ok: false, reason: "not_a_gateway", message: `what answered does not speak of ${hash}`, retry: "same" };
+  return { ok: false, reason: "not_a_gateway", message: `the answer is not about transaction ${hash}`, retry: "same" };
 }
 
-/** Not `randomUUID`: pages that came over plain HTTP have none. */
+/** Without `randomUUID`, which pages over plain HTTP lack. */
 function randomName(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Why a transaction failed or was rejected, as the answer to its submit says it. */
+/** The failure of a failed or rejected transaction, as the answer to its submit has it. */
 function endedBadly({ error, contractError, transactionError, reason: paymentReason, retry }: Status): Failure {
   return {
     ok: false,
@@ -262,12 +262,12 @@ function endedBadly({ error, contractError, transactionError, reason: paymentRea
   };
 }
 
-/** Whether the gateway has refused to prepare: it has looked before what became of those that were turned down. */
+/** Whether the gateway refused to prepare. It first checks the outcome of rejected envelopes, so the refusal is final. */
 function isJudged({ reason, retry }: Failure): boolean {
   return retry === "never" && !["unauthorized", "insufficient_scope", "not_a_gateway"].includes(reason);
 }
 
-/** Another transaction of the source came first: this one can never be applied. */
+/** Whether another transaction of the source used the sequence number, so that this one can never be applied. */
 function isOvertaken({ transactionError, retry }: Failure): boolean {
   return retry === "prepare_again" || transactionError === "txBadSeq";
 }

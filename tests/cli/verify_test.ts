@@ -73,7 +73,7 @@ describe("verify", () => {
     const old = await verify(SIGNATURE, { env, stdin: BODY, now: (AT + 301) * 1000 });
     assert.deepEqual([old.code, old.err], [
       1,
-      "gateway verify: the signature is 301 s in the past, 300 s are allowed\n",
+      "gateway verify: the signature is 301 s in the past, at most 300 s are allowed\n",
     ]);
   });
 

@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dirname!, "../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const TIMEOUT_MS = 120_000;
 
-/** What the tests of the built client need of the machine; undefined: all of it is there. */
+/** The tool that the tests of the built client miss on this machine; undefined when none is missing. */
 export async function missing(): Promise<string | undefined> {
   if (!existsSync(TSC)) return "needs node_modules (bun install)";
   const found = await run("node", ["-p", "process.versions.node"]).then(({ stdout }) => stdout, () => undefined);
@@ -22,7 +22,7 @@ export async function missing(): Promise<string | undefined> {
 /** An application that has installed the client as `npm pack` makes it, with the Stellar SDK beside it. */
 export interface Application {
   folder: string;
-  /** What the package holds. */
+  /** The package's files. */
   files: string[];
   /** Runs a program in it to its end and answers standard output. */
   run(program: string, args: string[], env?: Record<string, string>): Promise<string>;
@@ -62,7 +62,7 @@ export async function installBuilt(): Promise<Application> {
     try {
       return (await run("node", args, { cwd: join(folder, "app"), timeout: TIMEOUT_MS })).stdout;
     } catch (error) {
-      // tsc tells on standard output.
+      // tsc writes its errors to standard output.
       throw new Error((error as { stdout?: string }).stdout || String(error));
     }
   }

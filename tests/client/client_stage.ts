@@ -45,8 +45,8 @@ export function stageOfFile(): void {
   after(() => stage.stop());
 }
 
-/** What registers a card of this name. */
-export function newCard(uid: string): Operation {
+/** The operation that registers a card of this name. */
+export async function newCard(uid: string): Promise<Operation> {
   return { kind: "registerDevice", deviceHash: hashOfName(uid), agent: stage.accounts.agent.address };
 }
 

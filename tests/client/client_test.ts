@@ -12,8 +12,8 @@ import { type Ask, startStage } from "./client_stage.ts";
 
 let stage: Awaited<ReturnType<typeof startStage>>;
 before(async () => {
-  // As where other gateways write to the store, too: streams look for themselves.
-  // What these tests put into the store has an event's place, and not all that one says.
+  // As with other gateways on the store: streams read it themselves.
+  // The events that these tests append have a position, but not all fields.
   stage = await startStage({
     started: false,
     checkAnswers: false,
@@ -24,7 +24,7 @@ before(async () => {
 after(() => stage.stop());
 
 describe("the client's methods", () => {
-  test("ask every endpoint there is, each at its path", async () => {
+  test("call every endpoint at its path", async () => {
     const asked = new Set<string>();
     const ask: Ask = (url, { method }) => {
       const path = new URL(url).pathname;
@@ -48,7 +48,7 @@ describe("the client's methods", () => {
     assert.deepEqual([...asked].sort(), all.sort());
   });
 
-  test("answer what the endpoint answers with ok, or the reason why not", async () => {
+  test("return the endpoint's answer with ok, or the reason of the failure", async () => {
     const gateway = stage.client();
     assert.deepEqual(await gateway.health(), { ok: true });
     const network = await gateway.network();
@@ -66,7 +66,7 @@ describe("the client's methods", () => {
     assert.deepEqual(await gateway.checkPayment(payment), { ok: false, reason: "device_not_found" });
   });
 
-  test("list the deliveries that failed apart from the attempts", async () => {
+  test("list failed deliveries separately from attempts", async () => {
     const { webhooks } = stage.client();
     await stage.store.subscriptions.insert(
       sampleSubscription("wh_failed", { keyId: stage.apiKey.split("_")[2]! }),
@@ -88,7 +88,7 @@ describe("the client's methods", () => {
     assert.deepEqual(attempts.ok && attempts.deliveries.map(({ outcome }) => outcome), ["dead"]);
   });
 
-  test("tell a gateway that is away from one that is none", async () => {
+  test("distinguish a gateway that does not answer from another server", async () => {
     const away = await stage.client({ fetch: () => Promise.reject(new TypeError("refused")) }).network();
     assert.deepEqual([!away.ok && away.reason, !away.ok && away.retry], ["unreachable", "same"]);
     const other = await stage.client({ fetch: () => Promise.resolve(new Response("<html>", { status: 404 })) })
@@ -100,7 +100,7 @@ describe("the client's methods", () => {
     assert.equal(!late.ok && late.reason, "unreachable");
   });
 
-  test("wait when the rate is used up, as long as the gateway says, and no longer than they may", async () => {
+  test("wait after a 429 as the gateway asks, at most maxWaitMs", async () => {
     let refusals = 1;
     const ask: Ask = (url, init) => {
       if (refusals-- <= 0) return stage.ask(url, init);
@@ -125,7 +125,7 @@ describe("the client's events", () => {
     return taken;
   }
 
-  test("are the history, then what happens; each event has a cursor to go on from", async () => {
+  test("are the history, then new events, each with a cursor to continue from", async () => {
     const gateway = stage.client();
     const notices: string[] = [];
     const feed = gateway.events({ fromLedger: 1_101, onNotice: ({ type }) => notices.push(type) });
@@ -136,7 +136,7 @@ describe("the client's events", () => {
     assert.equal((await gateway.eventPage({ cursor: feed.cursor! }) as { events?: unknown[] }).events?.length, 0);
   });
 
-  test("end with what is held when they are not to be live, however they are read", async () => {
+  test("end after the history when live is false, by stream and by pages", async () => {
     assert.equal((await Array.fromAsync(stage.client().events({ live: false }))).length, 251);
     const first = stage.client().events({ live: false });
     assert.deepEqual(await take(first, 120), ids(1, 120));
@@ -144,7 +144,7 @@ describe("the client's events", () => {
     assert.deepEqual(await take(rest, 500), ids(121, 251));
   });
 
-  test("go on after the stream is cut, again and again, without a repetition or an omission", async () => {
+  test("continue after each cut of the stream, without repeated or lost events", async () => {
     let opened = 0;
     const ask: Ask = async (url, init) => {
       const response = await stage.ask(url, init);
@@ -169,7 +169,7 @@ describe("the client's events", () => {
     assert.deepEqual(away, ["unreachable", "unreachable"]);
   });
 
-  test("of a gateway from before there were streams come page by page", async () => {
+  test("of a gateway without streams come page by page", async () => {
     const ask: Ask = (url, init) => stage.ask(url.replace("/stream", "/no-id"), init);
     const feed = stage.client({ fetch: ask }).events({ live: false, fromLedger: 1_200 });
     assert.deepEqual((await Array.fromAsync(feed)).map(({ id }) => id), ids(200, 251));
@@ -179,7 +179,7 @@ describe("the client's events", () => {
     assert.deepEqual(await taking, ids(252, 252));
   });
 
-  test("end at a signal, and fail where asking again is of no use", async () => {
+  test("end at a signal, and fail when a retry cannot help", async () => {
     const ending = new AbortController();
     const reading = Array.fromAsync(stage.client().events({ signal: ending.signal, fromLedger: 5_000 }));
     setTimeout(() => ending.abort(), 50);
@@ -207,7 +207,7 @@ describe("a webhook", () => {
     return new Request("http://shop.test/hook", { method: "POST", headers, body });
   }
 
-  test("is received when it is signed, fresh and an event", async () => {
+  test("is received when it is signed, recent and an event", async () => {
     const received = await receive(request(JSON.stringify({ subscription: "wh_1", event })), secret);
     assert.ok(received.ok);
     assert.deepEqual([received.subscription, received.event], ["wh_1", event]);
@@ -231,7 +231,7 @@ describe("a webhook", () => {
 });
 
 describe("amounts and cards", () => {
-  test("amounts become units and come back", () => {
+  test("amounts become units and back", () => {
     const pairs = [["0", "0"], ["4.5", "45000000"], ["0.0000001", "1"], ["10", "100000000"], [
       "922337203685.4775807",
       "9223372036854775807",

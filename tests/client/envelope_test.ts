@@ -39,8 +39,8 @@ function refuses(envelope: string, message: RegExp, call = callOf("fundEscrow"),
   });
 }
 
-describe("what an operation is", () => {
-  test("is to the client what it is to the gateway, for every kind", () => {
+describe("the call of an operation", () => {
+  test("is the same in client and gateway, for every kind", () => {
     for (const operation of OPERATIONS) {
       const ours = expectedCall(NETWORK, source, operation);
       const theirs = contractCall(NETWORK.contracts, source, operation as never);
@@ -51,7 +51,7 @@ describe("what an operation is", () => {
     }
   });
 
-  test("of what was left open only the payment's number is the gateway's", () => {
+  test("takes only a missing nonce from the gateway", () => {
     const { nonce: _, ...open } = OPERATIONS.find(({ kind }) => kind === "authorize") as never as { nonce: string };
     assert.deepEqual(filledIn(open as never, { nonce: "7" }), { ...open, nonce: "7" });
     assert.deepEqual(filledIn({ ...open, nonce: "3" } as never, { nonce: "7" }), { ...open, nonce: "3" });
@@ -61,8 +61,8 @@ describe("what an operation is", () => {
   });
 });
 
-describe("an envelope as an honest gateway prepares it", () => {
-  test("is taken for every kind, with its hash and its time bound", () => {
+describe("an envelope of an honest gateway", () => {
+  test("is accepted for every kind, with its hash and its time bound", () => {
     for (const operation of OPERATIONS) {
       const call = expectedCall(NETWORK, source, operation);
       const envelope = envelopeOf(call);
@@ -77,7 +77,7 @@ describe("an envelope as an honest gateway prepares it", () => {
     }
   });
 
-  test("is signed for the network that is trusted, whatever the gateway calls its own", () => {
+  test("is signed for the configured network, whatever the gateway names", () => {
     const call = callOf("claim");
     const checked = check(envelopeOf(call), call);
     const signed = signEnvelope(checked, source, (data) => OWNER.sign(data as never));
@@ -87,7 +87,7 @@ describe("an envelope as an honest gateway prepares it", () => {
   });
 });
 
-describe("an envelope that is bent is refused", () => {
+describe("a changed envelope is refused", () => {
   const call = callOf("fundEscrow");
   const [transfer] = call.under as [ExpectedCall];
   const thief = THIEF.publicKey();
@@ -101,7 +101,7 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(transfer), /it calls CDLZ/);
   });
 
-  test("when any argument of any kind is another, is missing, or is one too many", () => {
+  test("when any argument of any kind differs, is missing, or is one too many", () => {
     for (const kind of OPERATIONS.map(({ kind }) => kind)) {
       const wanted = callOf(kind);
       for (const at of wanted.args.keys()) {
@@ -117,7 +117,7 @@ describe("an envelope that is bent is refused", () => {
     }
   });
 
-  test("when each field of what was asked for is another's", () => {
+  test("when any field of the requested operation differs", () => {
     for (const operation of OPERATIONS) {
       for (const [field, value] of Object.entries(operation)) {
         if (field === "kind") continue;
@@ -132,17 +132,17 @@ describe("an envelope that is bent is refused", () => {
         const other = { ...operation, [field]: others[field] ?? thief };
         assert.notEqual((other as never)[field], value);
         const bent = expectedCall(NETWORK, source, other as never);
-        refuses(envelopeOf(bent), /is not what was asked for/, expectedCall(NETWORK, source, operation));
+        refuses(envelopeOf(bent), /is not the requested/, expectedCall(NETWORK, source, operation));
       }
     }
   });
 
   test("when its source is another account, as a whole or of its operation", () => {
     refuses(envelopeOf(call, { source: thief }), /its source/);
-    refuses(envelopeOf(call, { operationSource: thief }), /something more/);
+    refuses(envelopeOf(call, { operationSource: thief }), /further parts/);
   });
 
-  test("when it does more, or something else", () => {
+  test("when it does more, or another operation", () => {
     const payment = Op.payment({ destination: thief, amount: "1", asset: Asset.native() });
     refuses(envelopeOf(call, { operations: [payment] }), /no call of a contract/);
     const { contract, function: name, args } = call;
@@ -150,10 +150,10 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call, { operations: [whole, payment] }), /not exactly one operation/);
     const upload = Op.uploadContractWasm({ wasm: new Uint8Array(8) as never });
     refuses(envelopeOf(call, { operations: [upload] }), /no call of a contract/);
-    refuses(envelopeOf(call, { memo: Memo.text("hello") }), /something more/);
+    refuses(envelopeOf(call, { memo: Memo.text("hello") }), /further parts/);
   });
 
-  test("when its signature would authorise more, less or something else below", () => {
+  test("when its signature would authorise more, fewer or other calls below", () => {
     const bends: [Bent["auth"], RegExp][] = [
       [[authorisation(call), authorisation(transfer)], /authorises 2 calls/],
       [[authorisation(transfer)], /what it authorises calls/],
@@ -179,7 +179,7 @@ describe("an envelope that is bent is refused", () => {
         signature: xdr.ScVal.scvVoid(),
       }),
     );
-    refuses(envelopeOf(call, { auth: [authorisation(call, credentials)] }), /in another's name/);
+    refuses(envelopeOf(call, { auth: [authorisation(call, credentials)] }), /for another account/);
   });
 
   test("when it costs too much", () => {
@@ -188,11 +188,11 @@ describe("an envelope that is bent is refused", () => {
     refuses(envelopeOf(call), /1000 are allowed/, call, { maxFee: "1000" });
   });
 
-  test("when it could be used too long, or has other conditions", () => {
+  test("when it is valid too long, or has other preconditions", () => {
     refuses(envelopeOf(call, { maxTime: 0 }), /until for ever/);
     refuses(envelopeOf(call, { maxTime: NOW + 601 }), /may be applied until/);
     check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, { maxValiditySeconds: 5_000 });
-    refuses(envelopeOf(call, { minTime: 5 }), /something more/);
+    refuses(envelopeOf(call, { minTime: 5 }), /further parts/);
     refuses(envelopeOf(call, { bend: (builder) => builder.setLedgerbounds(1, 9) }), /other preconditions/);
     refuses(envelopeOf(call, { bend: (builder) => builder.setMinAccountSequence("1") }), /other preconditions/);
   });
@@ -212,15 +212,17 @@ describe("an envelope that is bent is refused", () => {
       NETWORK.networkPassphrase,
     );
     refuses(bump.toXdr(), /no plain transaction/);
-    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) refuses(garbage, /no transaction envelope/);
+    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) {
+      refuses(garbage, /must be a transaction envelope/);
+    }
   });
 
-  test("when a wallet gives another one back, or none that is signed", () => {
+  test("when a wallet returns another envelope, or an unsigned one", () => {
     const checked = check(envelopeOf(call), call);
     const other = check(envelopeOf(call, { maxTime: NOW + 301 }), call);
     const signed = signEnvelope(other, source, (data) => OWNER.sign(data as never));
     assert.throws(() => checkSigned(signed, checked), /another transaction/);
     assert.throws(() => checkSigned(checked.xdr, checked), /unsigned/);
-    assert.throws(() => checkSigned("", checked), /no transaction envelope/);
+    assert.throws(() => checkSigned("", checked), /must be a transaction envelope/);
   });
 });

@@ -39,7 +39,7 @@ async function serveFolder(folder: string) {
   return { url: `http://127.0.0.1:${port}/`, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** Tells the story in a browser, and answers what it has seen; undefined: there is no browser. */
+/** Runs the story in a browser, and returns its report; undefined without a browser. */
 export async function inChromium(folder: string, setting: string): Promise<unknown> {
   const executablePath = [process.env.CHROMIUM ?? "", ...CHROMIUM].find((path) => path !== "" && existsSync(path));
   if (executablePath === undefined) return undefined;

@@ -40,7 +40,7 @@ const pending: Ask = async (url, init) => {
   return hash === undefined ? await stage.ask(url, init) : Response.json({ hash, status: "pending" });
 };
 
-test("who uses a key again and does not sign, or not so much, is not told that nothing was sent where it was", async () => {
+test("a reused key without a signature does not report 'not sent' for a sent envelope", async () => {
   const declined = () => Promise.reject(new Error("the user declined"));
   for (const [at, sign, more] of [[0, declined, {}], [1, owner, { maxFee: "1" }]] as const) {
     const operation = await newCard(`waiting ${at}`);
@@ -53,13 +53,13 @@ test("who uses a key again and does not sign, or not so much, is not told that n
     const last = await stage.client().write(operation, owner, { idempotencyKey: options.idempotencyKey });
     assert.ok(last.ok && last.hash === again.hash, JSON.stringify(last));
   }
-  // What nobody has sent was not signed, and that is all.
+  // An envelope that was never sent ends with not_signed.
   const options = { idempotencyKey: "never-sent", source: owner.publicKey() };
   const unsent = await stage.client().write(await newCard("never sent"), declined, options);
   assert.equal(unsent.ok || unsent.reason, "not_signed");
 });
 
-test("nor where another is handed out in the place of what was sent, and turned down by the node that was asked", async () => {
+test("a reused key with a replacement envelope does not report 'not sent' either", async () => {
   const declined = () => Promise.reject(new Error("the user declined"));
   const operation = await newCard("turned down by one node");
   const options = { idempotencyKey: "turned-down-by-one", source: owner.publicKey() };
@@ -71,7 +71,7 @@ test("nor where another is handed out in the place of what was sent, and turned 
   assert.ok(last.ok, JSON.stringify(last));
 });
 
-test("what a gateway calls applied has not failed because its status was asked of a node that does not find it", async () => {
+test("an applied transaction does not fail when one node does not find it", async () => {
   const operation = await newCard("turned down and applied");
   const options = { idempotencyKey: "turned-down-and-applied" };
   assert.ok((await stage.client().write(operation, owner, options)).ok);

@@ -11,7 +11,7 @@ import { type Application, installBuilt, missing, ROOT } from "./built_package.t
 import { inChromium } from "./in_chromium.ts";
 import { longOnly } from "../tier.ts";
 
-/** What every runtime must have seen. */
+/** The report that every runtime must return. */
 const SEEN = {
   writes: ["registerDevice", "registerAgent", "fundEscrow", "authorize", "claim"],
   seen: ["device.registered", "agent.registered", "escrow.funded", "payment.authorized"],
@@ -34,13 +34,13 @@ after(async () => {
   await app?.remove();
 });
 
-/** What the story is told. */
+/** The story's settings. */
 function setting(runtime: string): string {
   const { gateway, apiKey, networkPassphrase, contracts, accounts, asset } = sandbox.info;
   return JSON.stringify({ gateway, apiKey, network: { networkPassphrase, contracts }, accounts, asset, runtime });
 }
 
-test("the client's package is of the gateway's version, needs the SDK that the gateway has, and is exported to Deno", () => {
+test("the client's package has the gateway's version and SDK range, and is exported to Deno", () => {
   assert.equal(clientPackage.version, rootPackage.version);
   assert.equal(
     clientPackage.peerDependencies["@stellar/stellar-sdk"],
@@ -49,7 +49,7 @@ test("the client's package is of the gateway's version, needs the SDK that the g
   assert.deepEqual(denoJson.exports, { "./client": "./lib/client/client.ts" });
 });
 
-test("what npm pack makes holds JavaScript and types, and nothing else", { timeout: 240_000 }, (t) => {
+test("npm pack holds JavaScript and types only", { timeout: 240_000 }, (t) => {
   if (isWithout !== undefined) return t.skip(isWithout);
   assert.ok(app.files.includes("dist/client.js") && app.files.includes("dist/client.d.ts"));
   for (const path of app.files) assert.match(path, /^(package\.json|README\.md|dist\/[a-z_]+\.(js|d\.ts))$/);
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "its types are those of the API, for whoever compiles against them",
+  "its types are those of the API, for applications that compile against them",
   { timeout: 240_000, skip: longOnly },
   async (t) => {
     if (isWithout !== undefined) return t.skip(isWithout);

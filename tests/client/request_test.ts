@@ -5,7 +5,7 @@ import { createGatewayClient } from "../../lib/client/client.ts";
 
 const baseUrl = "http://gateway.test";
 
-test("a Retry-After that is no number of seconds to come is taken for one second", async () => {
+test("an invalid Retry-After counts as one second", async () => {
   for (const retryAfter of ["-1", "0", "0.001", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
     let asked = 0;
     const gateway = createGatewayClient({
@@ -23,7 +23,7 @@ test("a Retry-After that is no number of seconds to come is taken for one second
   }
 });
 
-test("a timeoutMs that is longer than timers take is none: the answer is waited for", async () => {
+test("a timeoutMs above the timers' range waits for the answer", async () => {
   for (const timeoutMs of [2 ** 31, Number.MAX_SAFE_INTEGER, Infinity]) {
     const gateway = createGatewayClient({
       baseUrl,
@@ -38,7 +38,7 @@ test("a timeoutMs that is longer than timers take is none: the answer is waited 
   }
 });
 
-test("an apiKey that no header can carry is refused when the client is made, and not repeated", () => {
+test("an apiKey that a header cannot hold is refused at creation, and not repeated", () => {
   for (const apiKey of ["service_sk_abc\ndef", "“service_sk_abc”"]) {
     assert.throws(
       () => createGatewayClient({ baseUrl, apiKey }),
@@ -47,20 +47,20 @@ test("an apiKey that no header can carry is refused when the client is made, and
   }
 });
 
-test("a baseUrl without http:// is refused when the client is made", () => {
+test("a baseUrl without http:// is refused at creation", () => {
   for (const wrong of ["localhost:8787", "gateway.example.com", "ftp://gateway.example.com", ""]) {
     assert.throws(() => createGatewayClient({ baseUrl: wrong }), TypeError, wrong);
   }
 });
 
-test("a time that is no number, as of a variable that is not set, is refused when the client is made", () => {
+test("an invalid time, as from an unset variable, is refused at creation", () => {
   for (const wrong of [NaN, -1]) {
     assert.throws(() => createGatewayClient({ baseUrl, timeoutMs: wrong }), TypeError);
     assert.throws(() => createGatewayClient({ baseUrl, maxWaitMs: wrong }), TypeError);
   }
 });
 
-test("an idempotencyKey that is null is none", async () => {
+test("an idempotencyKey of null counts as absent", async () => {
   const named: boolean[] = [];
   const gateway = createGatewayClient({
     baseUrl,
@@ -74,7 +74,7 @@ test("an idempotencyKey that is null is none", async () => {
   assert.deepEqual(named, [false, true]);
 });
 
-test("what cannot be sent is the caller's mistake, and not taken for a gateway that is away", async () => {
+test("a request that cannot be sent is invalid_request, not unreachable", async () => {
   let asked = 0;
   const gateway = createGatewayClient({ baseUrl, fetch: () => (asked++, Promise.resolve(Response.json({}))) });
   const payment = { deviceHash: "", agent: "", merchant: "", asset: "", amount: 5n as unknown as string };
@@ -90,7 +90,7 @@ test("what cannot be sent is the caller's mistake, and not taken for a gateway t
   assert.equal(asked, 0);
 });
 
-test("a Retry-After that is longer than timers take is waited for, and not passed over", async () => {
+test("a Retry-After above the timers' range is not skipped", async () => {
   const stop = new AbortController();
   let asked = 0;
   const gateway = createGatewayClient({

@@ -1,5 +1,5 @@
 /**
- * What an application does with the client, in plain JavaScript: the same on Node, Deno, Bun and in a browser. Answers what
+ * An application's use of the client in plain JavaScript, equal on Node, Deno, Bun and in a browser. Answers what
  * it has seen.
  */
 export async function tellStory(client, Keypair, { gateway: baseUrl, apiKey, network, accounts, asset, runtime }) {

@@ -41,7 +41,7 @@ function turningDownTheFirst() {
   return { ask, apply: async () => assert.equal((await held!()).status, 200) };
 }
 
-test("who signs one envelope and no more is not told that it failed for good when another node may have it", async () => {
+test("with maxEnvelopes 1, a rejected envelope that another node may have is outcome_unknown", async () => {
   const { operation, balance } = await funding("one envelope");
   const { ask, apply } = turningDownTheFirst();
   const options = { idempotencyKey: "one-envelope", maxEnvelopes: 1 };
@@ -56,7 +56,7 @@ test("who signs one envelope and no more is not told that it failed for good whe
   assert.equal(await balance(), toUnits("1"));
 });
 
-test("a wallet that declines a second envelope does not make it one of which nothing was sent", async () => {
+test("a wallet that declines the second envelope ends with outcome_unknown", async () => {
   const { operation, balance } = await funding("a second envelope");
   const { ask, apply } = turningDownTheFirst();
   let hash: string | undefined;
@@ -75,7 +75,7 @@ test("a wallet that declines a second envelope does not make it one of which not
   assert.match(written.message, /the user declined/);
 });
 
-test("nor does a gateway that refuses to send the second envelope", async () => {
+test("a gateway that refuses the second envelope ends with outcome_unknown", async () => {
   const { operation, balance } = await funding("a second envelope that is refused");
   const { ask, apply } = turningDownTheFirst();
   let submits = 0;
@@ -91,7 +91,7 @@ test("nor does a gateway that refuses to send the second envelope", async () => 
   assert.deepEqual([written.reason, written.retry, written.message], ["outcome_unknown", "same", "the card is spent"]);
 });
 
-test("nor does a gateway that is away when another envelope is to be prepared", async () => {
+test("a gateway that does not answer the second prepare ends with outcome_unknown", async () => {
   const { operation, balance } = await funding("away");
   const { ask, apply } = turningDownTheFirst();
   const giveUp = new AbortController();

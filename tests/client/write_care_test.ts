@@ -8,7 +8,7 @@ import { type Ask, hashOfName, newCard, owner, stage, stageOfFile } from "./clie
 
 stageOfFile();
 
-test("who writes is told of what cannot be undone before it is signed, and what he throws then signs nothing", async () => {
+test("write reports a warning before the signature, and an error thrown in onWarning signs nothing", async () => {
   const gateway = stage.client();
   const deviceHash = hashOfName("given up with something in its escrow");
   const { asset, accounts: { agent: { address: agent } } } = stage;
@@ -43,7 +43,7 @@ async function funding(name: string) {
   return { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: toUnits("1") } as const;
 }
 
-test("a number of envelopes that is none, as of a variable that is not set, signs no more than one", async () => {
+test("an invalid maxEnvelopes, as from an unset variable, signs one envelope only", async () => {
   const error = { code: "invalid_request", message: "txBadSeq", transactionError: "txBadSeq", retry: "prepare_again" };
   const fetch: Ask = async (url, init) =>
     url.includes("/submit") ? Response.json({ error }, { status: 400 }) : await stage.ask(url, init);
@@ -59,7 +59,7 @@ test("a number of envelopes that is none, as of a variable that is not set, sign
   assert.deepEqual([written.ok || written.reason, signed], ["outcome_unknown", 1]);
 });
 
-test("two intents without a name are two, also where the name is null", async () => {
+test("two writes without an idempotencyKey are two intents, also with null", async () => {
   const operation = await funding("no name");
   const options = { idempotencyKey: null as unknown as undefined };
   for (let payments = 1; payments <= 2; payments++) {
@@ -69,7 +69,7 @@ test("two intents without a name are two, also where the name is null", async ()
   }
 });
 
-test("a write is not confirmed by what else answers its submit with 200", async () => {
+test("a proxy's 200 to the submit does not confirm a write", async () => {
   const others = [
     () => Response.json({ status: "ok" }),
     () => Response.json({ hash: "ab".repeat(32), ledger: 7 }),
@@ -86,7 +86,7 @@ test("a write is not confirmed by what else answers its submit with 200", async 
   }
 });
 
-test("a write has not failed because something else answers what became of it", async () => {
+test("a proxy's answer to the status request does not fail a write", async () => {
   for (const [at, other] of [{}, { status: "failed", hash: "ab".repeat(32) }].entries()) {
     let isLost = false;
     let isAsked = false;
@@ -102,7 +102,7 @@ test("a write has not failed because something else answers what became of it", 
   }
 });
 
-test("a write names its intent also where a page is not secure, and has no randomUUID", async () => {
+test("a write has a random key also on insecure pages without randomUUID", async () => {
   const { randomUUID } = crypto;
   crypto.randomUUID = undefined as never;
   try {
@@ -114,7 +114,7 @@ test("a write names its intent also where a page is not secure, and has no rando
   }
 });
 
-test("a feed ends where what answers its stream is no gateway", async () => {
+test("a feed ends when the answer does not come from a gateway", async () => {
   for (
     const [status, type] of [[200, "text/html; charset=utf-8"], [200, "application/json"], [204, undefined]] as const
   ) {
@@ -134,7 +134,7 @@ test("a feed ends where what answers its stream is no gateway", async () => {
 });
 
 // The last: the owner has another signer from then on.
-test("a key that is another signer of the account writes for it, and one that is none doesn't", async () => {
+test("another signer of the account can write for it, and a stranger's key cannot", async () => {
   const { owner, agent } = stage.accounts;
   const own = Keypair.fromSecret(owner.secret);
   const [signer, stranger] = [Keypair.random(), Keypair.random()];

@@ -49,7 +49,7 @@ async function balance(deviceHash: string): Promise<string> {
   return device.escrowBalance;
 }
 
-test("a card's whole life is written, each step signed by its account's keypair", async () => {
+test("writes cover a card's whole life, each signed by its account's keypair", async () => {
   const gateway = stage.client();
   const deviceHash = await fundedCard();
   const paid = await gateway.write(payment(deviceHash, toUnits("4")), keys.agent);
@@ -69,7 +69,7 @@ test("a card's whole life is written, each step signed by its account's keypair"
   }
 });
 
-test("a wallet's function signs, in either form that wallets answer in", async () => {
+test("a wallet's function signs, in both forms of wallet answers", async () => {
   const deviceHash = await fundedCard();
   const source = stage.accounts.agent.address;
   const sign = (envelope: string) => {
@@ -101,7 +101,7 @@ test("a wallet's function signs, in either form that wallets answer in", async (
   assert.equal(await balance(deviceHash), toUnits("8"));
 });
 
-test("a wallet that declines, signs nothing or signs something else ends it before anything is sent", async () => {
+test("a wallet that declines, signs nothing or signs another transaction ends the write before the submit", async () => {
   const deviceHash = await fundedCard();
   const source = stage.accounts.agent.address;
   const sent: string[] = [];
@@ -114,7 +114,7 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
     }, /the user declined/],
     [() => ({ signedTxXdr: "", error: { code: -4, message: "The user rejected this request." } }), /user rejected/],
     [() => other.xdr!, /another transaction/],
-    [() => "", /no transaction envelope/],
+    [() => "", /must be a transaction envelope/],
   ];
   for (const [sign, message] of answers) {
     const written = await stage.client({ fetch: ask }).write(payment(deviceHash), sign, { source });
@@ -125,7 +125,7 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
   assert.ok(!sent.some((url) => url.includes("submit")));
 });
 
-test("a gateway that prepares something else gets no signature for it", async () => {
+test("a gateway that prepares another operation gets no signature", async () => {
   const deviceHash = await fundedCard();
   const owner = stage.accounts.owner.address;
   const fund: Operation = { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: "5" };
@@ -144,12 +144,12 @@ test("a gateway that prepares something else gets no signature for it", async ()
     const written = await stage.client({ fetch: ask }).write(fund, (xdr) => (isAsked = true, xdr), { source: owner });
     assert.ok(!written.ok);
     assert.equal(written.reason, "envelope_refused");
-    assert.match(written.message, /is not what was asked for/);
+    assert.match(written.message, /is not the requested/);
     assert.equal(isAsked, false);
   }
 });
 
-test("a gateway that names contracts or a network of its own gets no signature that is good for them", async () => {
+test("a gateway that names other contracts or another network gets no signature for them", async () => {
   const deviceHash = await fundedCard();
   const { contracts } = stage.network;
   const elsewhere = { ...stage.network, contracts: { ...contracts, paymentEscrow: contracts.deviceRegistry } };
@@ -167,7 +167,7 @@ test("a gateway that names contracts or a network of its own gets no signature t
   assert.equal(signed, trusted.hash);
 });
 
-test("what costs too much or is valid too long is not signed", async () => {
+test("an envelope with too high a fee or too long a validity is not signed", async () => {
   const deviceHash = await fundedCard();
   for (
     const [bounds, message] of [[{ maxFee: "100" }, /stroops, 100 are allowed/], [
@@ -182,7 +182,7 @@ test("what costs too much or is valid too long is not signed", async () => {
   assert.throws(() => void stage.client({ network: undefined }).write(payment(deviceHash), keys.agent), TypeError);
 });
 
-test("what the contract refuses is told in its words", async () => {
+test("a refusal of a contract has the contract's error name", async () => {
   const deviceHash = await fundedCard();
   const written = await stage.client().write(payment(deviceHash, toUnits("11")), keys.agent);
   assert.ok(!written.ok);
@@ -194,7 +194,7 @@ test("what the contract refuses is told in its words", async () => {
   assert.ok(written.requestId);
 });
 
-test("what a ledger refused is told in the contract's words, too, when the answer of submit was lost", async () => {
+test("a refusal in a ledger has the contract's error name, also after a lost submit answer", async () => {
   const deviceHash = await fundedCard();
   const source = stage.accounts.agent.address;
   const sign = async (envelope: string) => {
@@ -253,7 +253,7 @@ for (
   });
 }
 
-test("one intent is one payment, however often its key is used: the second time nothing is signed", async () => {
+test("one idempotencyKey is one payment, and its second use signs nothing", async () => {
   const deviceHash = await fundedCard();
   const first = await stage.client().write(payment(deviceHash), keys.agent, { idempotencyKey: "order-4711" });
   assert.ok(first.ok, JSON.stringify(first));
@@ -268,14 +268,14 @@ test("one intent is one payment, however often its key is used: the second time 
   assert.deepEqual([other.reason, other.param], ["invalid_request", "Idempotency-Key"]);
 });
 
-test("payments of one account at the same moment are all made: who was overtaken prepares again", async () => {
+test("parallel payments of one account all succeed, by another prepare", async () => {
   const deviceHash = await fundedCard();
   const written = await Promise.all([1, 2, 3].map(() => stage.client().write(payment(deviceHash), keys.agent)));
   for (const one of written) assert.ok(one.ok, JSON.stringify(one));
   assert.equal(await balance(deviceHash), toUnits("7"));
 });
 
-test("when it is not known what became of it, that is what is said, with the hash", async () => {
+test("an unknown outcome is reported with the hash", async () => {
   const deviceHash = await fundedCard();
   const giveUp = new AbortController();
   const ask: Ask = async (url, init) => {

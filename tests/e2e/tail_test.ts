@@ -80,7 +80,7 @@ test(
     const id = key.split("_")[2]!;
     await runGateway(["keys", "disable", id, "--store", store], {}, HERE);
     assert.equal(await tail.ended, 1);
-    assert.match(tail.errors(), /the gateway at \S+ refuses: unauthorized: the API key no longer stands: disabled/);
+    assert.match(tail.errors(), /the gateway at \S+ refuses: unauthorized: the API key is no longer valid: disabled/);
     gateway.signal("SIGTERM");
     await gateway.ended;
     await rm(folder, { recursive: true });

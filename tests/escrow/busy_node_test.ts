@@ -39,10 +39,10 @@ const OWN_TROUBLES = [
   "context deadline exceeded",
   "could not get latest ledger: database is locked",
 ];
-/** What a contract that is no token comes to. */
+/** The error of a contract that is no token. */
 const NO_TOKEN = "HostError: Error(WasmVm, MissingValue)\n\nEvent log (newest first): …";
 
-describe("a node that could not simulate for its own sake", () => {
+describe("a node whose simulation fails by its own error", () => {
   test("does not make an asset unknown", async () => {
     for (const trouble of OWN_TROUBLES) {
       await assert.rejects(createAssetReader(failing(trouble))(TOKEN), isUpstream, trouble);
@@ -50,7 +50,7 @@ describe("a node that could not simulate for its own sake", () => {
     await assert.rejects(createAssetReader(failing(NO_TOKEN))(TOKEN), { code: "not_found" });
   });
 
-  test("does not make a token none", async () => {
+  test("does not make a token invalid", async () => {
     const instance = instanceOf(TOKEN);
     for (const trouble of OWN_TROUBLES) {
       await assert.rejects(createTokenCheck(failing(trouble))(TOKEN, instance), isUpstream, trouble);

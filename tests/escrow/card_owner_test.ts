@@ -77,7 +77,7 @@ before(async () => {
 });
 
 describe("only a card's registered owner acts for it", () => {
-  test("prepare refuses a stranger all six operations, naming the owner", async () => {
+  test("prepare refuses a stranger's six operations and names the owner", async () => {
     const source = stranger.publicKey();
     for (const [operation] of ownersOperations(source)) {
       const error = await fault(gateway.escrow.transactions.prepare({ source, operation }));
@@ -89,7 +89,7 @@ describe("only a card's registered owner acts for it", () => {
     }
   });
 
-  test("it looks in the one upstream call that reads the source account", async () => {
+  test("the check shares the call that reads the source account", async () => {
     const { owner } = sandbox;
     sandbox.counts.clear();
     const operation = { kind: "fundEscrow" as const, deviceHash: CARD, asset: sandbox.asset, amount: "1" };
@@ -101,9 +101,9 @@ describe("only a card's registered owner acts for it", () => {
     await gateway.act(owner, { kind: "defundEscrow", deviceHash: CARD, asset: sandbox.asset, amount: "1" });
   });
 
-  test("submit refuses envelopes made elsewhere, in a fee bump too, and sends nothing", async () => {
+  test("submit refuses envelopes made elsewhere, fee bumps included, and sends nothing", async () => {
     const { owner, contracts, network } = sandbox;
-    // Some of them simulate for nobody but the owner: a stranger signs those that the contracts would take.
+    // A stranger signs only those calls that the contracts accept; the others do not simulate.
     for (const [{ kind }, contract, name, args] of ownersOperations(stranger.publicKey()).slice(0, 3)) {
       if (kind === "revokeAgent") continue;
       const envelope = sandbox.envelope(stranger, contracts[contract], name, ...args);
@@ -123,7 +123,7 @@ describe("only a card's registered owner acts for it", () => {
     }
   });
 
-  test("submit refuses a stranger's envelope whose call the contract leaves to the owner, before it costs a fee", async () => {
+  test("submit refuses a stranger's envelope before it costs a fee, also where the contract checks the owner", async () => {
     const { contracts } = sandbox;
     for (const [, contract, name, args] of ownersOperations(stranger.publicKey()).slice(3)) {
       const envelope = unsimulated(stranger, contracts[contract], name, args);
@@ -132,7 +132,7 @@ describe("only a card's registered owner acts for it", () => {
     }
   });
 
-  test("submit refuses arguments that are not the function's", async () => {
+  test("submit refuses arguments that do not fit the function", async () => {
     const { owner, contracts } = sandbox;
     const swapped = [hashVal(CARD), addressVal(owner.publicKey())];
     const envelope = unsimulated(owner, contracts.agentRegistry, "revoke_agent", swapped);
@@ -142,7 +142,7 @@ describe("only a card's registered owner acts for it", () => {
     assert.equal((await fault(gateway.escrow.transactions.submit(none))).message, error.message);
   });
 
-  test("the owner may, and whoever acted before is answered as then when the card has another owner", async () => {
+  test("the owner may act, and a former owner's envelope gets its first answer again", async () => {
     const { owner, agent, asset, network } = sandbox;
     const source = owner.publicKey();
     const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" };
@@ -163,7 +163,7 @@ describe("only a card's registered owner acts for it", () => {
     assert.match(again.message, new RegExp(`^source must be ${stranger.publicKey()}`));
   });
 
-  test("a card that nobody registered is what the contract says", async () => {
+  test("the contract refuses an unregistered card", async () => {
     const { owner, asset } = sandbox;
     const source = owner.publicKey();
     const said = async (operation: Operation) =>
@@ -177,7 +177,7 @@ describe("only a card's registered owner acts for it", () => {
   });
 });
 
-test("a card that nobody has registered any more is not funded, whatever the contract says to it", async () => {
+test("the gateway does not fund a revoked card, even where the contract would", async () => {
   const { owner, agent, asset, network, contracts } = sandbox;
   const deviceHash = "0d".repeat(32);
   await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
@@ -216,7 +216,7 @@ test("a card that nobody has registered any more is not funded, whatever the con
   assert.equal(sandbox.counts.get("sendTransaction"), undefined);
 });
 
-test("who funded a card that nobody has registered any more is answered as then", async () => {
+test("a confirmed funding of a since revoked card gets its first answer again", async () => {
   const { owner, agent, asset, network, contracts } = sandbox;
   const deviceHash = "0e".repeat(32);
   await gateway.act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
@@ -225,14 +225,14 @@ test("who funded a card that nobody has registered any more is answered as then"
   const envelope = signed(xdr, network.passphrase, owner);
   const confirmed = await gateway.escrow.transactions.submit(envelope);
   sandbox.invoke(owner, contracts.deviceRegistry, "revoke", addressVal(owner.publicKey()), hashVal(deviceHash));
-  // One that has sent nothing itself.
+  // Another gateway, which sent nothing itself.
   assert.deepEqual(await sandbox.gateway().escrow.transactions.submit(envelope), confirmed);
 });
 
 describe("the theft of a stranger's card", () => {
   const VICTIM = "0f".repeat(32);
 
-  test("does not go through the gateway", async () => {
+  test("the gateway refuses it", async () => {
     const { owner, agent, asset } = sandbox;
     const thief = stranger.publicKey();
     await gateway.act(owner, { kind: "registerDevice", deviceHash: VICTIM, agent: agent.publicKey() });
@@ -246,7 +246,7 @@ describe("the theft of a stranger's card", () => {
     assert.equal(device.escrowBalance, "100");
   });
 
-  test("goes past it, as the contracts leave it open: the page on what is guarded says so", async () => {
+  test("the contracts accept it past the gateway, as the docs state", async () => {
     const { contracts, asset } = sandbox;
     const [thief, card, token] = [addressVal(stranger.publicKey()), hashVal(VICTIM), addressVal(asset)];
     sandbox.invoke(stranger, contracts.agentRegistry, "register_agent", thief, card, thief, i128(0), token, u64(0));

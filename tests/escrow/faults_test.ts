@@ -58,7 +58,7 @@ const payment = (deviceHash: string) => ({
 });
 
 describe("a node that fails", () => {
-  test("after it has taken a transaction in: it is confirmed all the same, and applied once", async () => {
+  test("after it accepted a transaction: the transaction is confirmed, and applied once", async () => {
     const gateway = losing((method) => method === "sendTransaction");
     const before = BigInt((await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey())).pending);
     const { confirmed: { ledger } } = await gateway.act(sandbox.agent, payment(CARD));
@@ -67,13 +67,13 @@ describe("a node that fails", () => {
     assert.equal(BigInt(pending), before + 1n);
   });
 
-  test("every other time: reads, prepare and submit go on", async () => {
+  test("every other time: reads, prepare and submit still work", async () => {
     const gateway = losing((_method, call) => call % 2 === 1);
     await gateway.act(sandbox.agent, payment(CARD));
     assert.equal((await gateway.escrow.reads.device(CARD)).owner, sandbox.owner.publicKey());
   });
 
-  test("for good: everything is upstream_error, and a submit says where to ask", async () => {
+  test("always: everything is upstream_error, and a submit names the URL of its status", async () => {
     const gateway = losing(() => true);
     const working = sandbox.gateway();
     const source = sandbox.agent.publicKey();
@@ -91,7 +91,7 @@ describe("a node that fails", () => {
 });
 
 describe("writes that meet", () => {
-  test("a payment to a merchant whom another paid since it was prepared is to be prepared again", async () => {
+  test("a payment prepared before another one to its merchant must be prepared again", async () => {
     const gateway = sandbox.gateway();
     const { transactions } = gateway.escrow;
     const source = second.publicKey();
@@ -112,7 +112,7 @@ describe("writes that meet", () => {
     assert.match(error.message, /txBadAuth \(a signature .* was not made for this network/);
   });
 
-  test("many cards are paid with at the same time, and every payment arrives", async () => {
+  test("parallel payments of many cards all succeed", async () => {
     const gateway = sandbox.gateway();
     const payers = await Promise.all(Array.from({ length: forTier({ test: 4, all: 10 }) }, () => sandbox.account()));
     const before = BigInt((await gateway.escrow.reads.pending(sandbox.owner.publicKey())).pending);

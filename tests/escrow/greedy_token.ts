@@ -1,7 +1,7 @@
 /**
- * A token that takes from whom it is to pay: `transfer(from, to, amount)` moves as much of another one from `to` to a thief, in
- * the name of `to`. `init(token, thief)` says which and to whom. By hand, for it is small: soroban-env's module and function
- * names are single letters, values are 64 bits with their type in the lowest eight.
+ * A token that takes money from its receiver. `transfer(from, to, amount)` moves that amount of another token from `to` to a
+ * thief, in the name of `to`. `init(token, thief)` sets both. The wasm is written by hand, because it is small. Soroban-env's
+ * module and function names are single letters, and values are 64 bits with their type in the lowest eight.
  */
 export function greedyToken(): Uint8Array<ArrayBuffer> {
   const [three, two, none] = [0, 1, 2];

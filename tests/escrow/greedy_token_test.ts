@@ -44,8 +44,8 @@ function returnedContract(transaction: string): string {
   return Address.fromScVal(meta.type === "v4" ? meta.v4.sorobanMeta!.returnValue! : assert.fail(meta.type)).toString();
 }
 
-describe("a token that takes from whom it is to pay", () => {
-  test("is not prepared for the one who would sign that, too", async () => {
+describe("a token that takes money from its receiver", () => {
+  test("is not prepared for the account that would sign that transfer, too", async () => {
     const { merchant, asset } = sandbox;
     const source = merchant.publicKey();
     const claim = sandbox.gateway().escrow.transactions.prepare({
@@ -59,7 +59,7 @@ describe("a token that takes from whom it is to pay", () => {
     ]);
   });
 
-  test("takes it where it is signed past the gateway: the page on what is guarded says so", () => {
+  test("takes the money when it is signed past the gateway, as the docs state", () => {
     const { merchant, contracts } = sandbox;
     const before = balanceOf(thief);
     sandbox.invoke(merchant, contracts.paymentEscrow, "claim", addressVal(greedy), addressOf(merchant));

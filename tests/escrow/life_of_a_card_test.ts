@@ -31,7 +31,7 @@ async function refused(who: Keypair, operation: Operation): Promise<{ code: stri
 
 // One story: each test goes on where the one before ended.
 describe("the life of a card", () => {
-  test("a card that nobody registered is not found, and cannot be funded", async () => {
+  test("an unregistered card is not found, and cannot be funded", async () => {
     const { reads } = gateway.escrow;
     assert.equal((await refusal(Promise.resolve(reads.device(CARD)))).code, "device_not_found");
     assert.equal((await refusal(Promise.resolve(reads.policy(CARD)))).code, "agent_not_found");
@@ -60,7 +60,7 @@ describe("the life of a card", () => {
     assert.equal(again.message, "device_registry.register refused: device_registry error #4 (AlreadyRegistered)");
   });
 
-  test("an agent is registered with a policy, which is echoed as it will be called", async () => {
+  test("an agent is registered with a policy, and prepare returns the policy's final values", async () => {
     const { asset } = sandbox;
     const agent = sandbox.agent.publicKey();
     const policy = { deviceHash: CARD, agent, asset, maxAmount: "50" };
@@ -72,7 +72,7 @@ describe("the life of a card", () => {
     assert.deepEqual(await gateway.escrow.reads.policy(CARD), { agent, maxAmount: "50", asset, expiresAt: null });
   });
 
-  test("its escrow is funded, in the words of the asset contract where that refuses", async () => {
+  test("its escrow is funded, and a refusal of the asset contract keeps its error name", async () => {
     const { asset, owner } = sandbox;
     await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
     const poor = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "999999999999999999" });
@@ -128,7 +128,7 @@ describe("the life of a card", () => {
     assert.equal((await gateway.escrow.reads.pending(merchant)).pending, "100");
   });
 
-  test("two prepared at the same time get different nonces", async () => {
+  test("two payments prepared at the same time get different nonces", async () => {
     const operation = {
       kind: "authorize" as const,
       deviceHash: CARD,
@@ -143,14 +143,14 @@ describe("the life of a card", () => {
     assert.deepEqual(nonces.sort(), ["1002", "1003"]);
   });
 
-  test("the merchant claims everything, once", async () => {
+  test("the merchant claims all payments once", async () => {
     const { merchant, asset } = sandbox;
     await act(merchant, { kind: "claim", asset });
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
     assert.equal((await refused(merchant, { kind: "claim", asset })).name, "NothingToClaim");
   });
 
-  test("only the owner can take escrow back, and whoever else asks is told whose turn it is", async () => {
+  test("only the owner can defund, and a refusal names the owner", async () => {
     const { owner, agent, asset } = sandbox;
     const { code, message } = await refused(agent, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "1" });
     assert.equal(code, "invalid_request");
@@ -166,7 +166,7 @@ describe("the life of a card", () => {
     await act(owner, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "1" });
   });
 
-  test("a refusal in the ledger is told like one at preparing, by submit and by status alike", async () => {
+  test("submit and status report a refusal in the ledger as prepare reports it", async () => {
     const { owner, agent, asset, network } = sandbox;
     await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "7" });
     const payment = { deviceHash: CARD, merchant: sandbox.merchant.publicKey(), asset, amount: "7" };
@@ -192,7 +192,7 @@ describe("the life of a card", () => {
     assert.ok(status.ledger! > 0);
   });
 
-  test("a confirmed envelope gets the same answer again", async () => {
+  test("a confirmed envelope that is submitted again gets the same answer", async () => {
     const { owner, asset } = sandbox;
     const operation = { kind: "defundEscrow" as const, deviceHash: CARD, asset, amount: "1" };
     const { prepared, confirmed } = await act(owner, operation);
@@ -203,7 +203,7 @@ describe("the life of a card", () => {
     assert.deepEqual(status, { hash: prepared.hash, status: "success", ledger: confirmed.ledger });
   });
 
-  test("the loser of two prepares that share a sequence number is told to prepare again", async () => {
+  test("of two envelopes with one sequence number, the rejected one gets retry prepare_again", async () => {
     const { owner, asset, network } = sandbox;
     const operation = { kind: "fundEscrow" as const, deviceHash: CARD, asset, amount: "1" };
     const source = owner.publicKey();
@@ -216,7 +216,7 @@ describe("the life of a card", () => {
     assert.match(lost.message, /rejected: txBadSeq \(.*prepare again\)/);
   });
 
-  test("its agent's rest is swept once the agent is revoked", async () => {
+  test("the owner sweeps the rest after revoking the agent", async () => {
     const { owner, agent, asset } = sandbox;
     const sweep = { kind: "sweepEscrow" as const, deviceHash: CARD, asset, agent: agent.publicKey() };
     assert.equal((await refused(owner, sweep)).name, "AgentStillActive");
@@ -227,7 +227,7 @@ describe("the life of a card", () => {
     assert.equal(device.escrowBalance, "0");
   });
 
-  test("a policy is answered although its card was revoked", async () => {
+  test("the policy of a revoked card can still be read", async () => {
     const { owner, agent, asset } = sandbox;
     const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0", expiresAt: 1_900_000_000 };
     await act(owner, { kind: "registerAgent", ...policy });
@@ -241,7 +241,7 @@ describe("the life of a card", () => {
     assert.equal((await refusal(Promise.resolve(gateway.escrow.reads.device(CARD)))).code, "device_not_found");
   });
 
-  test("a policy that ends at more seconds than a JSON number holds is not answered rounded", async () => {
+  test("an end above the JSON number range is not rounded", async () => {
     const { owner, agent, asset, contracts } = sandbox;
     const [wallet, other] = [owner.publicKey(), "dd".repeat(32)];
     const agentVal = addressVal(agent.publicKey());
@@ -270,7 +270,7 @@ describe("the life of a card", () => {
     ]);
   });
 
-  test("an account that does not exist has to be funded first", async () => {
+  test("the refusal for a missing account asks to fund it first", async () => {
     const source = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
     const operation = { kind: "registerDevice" as const, deviceHash: UNKNOWN, agent: source };
     const { code, message } = await refusal(gateway.escrow.transactions.prepare({ source, operation }));
@@ -280,12 +280,12 @@ describe("the life of a card", () => {
     ]);
   });
 
-  test("a hash that nobody sent is not found", async () => {
+  test("an unknown hash is not found", async () => {
     const { code } = await refusal(gateway.escrow.transactions.status("ef".repeat(32)));
     assert.equal(code, "not_found");
   });
 
-  test("all this while the two ways of reading agreed", () => {
+  test("reads by entries and by calls agreed all the time", () => {
     assert.deepEqual(gateway.escrow.reads.ways(), {
       device: "entries",
       policy: "entries",

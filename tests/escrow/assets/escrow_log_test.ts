@@ -36,7 +36,7 @@ function logOf(moves: [type: string, asset: string | undefined, amount: number][
 }
 
 describe("the assets in an escrow, by the log", () => {
-  test("are not known before the end of a gap, nor without a log", async () => {
+  test("are unknown before the end of a gap, and without a log", async () => {
     const moves: Parameters<typeof logOf>[0] = [["escrow.funded", "U", 900], ["escrow.funded", "X", 1]];
     assert.deepEqual(await logOf(moves).escrow.holdings(CARD, 901n), new Map([["U", 900n], ["X", 1n]]));
     const after = await logOf(moves, 2).escrow.holdings(CARD, 901n);
@@ -49,14 +49,14 @@ describe("the assets in an escrow, by the log", () => {
     assert.equal(await none.mayHoldOthers(CARD, "X"), false);
   });
 
-  test("of a card with very many movements cost two reads, and its past counts as what was funded before", async () => {
+  test("of a card with many movements cost two reads, and its past counts as the last asset funded before", async () => {
     const payments = Array.from({ length: 5_000 }, () => ["payment.authorized", "U", 1] as [string, string, number]);
     const { escrow, asked } = logOf([["escrow.funded", "U", 9_000], ...payments]);
     assert.deepEqual(await escrow.holdings(CARD, 4_000n), new Map([["U", 4_000n]]));
     assert.deepEqual(asked, [100, 1]);
   });
 
-  test("a payment asks for the newest fundings only", async () => {
+  test("a payment reads the newest fundings only", async () => {
     const { escrow, asked } = logOf([["escrow.funded", "U", 900], ["escrow.funded", "X", 1], [
       "escrow.funded",
       undefined,
@@ -69,7 +69,7 @@ describe("the assets in an escrow, by the log", () => {
 });
 
 describe("waiting for the log", () => {
-  test("ends when it has come to the ledger", async () => {
+  test("ends when the log reaches the ledger", async () => {
     const { escrow, state } = logOf([["escrow.funded", "U", 900]]);
     await escrow.reaches(1);
     assert.equal(state.looks, 0);
@@ -79,7 +79,7 @@ describe("waiting for the log", () => {
     assert.equal(state.looks, 1);
   });
 
-  test("ends with an error that may be tried again, when it takes too long", async () => {
+  test("ends with a retryable error when it takes too long", async () => {
     const { escrow } = logOf([]);
     await assert.rejects(
       escrow.reaches(7),

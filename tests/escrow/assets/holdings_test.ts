@@ -21,40 +21,40 @@ const all = (movements: EscrowMovement[], begin = none) =>
   movements.reduce((holdings, movement) => afterMovement(holdings, movement).holdings, begin);
 
 describe("what an escrow holds", () => {
-  test("of each asset is what was put in, less what was taken out of it", () => {
+  test("of each asset is the sum of its fundings less its withdrawals", () => {
     const holdings = all([funded(900, "U"), funded(1, "X"), paid(300, "U")]);
     assert.deepEqual([...holdings], [["U", 600n], ["X", 1n]]);
     assert.deepEqual(heldInOthers(holdings, "X"), [["U", 600n]]);
     assert.equal(heldAtMost(holdings, "X"), 1n);
   });
 
-  test("goes down by what another asset was taken for, and says how much that was", () => {
+  test("falls by a withdrawal in another asset, and returns its amount", () => {
     const { holdings, foreign } = afterMovement(all([funded(900, "U"), funded(1, "X")]), paid(301, "X"));
     assert.deepEqual([[...holdings], foreign], [[["U", 600n]], 300n]);
     assert.deepEqual(afterMovement(holdings, swept(600, "X")), { holdings: none, foreign: 600n });
   });
 
-  test("in an asset that is not known is held against nobody", () => {
+  test("of an unknown asset does not make a movement foreign", () => {
     const before = all([funded(10), funded(5, "X")]);
     assert.deepEqual(afterMovement(before, paid(12, "X")), { holdings: new Map([[UNKNOWN_ASSET, 3n]]), foreign: 0n });
     assert.equal(afterMovement(before, paid(12)).foreign, 0n);
     assert.equal(heldAtMost(before, "X"), 15n);
   });
 
-  test("is asked of the newest movements, back to when it was empty", () => {
+  test("is computed from the newest movements, back to an empty escrow", () => {
     const log = [funded(7, "U"), paid(7, "U"), funded(5, "X"), paid(2, "X")].reverse();
     assert.deepEqual(holdingsOf(3n, log), new Map([["X", 3n]]));
     assert.deepEqual(holdingsOf(0n, log), none);
   });
 
-  test("is not known from before the log, or counts as of the asset that is named for it", () => {
+  test("from before the log is unknown, or counts as the given asset", () => {
     const log = [paid(2, "X"), funded(5, "X")];
     assert.deepEqual(holdingsOf(103n, log), new Map([[UNKNOWN_ASSET, 100n], ["X", 3n]]));
     assert.deepEqual(holdingsOf(103n, log, "U"), new Map([["U", 100n], ["X", 3n]]));
     assert.equal(holdingsOf(2n, log), undefined, "a log that does not add up is not believed");
   });
 
-  test("adds up to the contract's balance, wherever in a card's life one looks", () => {
+  test("adds up to the contract's balance at each point of a card's life", () => {
     const step = fc.record({
       kind: fc.constantFrom(funded, paid, swept),
       amount: fc.integer({ min: 1, max: 50 }),

@@ -11,7 +11,7 @@ const ESCROW = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
 type Found = [type: string, asset: string, ledger: number, sequence?: number];
 
-/** In the order in which the log learnt of them: what a node left out at first comes late. */
+/** In the order of the log, where events that a node left out at first come late. */
 function logged(found: Found[]) {
   return found.map(([type, asset, ledger, sequence], at) => ({
     sequence: sequence ?? at + 1,
@@ -50,7 +50,7 @@ function reader(events: ReturnType<typeof logged>) {
   };
 }
 
-test("a claim that came late into the log does not hide what was authorised after it", async () => {
+test("a late claim event does not hide later authorisations", async () => {
   const read = reader(logged(LATE_CLAIM)) as (query: Parameters<EventLog["read"]>[0]) => Promise<EscrowEvent[]>;
   const log = createEscrowLog({
     log: {
@@ -88,18 +88,18 @@ async function alarmsOf(found: Found[]): Promise<BypassMovement[]> {
 const ofClaims = (alarms: BypassMovement[]) =>
   alarms.filter(({ because }) => because === "not_what_was_authorized").map(({ event }) => event.ledger);
 
-test("nor is it an alarm for that", async () => {
+test("a late claim event raises no alarm for later authorisations", async () => {
   assert.deepEqual(ofClaims(await alarmsOf(LATE_CLAIM)), []);
 });
 
-test("a claim of what was authorised after it in another asset is one", async () => {
+test("a claim in another asset than the earlier authorisation raises an alarm", async () => {
   assert.equal(ofClaims(await alarmsOf([...LATE_CLAIM, ["payment.claimed", "X", 40]])).at(-1), 40);
 });
 
-/** The ledgers of those found by a first look after a start, which begins 5,000 events back. */
+/** The ledgers of the movements that the first check after a start finds; it begins 5,000 events back. */
 const foreignAt = async (found: Found[]) => (await alarmsOf(found)).map(({ event }) => event.ledger);
 
-test("a funding that came late into the log does not hide a later one in another asset than the policy's", async () => {
+test("a late funding event does not hide a later funding in another asset than the policy's", async () => {
   const policy: Found = ["agent.registered", "X", 100, 1];
   assert.deepEqual(await foreignAt([policy, ["escrow.funded", "Y", 200, 6_001]]), [200]);
   assert.deepEqual(
@@ -114,7 +114,7 @@ test("a funding that came late into the log does not hide a later one in another
   );
 });
 
-test("nor does a sweep hide what was funded after it", async () => {
+test("a late sweep event does not hide later fundings", async () => {
   const found: Found[] = [
     ["escrow.funded", "X", 100, 1],
     ["escrow.swept", "X", 50, 6_000],

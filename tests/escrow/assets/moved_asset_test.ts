@@ -53,7 +53,7 @@ describe("the asset of a movement", () => {
   /** As of a call that another contract made: the envelope calls something else. */
   const called = (transaction: AppliedTransaction) => ({ ...transaction, envelopeXdr: undefined });
 
-  test("is that of the call in the envelope", () => {
+  test("comes from the call in the envelope", () => {
     assert.deepEqual(Object.keys(all()), [
       "agent.registered",
       "escrow.funded",
@@ -65,18 +65,18 @@ describe("the asset of a movement", () => {
     assert.deepEqual(read(({ envelopeXdr, txHash, status }) => ({ envelopeXdr, txHash, status })), all());
   });
 
-  test("is that of the recorded call, where another contract made it", () => {
+  test("comes from the recorded call, when another contract made it", () => {
     assert.deepEqual(read(called), all());
   });
 
-  test("is that of the token's own event, where the node records no calls", () => {
+  test("comes from the token's own event, when the node records no calls", () => {
     const quiet = { diagnosticEventsXdr: undefined };
     const moved = { ...all(), "agent.registered": undefined, "payment.authorized": undefined };
     const listed = read((one) => ({ ...called(one), ...quiet, resultMetaXdr: undefined }));
     assert.deepEqual(listed, moved);
   });
 
-  test("stays open when the transaction tells of another movement, or of nothing", () => {
+  test("is unknown when the transaction has another movement, or none", () => {
     const [, funded] = made;
     const { event, transaction } = funded!;
     const { contracts } = sandbox;

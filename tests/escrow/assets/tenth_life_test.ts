@@ -6,7 +6,7 @@ import { formatEventId } from "../../../lib/store/event.ts";
 
 const MERCHANT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
 
-test("after the tenth reset a claim of the life before hides nothing of what was authorised since", async () => {
+test("after the tenth reset a claim of the former epoch hides no later authorisation", async () => {
   const found: [epoch: number, type: string, asset: string][] = [
     [9, "payment.authorized", "X"],
     [9, "payment.claimed", "X"],

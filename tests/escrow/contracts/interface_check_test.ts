@@ -35,7 +35,7 @@ function patched(from: string, to: string): Pick<RpcClient, "getLedgerEntries"> 
 }
 
 describe("checkInterfaces", () => {
-  test("finds the contracts as the gateway expects them", async () => {
+  test("finds the expected contracts", async () => {
     const findings = await check();
     assert.deepEqual(findings.map(({ name, id, state, differences }) => ({ name, id, state, differences })), [
       { name: "device_registry", id: sandbox.contracts.deviceRegistry, state: "as_expected", differences: [] },
@@ -45,7 +45,7 @@ describe("checkInterfaces", () => {
     for (const { codeHash } of findings) assert.match(codeHash!, /^[0-9a-f]{64}$/);
   });
 
-  test("tells an id that does not exist on the network, from one that is an asset's", async () => {
+  test("distinguishes a missing contract from an asset contract", async () => {
     assert.deepEqual(await states({ agentRegistry: NOWHERE }), ["as_expected", "missing", "as_expected"]);
     assert.deepEqual(await states({ paymentEscrow: sandbox.asset }), ["as_expected", "as_expected", "asset"]);
     assert.deepEqual(
@@ -54,7 +54,7 @@ describe("checkInterfaces", () => {
     );
   });
 
-  test("sees that two ids are swapped", async () => {
+  test("detects swapped ids", async () => {
     const { deviceRegistry, agentRegistry } = sandbox.contracts;
     const [device, agent, escrow] = await check({ deviceRegistry: agentRegistry, agentRegistry: deviceRegistry });
     assert.deepEqual([device!.state, device!.looksLike], ["another", "agent_registry"]);
@@ -63,7 +63,7 @@ describe("checkInterfaces", () => {
     assert.equal(escrow!.state, "as_expected");
   });
 
-  test("names a function whose arguments are others, and a field that is not there", async () => {
+  test("names a function with other arguments, and a missing field", async () => {
     const [, , escrow] = await check({}, patched("balance_of", "balance_xx"));
     assert.deepEqual([escrow!.state, escrow!.looksLike], ["another", undefined]);
     assert.deepEqual(escrow!.differences, ["it has no function balance_of"]);
@@ -72,18 +72,18 @@ describe("checkInterfaces", () => {
     assert.equal(device!.state, "as_expected");
   });
 
-  test("names an error that has another name, which does not keep it from being called", async () => {
+  test("names an error with another name, and the contract stays usable", async () => {
     const [device] = await check({}, patched("DeviceNotFound", "DeviceNotFaund"));
     assert.equal(device!.state, "other_errors");
     assert.deepEqual(device!.differences, ["error #2 is DeviceNotFaund, expected DeviceNotFound"]);
   });
 
-  test("tells a contract that has to be restored", async () => {
+  test("detects an archived contract", async () => {
     const findings = await check({}, changed((entry) => ({ ...entry, liveUntilLedgerSeq: 1 })));
     assert.deepEqual(findings.map(({ state }) => state), ["archived", "archived", "archived"]);
   });
 
-  test("takes code that says nothing of itself for another contract", async () => {
+  test("treats code without an interface as another contract", async () => {
     const [device] = await check({}, patched("contractspecv0", "contractspecvX"));
     assert.equal(device!.state, "another");
     assert.match(device!.differences.join(), /no contractspecv0/);
@@ -93,12 +93,12 @@ describe("checkInterfaces", () => {
 });
 
 describe("registriesOf", () => {
-  test("reads what the escrow was initialised with", async () => {
+  test("reads the escrow's registries", async () => {
     const { deviceRegistry, agentRegistry } = sandbox.contracts;
     assert.deepEqual(await registriesOf({ rpc, contracts: sandbox.contracts }), { deviceRegistry, agentRegistry });
   });
 
-  test("finds none in a contract that keeps none", async () => {
+  test("finds none in a contract without registries", async () => {
     const contracts = { ...sandbox.contracts, paymentEscrow: sandbox.contracts.agentRegistry };
     assert.deepEqual(await registriesOf({ rpc, contracts }), { deviceRegistry: undefined, agentRegistry: undefined });
   });

@@ -16,8 +16,8 @@ before(() => {
 /** Does it, and answers what was to be known before. */
 const act = async (who: Keypair, operation: Operation) => (await gateway.act(who, operation)).prepared.warning;
 
-describe("who gives up a card", () => {
-  test("is warned that its money goes to whoever registers it next, and so it does", async () => {
+describe("a revocation of a card", () => {
+  test("gets the warning that its money goes to the next owner, and it does", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();
     const policy = { agent: agent.publicKey(), asset, maxAmount: "0" };
@@ -34,7 +34,7 @@ describe("who gives up a card", () => {
     assert.equal((await gateway.escrow.reads.device(CARD)).escrowBalance, "0");
   });
 
-  test("is told nothing where its escrow is empty", async () => {
+  test("gets no warning when its escrow is empty", async () => {
     const stranger = (await gateway.escrow.reads.card(CARD)).value.device!.owner;
     const revoke = { kind: "revokeDevice" as const, deviceHash: CARD };
     const { warning } = await gateway.escrow.transactions.prepare({ source: stranger, operation: revoke });
@@ -42,8 +42,8 @@ describe("who gives up a card", () => {
   });
 });
 
-describe("who registers a card", () => {
-  test("is warned of an agent whom a stranger has registered for it before, but not of his own", async () => {
+describe("a registration of a card", () => {
+  test("gets a warning of a stranger's agent, but not of the owner's own", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();
     for (const [digit, before] of [["1", stranger], ["2", agent]] as const) {

@@ -11,8 +11,8 @@ function traffic() {
   return { ...parts, passMinutes: (minutes: number) => void (nowMs += minutes * MINUTE_MS) };
 }
 
-describe("the others at a merchant", () => {
-  test("are the payers who were handed a payment, each counted once, without oneself", () => {
+describe("the competing envelopes of a merchant", () => {
+  test("are those of the other payers, each counted once", () => {
     const { handOut, others } = traffic();
     for (const payer of ["a", "b", "b", "c"]) handOut("merchant", payer, "authorize");
     handOut("another", "d", "authorize");
@@ -20,7 +20,7 @@ describe("the others at a merchant", () => {
     assert.deepEqual(others("another", "d"), { payments: 0, claim: false });
   });
 
-  test("are all of them to the merchant who claims, and the claim to them", () => {
+  test("are all payments for the claim, and the claim for a payment", () => {
     const { handOut, others, confirmed } = traffic();
     handOut("merchant", "a", "authorize");
     handOut("merchant", "merchant", "claim");
@@ -29,7 +29,7 @@ describe("the others at a merchant", () => {
     assert.equal(others("merchant", "a").claim, false);
   });
 
-  test("go when their payment is applied or no longer valid, and five minutes later are not expected again", () => {
+  test("end with their payment or its validity, and count for five minutes more", () => {
     const { handOut, others, confirmed, passMinutes } = traffic();
     for (const payer of ["a", "b", "c"]) handOut("merchant", payer, "authorize");
     assert.equal(others("merchant", "a").payments, 2);
@@ -43,7 +43,7 @@ describe("the others at a merchant", () => {
     assert.equal(others("merchant", "a").payments, 0);
   });
 
-  test("are one fewer when nothing was handed out after all, and the payment before still counts", () => {
+  test("are one fewer after a withdrawal, and the payment before still counts", () => {
     const { handOut, others } = traffic();
     handOut("merchant", "a", "authorize");
     handOut("merchant", "a", "authorize")();
@@ -52,7 +52,7 @@ describe("the others at a merchant", () => {
     assert.deepEqual(others("merchant", "c"), { payments: 1, claim: false });
   });
 
-  test("are expected for five minutes after a collision, and more after another", () => {
+  test("count for five minutes after a collision, and more after another", () => {
     const { others, collided, passMinutes } = traffic();
     collided("merchant");
     assert.equal(others("merchant", "a").payments, 4);
@@ -64,7 +64,7 @@ describe("the others at a merchant", () => {
     assert.equal(others("merchant", "a").payments, 0);
   });
 
-  test("are remembered for so many payers and merchants at most", () => {
+  test("are kept for a limited number of payers and merchants", () => {
     const { handOut, others } = traffic();
     for (let payer = 0; payer < 1_000; payer += 1) handOut("merchant", `payer ${payer}`, "authorize");
     assert.ok(others("merchant", "a").payments <= 64);
@@ -73,7 +73,7 @@ describe("the others at a merchant", () => {
   });
 });
 
-test("a claim that could not be prepared does not take back one that was handed out meanwhile", () => {
+test("the withdrawal of a claim does not remove a later one", () => {
   const traffic = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
   const withdraw = traffic.handOut("M", "M", "claim");
   traffic.handOut("M", "M", "claim");

@@ -52,8 +52,8 @@ function withOtherCode(entryXdr: string): string {
   return xdr.LedgerEntryData.contractData(changed).toXdr("base64");
 }
 
-describe("contracts that are upgraded to another storage are noticed by who only prepares, and reads no card", () => {
-  test("a stranger does not act for a card whose owner is kept elsewhere", async () => {
+describe("prepare notices contracts with a new storage layout, without a read before", () => {
+  test("a stranger cannot act for a card whose owner is stored elsewhere", async () => {
     const { gateway, upgrade } = upgradable(deviceKey(sandbox.contracts.deviceRegistry, CARD));
     await gateway.escrow.reads.card(CARD);
     await upgrade();
@@ -62,7 +62,7 @@ describe("contracts that are upgraded to another storage are noticed by who only
     assert.match((await fault(theft)).message, /, the registered owner of card /);
   });
 
-  test("a payment gets a nonce above the last one, which is kept elsewhere", async () => {
+  test("a payment gets a nonce above the last one, which is stored elsewhere", async () => {
     const { agent, merchant, asset, contracts } = sandbox;
     const { gateway, upgrade } = upgradable(
       deviceKey(contracts.deviceRegistry, CARD),

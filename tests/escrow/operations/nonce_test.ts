@@ -66,8 +66,8 @@ async function prepared({ escrow }: GatewayView): Promise<{ nonce: string; valid
   return operation.kind === "authorize" ? { nonce: operation.nonce, validUntil } : assert.fail(operation.kind);
 }
 
-describe("where the contracts keep a card under other keys, and reads go by calls, a payment gets a nonce that is good", () => {
-  test("when a card has been read", async () => {
+describe("with another storage layout, a payment gets a valid nonce", () => {
+  test("after a read of the card", async () => {
     const gateway = started();
     await gateway.escrow.reads.card(CARD);
     assert.equal(gateway.escrow.reads.ways().device, "calls");
@@ -79,7 +79,7 @@ describe("where the contracts keep a card under other keys, and reads go by call
   });
 });
 
-test("a gateway that stood still while it prepared hands out no nonce that another may hand out while it can be used", async () => {
+test("a gateway that paused during prepare returns no nonce that another gateway may also use", async () => {
   let out: NonceOut | undefined;
   const nextNonce = ({ used, validForMs }: { used: string; validForMs: number }) => {
     const nonce = nonceAfter(used, out, sandbox.nowMs());
@@ -107,7 +107,7 @@ test("a gateway that stood still while it prepared hands out no nonce that anoth
   }
 });
 
-test("a gateway whose nonce is passed by another's while it stands still prepares the payment with the next one", async () => {
+test("a gateway that paused while another used a higher nonce prepares with the next one", async () => {
   const { agent, merchant, contracts, asset, invoke } = sandbox;
   const [till, shop] = [agent, merchant].map((who) => addressVal(who.publicKey()));
   const nonces = ["5", "7"];
@@ -125,7 +125,7 @@ test("a gateway whose nonce is passed by another's while it stands still prepare
   });
   assert.equal((await prepared(stopped)).nonce, "7");
   assert.equal(isToStand, false);
-  // What is refused again is the contract's word.
+  // A second refusal reaches the client.
   const refused = sandbox.gateway({ nextNonce: () => Promise.resolve("6") });
   await assert.rejects(prepared(refused), { code: "contract_refused", contractError: "DuplicateAuth" });
 });

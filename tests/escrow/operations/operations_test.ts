@@ -89,11 +89,11 @@ describe("an operation becomes a contract call", () => {
     });
   }
 
-  test("every kind is among them", () => {
+  test("every kind is tested", () => {
     assert.deepEqual(new Set(calls.map(([{ kind }]) => kind)), new Set(OPERATION_KINDS));
   });
 
-  test("nothing else may be submitted", () => {
+  test("no other call may be submitted", () => {
     const args: [] = [];
     const drain = { contract: contracts.paymentEscrow, function: "initialize", args };
     assert.equal(
@@ -111,7 +111,7 @@ describe("an operation becomes a contract call", () => {
   });
 });
 
-describe("an operation as it is asked for", () => {
+describe("an operation in a request", () => {
   const authorize = { kind: "authorize", deviceHash: CARD, merchant: OTHER, asset: ASSET, amount: "1" };
   const wrong: [string, unknown, string][] = [
     ["no operation at all", null, ": must be an object with a kind"],
@@ -124,7 +124,7 @@ describe("an operation as it is asked for", () => {
     ["a contract for a merchant", { ...authorize, merchant: ASSET }, "merchant: must be an account address"],
     ["an account for an asset", { ...authorize, asset: OTHER }, "asset: must be a contract id"],
     [
-      "an end of zero, which the contract would take for never",
+      "an end of zero, which means never in the contract",
       { kind: "registerAgent", deviceHash: CARD, agent: OTHER, asset: ASSET, maxAmount: "0", expiresAt: 0 },
       "expiresAt: must be whole Unix seconds between 1 and .*, or null for never; got 0",
     ],
@@ -150,7 +150,7 @@ describe("an operation as it is asked for", () => {
     });
   }
 
-  test("lower-cases the device hash and leaves open what the gateway fills in", () => {
+  test("lower-cases the device hash, and leaves fields empty that the gateway fills in", () => {
     const asked = operation.parse({ ...authorize, deviceHash: CARD.toUpperCase() }) as Operation & { nonce?: string };
     assert.equal("deviceHash" in asked && asked.deviceHash, CARD);
     assert.equal(asked.nonce, undefined);
@@ -195,7 +195,7 @@ describe("values", () => {
     assert.ok(!takes(values.maxAmount, "-1"));
   });
 
-  test("addresses are checked with their checksums, each kind for itself", () => {
+  test("addresses are checked by kind and checksum", () => {
     assert.ok(takes(values.accountAddress, OTHER));
     assert.ok(!takes(values.accountAddress, ASSET));
     assert.ok(takes(values.contractId, ASSET));

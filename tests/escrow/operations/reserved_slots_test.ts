@@ -77,7 +77,7 @@ function written(transactionData: string): string[] {
   return footprint.readWrite.map((key) => key.toXdr("base64"));
 }
 
-describe("room for others", () => {
+describe("reserved slots", () => {
   const indexKey = pendingIndexKey(ESCROW, MERCHANT!);
   for (const first of [0, 1]) {
     test(`is made in a contract that counts its payments from ${first}`, async () => {
@@ -93,7 +93,7 @@ describe("room for others", () => {
     });
   }
 
-  test("is made for those who come through other gateways; where the store does not tell them, for this one's own", async () => {
+  test("are for the envelopes of all gateways, or of this one alone when the store fails", async () => {
     for (const isAway of [false, true]) {
       const answer = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve({ payments: 2, claim: false });
       const { enter } = spares({ handOut: answer, confirmed: () => Promise.resolve() });
@@ -105,7 +105,7 @@ describe("room for others", () => {
     }
   });
 
-  test("is made by nobody who shares nothing, nor where a contract keeps its payments otherwise", async () => {
+  test("are not added without competing envelopes, nor for another storage layout", async () => {
     const { enter, problems } = spares();
     assert.equal(enter(PAYER!, { kind: "revokeAgent", deviceHash: authorize.deviceHash }), undefined);
     enter(OTHER!, authorize);
@@ -114,7 +114,7 @@ describe("room for others", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("is left out, and the operator told, when the node does not show what a simulation changes", async () => {
+  test("are left out with a warning when the node returns no state changes", async () => {
     const { enter, problems } = spares();
     enter(OTHER!, authorize);
     const silent = simulation([indexKey, paymentKey(1)]);
@@ -124,7 +124,7 @@ describe("room for others", () => {
     ]);
   });
 
-  test("is not thrown off by calls that are not what they should be", () => {
+  test("ignore malformed calls", () => {
     const { ended } = spares();
     for (const args of [[], [xdr.ScVal.scvVoid(), xdr.ScVal.scvVoid(), xdr.ScVal.scvU32(1)]]) {
       for (const name of ["authorize", "claim"]) ended({ contract: ESCROW, function: name, args }, undefined);

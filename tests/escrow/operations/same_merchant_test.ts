@@ -75,7 +75,7 @@ function sorobanData(envelope: string): xdr.SorobanTransactionData {
 }
 
 const written = (envelope: string) => sorobanData(envelope).resources.footprint.readWrite.length;
-/** What an authorize writes by itself: the nonce, the balance, the payments' count and the payment. */
+/** The entries that an authorize writes: the nonce, the balance, the payments' count and the payment. */
 const OWN_ENTRIES = 4;
 
 describe("payments of many cards to the same merchant", () => {
@@ -94,7 +94,7 @@ describe("payments of many cards to the same merchant", () => {
     });
   }
 
-  test("succeed when the merchant claims in between, who loses none", async () => {
+  test("succeed when the merchant claims between them, and the merchant loses none", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const card of cards.slice(0, 5)) await pay(gateway, card, merchant);
     const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);
@@ -105,7 +105,7 @@ describe("payments of many cards to the same merchant", () => {
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "7");
   });
 
-  test("do not keep the merchant from claiming, when they come after the claim was prepared", async () => {
+  test("do not block a claim that was prepared before them", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     await pay(gateway, cards[20]!, merchant);
     const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);
@@ -115,7 +115,7 @@ describe("payments of many cards to the same merchant", () => {
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
   });
 
-  test("are as many as twenty-one, beside thirty that are pending already", { skip: longOnly }, async () => {
+  test("may be twenty-one, beside thirty pending ones", { skip: longOnly }, async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (let paid = 0; paid < 30; paid += 1) await pay(gateway, cards[paid % 7]!, merchant);
     const envelopes = await preparedPayments(gateway, cards, merchant);
@@ -128,11 +128,11 @@ describe("payments of many cards to the same merchant", () => {
 });
 
 describe("what it costs", () => {
-  test("is nothing more for a payer who is alone, again and again", async () => {
+  test("is nothing for a single payer, also with many payments", async () => {
     const [gateway, merchant, card] = [sandbox.gateway(), await sandbox.account(), cards[0]!];
     for (let paid = 0; paid < 3; paid += 1) {
       const source = card.agent.publicKey();
-      // Abandoned, prepared anew: the same account can't have two applied.
+      // Prepared but not sent: the network can apply one envelope only of a sequence number.
       await gateway.escrow.transactions.prepare({ source, operation: payment(card, merchant) });
       const prepared = await gateway.escrow.transactions.prepare({ source, operation: payment(card, merchant) });
       const call = contractCall(sandbox.contracts, source, prepared.operation);
@@ -143,7 +143,7 @@ describe("what it costs", () => {
     }
   });
 
-  test("is two keys for each of the others: the next payments', and the first ones' in case of a claim", async () => {
+  test("is two keys for each competing payment: the next slot, and a first one in case of a claim", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const card of cards.slice(0, 9)) await pay(gateway, card, merchant);
     const counts = [];
@@ -154,7 +154,7 @@ describe("what it costs", () => {
     assert.deepEqual(counts, [0, 3, 5, 7]);
   });
 
-  test("is one key for a claim that is out, and nothing for what was never handed out", async () => {
+  test("is one key for a competing claim, and none for a withdrawn payment", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const card of cards.slice(0, 2)) await pay(gateway, card, merchant);
     const stranger = { ...cards[2]!, deviceHash: "ff".repeat(32) };
@@ -172,7 +172,7 @@ describe("what it costs", () => {
     assert.equal(written(next!), OWN_ENTRIES, "the claim was applied");
   });
 
-  test("is the same again when nobody else was there for a while", async () => {
+  test("falls back when there were no others for a while", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const one of await preparedPayments(gateway, cards.slice(0, 3), merchant)) await submit(gateway, one);
     const [soon] = await preparedPayments(gateway, [cards[3]!], merchant);
@@ -185,7 +185,7 @@ describe("what it costs", () => {
 });
 
 describe("payments past this gateway", () => {
-  test("make one fail, and from then on there is room for them", async () => {
+  test("make one fail, and then get reserved slots", async () => {
     const [gateway, elsewhere, merchant] = [sandbox.gateway(), sandbox.gateway(), await sandbox.account()];
     const [late] = await preparedPayments(gateway, [cards[0]!], merchant);
     await pay(elsewhere, cards[1]!, merchant);
@@ -201,7 +201,7 @@ describe("payments past this gateway", () => {
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "6");
   });
 
-  test("are prepared as ever when the node does not tell the network's settings", async () => {
+  test("are prepared without reserved slots when the node lacks the network's settings", async () => {
     const merchant = await sandbox.account();
     const gateway = sandbox.gateway({
       async fetch(url, init) {

@@ -11,7 +11,7 @@ function stage() {
   const clock = fakeClock(START_SECONDS * 1_000);
   const head = createHead({ clock, stored: { sequence: 99, closeTime: START_SECONDS } });
   const cache = createAnswerCache<string>({ head, now: clock.monotonicMs, maxAgeMs: 6_000 });
-  /** What a node answers, which is heard before it is passed on. */
+  /** A node's answer, which the head observes before the cache returns it. */
   async function answer(ledger: number, value: string) {
     await Promise.resolve();
     head.observe({ node: 0, sequence: ledger, closeTime: START_SECONDS });
@@ -20,7 +20,7 @@ function stage() {
   return { clock, head, cache, answer };
 }
 
-test("what is true of the newest ledger is kept until the next is seen", async () => {
+test("an answer of the newest ledger is cached until the next ledger", async () => {
   const { head, cache, answer } = stage();
   head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
   assert.equal(await cache.get("card", () => answer(100, "first")), "first");
@@ -29,7 +29,7 @@ test("what is true of the newest ledger is kept until the next is seen", async (
   assert.equal(await cache.get("card", () => answer(101, "third")), "third");
 });
 
-test("an answer that comes late, as after a standstill, is as old as its question", async () => {
+test("the age of an answer counts from its request", async () => {
   const { clock, head, cache, answer } = stage();
   head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
   const late = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ test("an answer that comes late, as after a standstill, is as old as its questio
   assert.notEqual(await cache.get("card", () => answer(100, "asked again")), "before");
 });
 
-test("an answer as of an older ledger than the head is shown and not kept", async () => {
+test("an answer older than the head is returned and not cached", async () => {
   const { head, cache, answer } = stage();
   head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
   assert.equal(await cache.get("card", () => answer(99, "as of ledger 99")), "as of ledger 99");
@@ -49,7 +49,7 @@ test("an answer as of an older ledger than the head is shown and not kept", asyn
   assert.equal(await cache.get("card", () => answer(100, "not asked for")), "as of ledger 100");
 });
 
-test("what was asked before the head rose is not joined after it", async () => {
+test("a request from before a new head is not shared after it", async () => {
   const { head, cache, answer } = stage();
   head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
   const late = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { createAssetReader } from "../../../lib/escrow/reads/asset_info.ts";
 
 const ASSET = StrKey.encodeContract(Buffer.alloc(32, 7));
 
-/** What is passed on of a token that calls itself so. */
+/** The name that the gateway returns for a token with this name. */
 async function symbolOf(said: string | Buffer): Promise<string> {
   const text = xdr.ScVal.scvString(said);
   const read = createAssetReader({

@@ -69,7 +69,7 @@ async function bothAnswers(drawn: DrawnCards, { card, gateway, names, ...asked }
   return { request, verdict, source, prepared };
 }
 
-/** What the check would say if the registry knew the card: the check alone asks it, the contracts pay all the same. */
+/** The check's answer if the registry knew the card: only the check reads the registry, the escrow contract does not. */
 function checkAsIfRegistered(
   { sandbox, cards, assets, nobody }: DrawnCards,
   { card, gateway }: Asking,
@@ -120,15 +120,15 @@ async function agree(seed: number, numRuns: number): Promise<Map<string, number>
   }
 }
 
-describe("a payment check and prepare agree: what is called ok can be prepared, and what is not is refused", () => {
-  test("by choices that are always the same, in which every reason comes up", async () => {
+describe("a payment check and prepare agree", () => {
+  test("by fixed choices, with every reason", async () => {
     const seen = await agree(20261122, CASES);
     const all = ["ok", ...REFUSAL_REASONS, "no form", "device_not_found, and is paid"];
     assert.deepEqual([...seen.keys()].sort(), all.sort(), "a reason did not come up");
     assert.ok(seen.get("ok")! >= CASES / 15, `ok came up ${seen.get("ok")} times`);
   });
 
-  test("by choices of this run", { skip: longOnly }, async () => {
+  test("by random choices", { skip: longOnly }, async () => {
     console.log(`FUZZ_SEED=${FRESH_SEED}`);
     await agree(FRESH_SEED, 100);
   });

@@ -10,13 +10,13 @@ export const CARDS = 40;
 export const CAPS = [0n, 0n, 10n, 1_000n];
 export const BALANCES = [0n, 10n, 500n, 5_000n, 5_000n];
 
-/** That a card is registered; what the registry holds of it nobody here looks at. */
+/** A registered card; these tests do not read its fields. */
 export const REGISTERED: Card["device"] = { owner: "", agent: "", status: 0, createdAt: 0n };
 
 /** Cards of all kinds on a network, and who is there to pay with them. */
 export interface DrawnCards {
   sandbox: Sandbox;
-  /** One that deals in everything, and one that deals in lumens alone. */
+  /** A gateway that accepts every asset, and one that accepts lumens only. */
   gateways: GatewayView[];
   /** An account that is not there. */
   nobody: string;
@@ -27,7 +27,7 @@ export interface DrawnCards {
   /** The first two are lumens. */
   assets: string[];
   hashOf(card: number): string;
-  /** What the contracts hold of each; the one after the last is nobody's. */
+  /** The contracts' state of each card; the card after the last is unregistered. */
   cards: Card[];
 }
 

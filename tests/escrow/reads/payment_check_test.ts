@@ -42,7 +42,7 @@ describe("a payment check", () => {
       ["a device without an agent", { ...card, policy: undefined }, {}, 0, "agent_not_found"],
       ["another agent comes before expiry", card, { agent: OTHER_AGENT }, 2_000, "agent_mismatch"],
       ["a policy holds through its last second", card, {}, 1_000, "ok"],
-      ["and no longer, before the asset is looked at", card, { asset: OTHER_ASSET }, 1_001, "policy_expired"],
+      ["and no longer, before the asset is checked", card, { asset: OTHER_ASSET }, 1_001, "policy_expired"],
       ["a policy without an end never expires", withPolicy({ expiresAt: 0n }), {}, 4_000_000_000, "ok"],
       ["another asset comes before the amount", card, { asset: OTHER_ASSET, amount: "101" }, 0, "asset_mismatch"],
       ["the cap comes before the balance", card, { amount: "101" }, 0, "amount_exceeds_limit"],
@@ -57,7 +57,7 @@ describe("a payment check", () => {
     });
   }
 
-  test("refuses what is no amount, no address, and fields nobody knows", () => {
+  test("refuses invalid amounts, invalid addresses and unknown fields", () => {
     const right = { deviceHash: "AB".repeat(32), asset: ASSET, amount: "1" };
     assert.equal(checkRequest.parse(right).deviceHash, "ab".repeat(32));
     assert.equal(checkRequest.safeParse({ ...right, merchant: "nobody" }).success, false);
@@ -102,7 +102,7 @@ describe("a payment check against the contracts themselves", () => {
   });
   after(() => sandbox.network.stop());
 
-  /** What payment_escrow.authorize says, on a snapshot. */
+  /** The answer of payment_escrow.authorize, on a snapshot. */
   function contractVerdict(hash: string, agent: string, asset: string, amount: bigint): string {
     const args = [addressVal(agent), hashVal(hash), addressVal(agent), addressVal(asset), i128(amount), u64(1n)];
     const call = { contract: sandbox.contracts.paymentEscrow, function: "authorize", args };

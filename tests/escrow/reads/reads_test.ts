@@ -146,7 +146,7 @@ suite("calls", async () => {
 });
 
 describe("choosing between the two ways", () => {
-  test("the first read of a kind is made both ways, later ones by entries alone", async () => {
+  test("the first read of a kind uses both ways, later ones entries alone", async () => {
     const gateway = sandbox.gateway();
     const simulated = () => sandbox.counts.get("simulateTransaction") ?? 0;
     const before = simulated();
@@ -157,7 +157,7 @@ describe("choosing between the two ways", () => {
     assert.equal(gateway.escrow.reads.ways().device, "entries");
   });
 
-  test("an entry that can't be understood is a difference", async () => {
+  test("an unreadable entry is a difference", async () => {
     const gateway = tampered(({ method, result }) => {
       if (method !== "getLedgerEntries") return;
       const key = policyKey(sandbox.contracts.agentRegistry, CARD);
@@ -169,7 +169,7 @@ describe("choosing between the two ways", () => {
     assert.equal(gateway.escrow.reads.ways().policy, "calls");
   });
 
-  test("new code of a contract makes the comparison necessary again", async () => {
+  test("new code of a contract starts another comparison", async () => {
     let upgraded = false;
     const gateway = tampered(({ method, result }) => {
       if (method !== "getLedgerEntries" || !upgraded) return;
@@ -186,7 +186,7 @@ describe("choosing between the two ways", () => {
     assert.equal(gateway.escrow.reads.ways().policy, "calls");
   });
 
-  test("a comparison that can't be finished changes nothing", async () => {
+  test("a failed comparison changes nothing", async () => {
     const gateway = tampered(({ method, result }) => {
       if (method === "simulateTransaction") result.transactionData = result.error = undefined;
     });
@@ -195,7 +195,7 @@ describe("choosing between the two ways", () => {
     assert.match(gateway.problems[0]!, /could not be compared/);
   });
 
-  test("answers that never speak of the same ledger are not compared", async () => {
+  test("answers of different ledgers are not compared", async () => {
     let simulations = 0;
     const gateway = tampered(async ({ method, result }) => {
       if (method !== "simulateTransaction") return;
@@ -212,7 +212,7 @@ describe("choosing between the two ways", () => {
 });
 
 describe("what reads rely on", () => {
-  test("a contract that is not there is named", async () => {
+  test("a missing contract is named", async () => {
     const gateway = sandbox.gateway({ contracts: { ...sandbox.contracts, deviceRegistry: NOWHERE } });
     const words = `upstream_error: device_registry ${NOWHERE} does not exist on this network`;
     assert.equal(await code(gateway.escrow.reads.device(CARD)), words);
@@ -223,7 +223,7 @@ describe("what reads rely on", () => {
     assert.equal(await code(gateway.escrow.transactions.prepare({ source, operation })), words);
   });
 
-  test("an answer that is held comes at once, as the same object, until the next ledger", async () => {
+  test("a cached answer is returned at once, as the same object, until the next ledger", async () => {
     const gateway = sandbox.gateway();
     const { reads } = gateway.escrow;
     const first = await reads.device(CARD);

@@ -6,7 +6,7 @@ import { UnexpectedEntry } from "../../../lib/escrow/decode.ts";
 import { createSourceChoice } from "../../../lib/escrow/reads/source_choice.ts";
 import { StoreError } from "../../../lib/store/store.ts";
 
-test("that the two ways differ is told to the other gateways, also where the store failed at first", async () => {
+test("a difference reaches the other gateways, also after a failure of the store", async () => {
   let nowMs = 0;
   let kept: "entries" | "calls" | undefined;
   let failures = 0;
@@ -40,7 +40,7 @@ test("that the two ways differ is told to the other gateways, also where the sto
   assert.equal(other.way("policy"), "calls");
 });
 
-test("one answer that is of the ledger before the one it names, or nonsense, does not make the two ways differ for good", async () => {
+test("one wrong answer, or one older than the ledger it names, makes no difference", async () => {
   const answers: [string, () => Promise<{ ledger: number; value: string }>, "entries" | "calls"][] = [
     ["once of the ledger before", () => Promise.resolve({ ledger: 5, value: "before" }), "entries"],
     ["once nonsense", () => Promise.reject(new UnexpectedEntry("nonsense")), "entries"],

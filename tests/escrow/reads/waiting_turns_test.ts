@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createWaitingMerchants } from "../../../lib/escrow/reads/waiting_merchants.ts";
 
-test("others have their turn while old payments of many merchants are looked through", async () => {
+test("a check of many old payments lets other work run", async () => {
   const PAYMENTS = 10_000;
   let [turn, isDone, found] = [0, false, 0];
   const pagesIn = new Map<number, number>();

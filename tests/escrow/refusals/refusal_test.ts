@@ -45,8 +45,8 @@ const hostFailed = (contract: string, error: xdr.ScError, words: string) =>
 const logged = (contract: string) => event(contract, [symbol("log")], xdr.ScVal.scvString("VM call trapped"));
 const metrics = event(null, [symbol("core_metrics"), symbol("cpu_insn")], xdr.ScVal.scvU64(5n));
 
-describe("whose error it is", () => {
-  test("is that of the contract that raised it, not of those it passed through", () => {
+describe("the contract that raised an error", () => {
+  test("is the origin, not a caller that passed it on", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),
@@ -61,7 +61,7 @@ describe("whose error it is", () => {
     assert.equal(traceError(events)?.raisedBy, asset);
   });
 
-  test("is the contract's own when it caught the same number from another before", () => {
+  test("is the contract itself, after it caught the same number from another", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),
@@ -74,7 +74,7 @@ describe("whose error it is", () => {
     assert.deepEqual(trace?.call, { contract: paymentEscrow, function: "fund_escrow" });
   });
 
-  test("is told from an earlier error of another number", () => {
+  test("is not mistaken for that of an earlier error with another number", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),
@@ -85,7 +85,7 @@ describe("whose error it is", () => {
     assert.deepEqual(traceError(events)?.error, { type: "Contract", code: "#8" });
   });
 
-  test("stays open when the node shows no events", () => {
+  test("is unknown when the node returns no events", () => {
     assert.equal(traceError([], "HostError: Error(Contract, #6)")?.raisedBy, undefined);
     assert.equal(traceError([]), undefined);
   });
@@ -110,7 +110,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("gives a number that is new to an upgraded contract without a name", async () => {
+  test("has the number without a name, when an upgraded contract has new errors", async () => {
     const events = [called(null, paymentEscrow, "fund_escrow"), failed(paymentEscrow, 99)];
     assert.deepEqual(await explain(events, "HostError: Error(Contract, #99)"), {
       code: "contract_refused",
@@ -119,7 +119,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("does not guess whose error it is without events", async () => {
+  test("names no contract without events", async () => {
     assert.deepEqual(await explain([], "HostError: Error(Contract, #2)"), {
       code: "contract_refused",
       contractError: "#2",
@@ -127,7 +127,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("of a contract that panics says that it trapped", async () => {
+  test("of a contract that panics reports a trap", async () => {
     const trap = xdr.ScError.sceWasmVm(xdr.ScErrorCode.scecInvalidAction);
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
@@ -141,7 +141,7 @@ describe("a refusal", () => {
     );
   });
 
-  test("for want of means is the caller's to mend", async () => {
+  test("for a call above the network's limits is invalid_request", async () => {
     const budget = xdr.ScError.sceBudget(xdr.ScErrorCode.scecExceededLimit);
     const told = await explain([hostFailed(paymentEscrow, budget, "")], "HostError: Error(Budget, ExceededLimit)");
     assert.equal(told.code, "invalid_request");
@@ -151,7 +151,7 @@ describe("a refusal", () => {
     );
   });
 
-  test("that makes no sense is the node's", async () => {
+  test("without a readable error is the node's", async () => {
     const told = await explain([], "Transaction contains more than one operation");
     assert.equal(told.code, "upstream_error");
     assert.match(told.message, /could not simulate payment_escrow.fund_escrow$/);
@@ -159,7 +159,7 @@ describe("a refusal", () => {
     await assert.rejects(garbled, { code: "upstream_error" });
   });
 
-  test("in a ledger asks to prepare again when what it touches has changed", async () => {
+  test("in a ledger asks to prepare again when another transaction changed its entries", async () => {
     const outside = xdr.ScError.sceStorage(xdr.ScErrorCode.scecExceededLimit);
     const failure = { hash: "ab", ledger: 7, code: "invokeHostFunctionTrapped" };
     const events = [hostFailed(paymentEscrow, outside, "trying to access contract data outside of the footprint")];
@@ -171,7 +171,7 @@ describe("a refusal", () => {
     assert.match(silent.message, /failed in ledger 7 .* does not say why/);
   });
 
-  test("in a ledger is one, though what the node recorded of it can't be read", async () => {
+  test("in a ledger is reported, even with unreadable diagnostic events", async () => {
     const failure = { hash: "ab", ledger: 7, code: "invokeHostFunctionTrapped", diagnosticEvents: ["AAAA"] };
     const told = await refusals.ofFailure(CALL, failure);
     assert.deepEqual([told.code, told.transactionError], ["contract_refused", "invokeHostFunctionTrapped"]);

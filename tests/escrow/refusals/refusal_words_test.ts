@@ -38,8 +38,8 @@ async function refused(who: Keypair, operation: Operation) {
   return { contractError, param, message: message.slice(message.indexOf(" refused: ") + " refused: ".length) };
 }
 
-describe("a refusal says with which numbers, and which field is at fault", () => {
-  test("when more is taken back than the card's escrow holds", async () => {
+describe("a refusal has the numbers and the field at fault", () => {
+  test("when a defunding is above the card's escrow", async () => {
     const { owner, asset } = sandbox;
     assert.deepEqual(await refused(owner, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "101" }), {
       contractError: "InsufficientBalance",
@@ -48,7 +48,7 @@ describe("a refusal says with which numbers, and which field is at fault", () =>
     });
   });
 
-  test("when a payment's number is not above the last one", async () => {
+  test("when a payment's nonce is not above the last one", async () => {
     const { agent, asset, merchant } = sandbox;
     const payment = {
       kind: "authorize" as const,
@@ -68,7 +68,7 @@ describe("a refusal says with which numbers, and which field is at fault", () =>
     }
   });
 
-  test("when the owner has less than he pays in", async () => {
+  test("when the owner has less than the funding", async () => {
     const { owner, asset } = sandbox;
     const amount = "999999999999999999";
     assert.deepEqual(await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount }), {
@@ -81,11 +81,11 @@ describe("a refusal says with which numbers, and which field is at fault", () =>
   });
 });
 
-describe("a refusal says that it is the escrow contract that has too little", () => {
+describe("a refusal names the escrow contract as the one with too little", () => {
   const words = () =>
     `asset contract ${junk} error #10 (BalanceError): the escrow contract, which pays it, holds less of this asset than that`;
 
-  test("when a merchant claims in an asset that nobody paid in", async () => {
+  test("when a merchant claims an asset without payments", async () => {
     assert.deepEqual(await refused(sandbox.merchant, { kind: "claim", asset: junk }), {
       contractError: "BalanceError",
       param: undefined,
@@ -93,7 +93,7 @@ describe("a refusal says that it is the escrow contract that has too little", ()
     });
   });
 
-  test("when a card's escrow is taken back in one", async () => {
+  test("when an owner defunds such an asset", async () => {
     const { owner, agent } = sandbox;
     const taken = await refused(owner, { kind: "defundEscrow", deviceHash: CARD, asset: junk, amount: "1" });
     assert.deepEqual([taken.param, taken.message], [undefined, words()]);
@@ -109,7 +109,7 @@ describe("a refusal says that it is the escrow contract that has too little", ()
 });
 
 describe("a policy for a contract that is no token", () => {
-  test("is refused, and one for a token of the protocol is not", async () => {
+  test("is refused, and one for a built-in asset is not", async () => {
     const { owner, agent, contracts } = sandbox;
     const policy = {
       kind: "registerAgent" as const,
