@@ -199,6 +199,17 @@ test("an address and a hash show their ends, and their text stays whole", () => 
   }
 });
 
+test("a picture that is too wide for a phone is in a box that scrolls", () => {
+  const rendered = (width: number) =>
+    renderMarkdown("![A flow](flow.svg)", {
+      linkTo: () => undefined,
+      picture: () => ({ source: "docs/flow.svg", width, height: 90 }),
+      parts: {},
+    }).html;
+  assert.equal(rendered(480), '<p><img src="docs/flow.svg" alt="A flow" width="480" height="90"></p>\n');
+  assert.match(rendered(481), /^<p><span class="wide" tabindex="0" role="group" aria-label="Picture"><img/);
+});
+
 test("every picture of a page is served, with its alt text and its size, and fits light and dark", async () => {
   for (const { path } of (await searchIndex()).pages) {
     const name = path.replace(/^docs\/?/, "") || "index";

@@ -34,6 +34,9 @@ export interface Picture {
   height: number;
 }
 
+/** A picture of this width is readable on a phone. A wider one scrolls. In CSS pixels. */
+const PHONE_WIDTH = 480;
+
 /** The parts of the gateway that a page refers to. */
 export interface Surroundings {
   /** The address of a neighbouring file on the gateway; undefined when only the repository has the file. */
@@ -82,7 +85,10 @@ export function renderMarkdown(text: string, { linkTo, picture, parts }: Surroun
         const found = picture?.(href);
         if (found === undefined) return escaped(text);
         const { source, width, height } = found;
-        return `<img src="${escaped(source)}" alt="${escaped(text)}" width="${width}" height="${height}">`;
+        const image = `<img src="${escaped(source)}" alt="${escaped(text)}" width="${width}" height="${height}">`;
+        return width <= PHONE_WIDTH
+          ? image
+          : `<span class="wide" tabindex="0" role="group" aria-label="Picture">${image}</span>`;
       },
       html: ({ text }) => parts[commentOf(text)] ?? "",
     },
