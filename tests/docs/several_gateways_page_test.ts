@@ -66,9 +66,7 @@ function sharingTable(): string {
       duration(Math.max(lookMs, pollMs))
     } ` +
     "through a transaction pooler |",
-    `| what a submit has changed, at every read | ${
-      duration(constantOf("lib/gateway/shared_state.ts", "LOOK_MS"))
-    } |`,
+    `| what a submit has changed, at every read | ${duration(constantOf("lib/gateway/shared_state.ts", "LOOK_MS"))} |`,
     `| an API key that was made, disabled or deleted | ${duration(keysMs)} |`,
     `| a webhook that was made or deleted | ${duration(lookMs)} |`,
     `| when a key was last used | ${duration(usedMs)} |`,

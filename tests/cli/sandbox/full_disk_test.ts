@@ -27,7 +27,7 @@ test("a sandbox whose disk is full says so once, closes no ledger, and goes on w
   const [stopped, stuck, unstuck, stoppedAgain, key, keyAgain, ...more] = lines;
   assert.match(
     stuck!,
-    /^error the ledger cannot be written: none closes until it can error=\/\S+\/state\/ledger\.db: the disk is full: make room on it; this change was not written$/,
+    /^error the ledger cannot be written: none closes until it can error=\/\S+\/state\/ledger\.db: the disk is full, and this change was not written\. Make room on the disk$/,
     lines.join("\n"),
   );
   assert.equal(unstuck, "warn  the ledger can be written again and goes on");
