@@ -76,7 +76,10 @@ export const STORE_ROW = [
 /** Where a command that works on API keys finds them. */
 export const KEY_PLACE_ROWS = [
   STORE_ROW,
-  ["--keys-file PATH", "A JSON file of API keys instead of those in the store (what SERVICE_API_KEYS_FILE says)"],
+  [
+    "--keys-file PATH",
+    "JSON file with the API keys, instead of the keys in the store (what SERVICE_API_KEYS_FILE says)",
+  ],
 ] as const;
 
 export const YES_ROW = ["--yes", "Delete without asking", ["delete"]] as const;

@@ -13,7 +13,7 @@ const integer = (min: number, max: number) =>
 
 const contractId = z.string().refine((id) => StrKey.isValidContract(id), "must be a contract id (C…, 56 characters)");
 
-/** The parser takes `https:1.1.1.1` for `https://1.1.1.1`: what is meant is written out here. */
+/** The URL parser accepts `https:1.1.1.1` as `https://1.1.1.1`; this schema does not. */
 const httpUrl = z.string().refine(
   (text) => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).port !== "0",
   "must be an http:// or https:// URL with a host, and a port that is not 0",
@@ -23,17 +23,16 @@ const nodeUrl = httpUrl.pipe(
   z.string().refine((text) => {
     const { username, password } = new URL(text);
     return percentDecoded(`${username}:${password}`) !== undefined;
-  }, "must be a URL that says %25 for a % in its user and password"),
+  }, "must be a URL with %25 for each % in its user and password"),
 );
 
-/** A node that is named twice is one node: its own word does not confirm what it says. */
+/** Two equal URLs are one node, and a node must not confirm its own answers. */
 const withoutRepetitions = (urls: string[]) => [...new Map(urls.map((url) => [new URL(url).href, url])).values()];
 
 /** The parts of a comma-separated value. */
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
-const ORIGINS =
-  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole";
+const ORIGINS = "must be origins such as https://app.example.com (without a path), comma-separated, or * alone for all";
 
 const origin = z.string().refine(
   (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text && !text.includes("*")),
@@ -51,14 +50,14 @@ const asset = z.string().refine((text) => {
 export interface Setting<T> {
   /** Name in the environment, without the prefix. */
   env: string;
-  /** Name of the flag, without the dashes; absent where a process list must not show the value. */
+  /** Name of the flag, without the dashes. Absent for a value that must not appear in a process list. */
   flag?: string;
-  /** What stands for its value in a help text, as in `--port N`. */
+  /** Placeholder of the value in a help text, as in `--port N`. */
   value?: string;
-  /** What stands when nothing is said; undefined: nothing. */
+  /** Default value; undefined for none. */
   standard: string | undefined;
   help: string;
-  /** Its value must not be shown, not even in an error. */
+  /** No output may show the value, not even an error. */
   secret?: boolean;
   schema: z.ZodType<T, string>;
 }
@@ -88,8 +87,8 @@ export const SETTINGS = {
     flag: "cors-origins",
     value: "LIST",
     standard: "",
-    help: "Origins whose pages may call the gateway from a browser, comma-separated; none by default",
-    // Beside a * the others would say nothing.
+    help: "Origins of browser pages that may call the gateway, comma-separated; none by default",
+    // Other origins beside * would have no effect.
     schema: z.string().transform(list).pipe(
       z.array(origin).refine((all) => !all.includes("*") || all.length === 1, ORIGINS),
     ),
@@ -99,7 +98,7 @@ export const SETTINGS = {
     flag: "default-rate",
     value: "N",
     standard: "120",
-    help: "Requests per minute of a key that has no rate of its own",
+    help: "Requests per minute of a key without its own rate",
     schema: integer(1, 1_000_000),
   }),
   store: setting({
@@ -108,8 +107,8 @@ export const SETTINGS = {
     value: "SETTING",
     standard: defaultStoreSetting(),
     help:
-      "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE, " +
-      "which several gateways share, or memory:",
+      "Store of keys, limits and history: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE (several " +
+      "gateways can share it) or memory:",
     schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH, postgres://… or memory:"),
   }),
   keysFile: setting({
@@ -117,20 +116,20 @@ export const SETTINGS = {
     flag: "keys-file",
     value: "PATH",
     standard: undefined,
-    help: "A JSON file of API keys instead of those in the store",
+    help: "JSON file with the API keys, instead of the keys in the store",
     schema: z.string().min(1, "must be a path"),
   }),
   keys: setting({
     env: "KEYS",
     standard: undefined,
-    help: "API key records as `keygen --record` prints them, instead of those in the store",
+    help: "API key records from `keygen --record`, instead of the keys in the store",
     secret: true,
     schema: z.string().min(1, "must be key records"),
   }),
   secretsKey: setting({
     env: "SECRETS_KEY",
     standard: undefined,
-    help: "Encrypts the webhooks' signing secrets in the store; change it with `gateway secrets rekey`",
+    help: "Key that encrypts the webhooks' signing secrets in the store; change it with `gateway secrets rekey`",
     secret: true,
     schema: z.string().min(1, "must be a key"),
   }),
@@ -139,7 +138,7 @@ export const SETTINGS = {
     flag: "rpc-url",
     value: "LIST",
     standard: "https://soroban-testnet.stellar.org",
-    help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
+    help: "Stellar RPC nodes, comma-separated; the gateway calls the first healthy one",
     secret: true,
     schema: z.string().transform(list).pipe(
       z.array(nodeUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
@@ -150,7 +149,7 @@ export const SETTINGS = {
     flag: "public-rpc-url",
     value: "URL",
     standard: undefined,
-    help: "What /v1/network shows as the RPC URL, where the real one holds a token",
+    help: "RPC URL that /v1/network shows, for a real URL with a token",
     schema: httpUrl,
   }),
   networkPassphrase: setting({
@@ -190,11 +189,10 @@ export const SETTINGS = {
     flag: "assets",
     value: "LIST",
     standard: undefined,
-    help:
-      "Assets that are dealt in, comma-separated: contract ids, native or CODE:ISSUER; others are refused. Not set: all",
-    // Who means to deal in few must not deal in all because the list came out empty.
+    help: "Accepted assets, comma-separated: contract ids, native or CODE:ISSUER. The default is all",
+    // An empty list must not mean all assets: the operator wants few.
     schema: z.string().transform(list).pipe(
-      z.array(asset).min(1, "must name an asset at least, or be left out where all are dealt in"),
+      z.array(asset).min(1, "must name at least one asset, or be absent to accept all"),
     ),
   }),
   pollMs: setting({
@@ -202,7 +200,7 @@ export const SETTINGS = {
     flag: "poll-ms",
     value: "N",
     standard: "1000",
-    help: "How often the node is asked for new events, in milliseconds",
+    help: "Interval between polls of the node for new events, in milliseconds",
     schema: integer(50, 60_000),
   }),
   submitTimeoutMs: setting({
@@ -210,7 +208,7 @@ export const SETTINGS = {
     flag: "submit-timeout-ms",
     value: "N",
     standard: "60000",
-    help: "How long a submit waits for its confirmation, in milliseconds",
+    help: "Most time that a submit waits for its confirmation, in milliseconds",
     schema: integer(1_000, 240_000),
   }),
   trustProxy: setting({
@@ -218,7 +216,7 @@ export const SETTINGS = {
     flag: "trust-proxy",
     value: "N",
     standard: "0",
-    help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
+    help: "Number of trusted proxies in front of the gateway, for X-Forwarded-For",
     schema: integer(0, 10),
   }),
   retentionDays: setting({
@@ -226,7 +224,7 @@ export const SETTINGS = {
     flag: "retention-days",
     value: "N",
     standard: "0",
-    help: "How many days events are kept, and dead deliveries with them; 0: for ever",
+    help: "Days for which the gateway stores events and dead deliveries; 0 for ever",
     schema: integer(0, 36_500),
   }),
   attemptRetentionDays: setting({
@@ -234,13 +232,13 @@ export const SETTINGS = {
     flag: "attempt-retention-days",
     value: "N",
     standard: "30",
-    help: "How many days the attempts to deliver to webhooks are kept; 0: all of them",
+    help: "Days for which the gateway stores delivery attempts; 0 for ever",
     schema: integer(0, 36_500),
   }),
   metricsToken: setting({
     env: "METRICS_TOKEN",
     standard: undefined,
-    help: "Serves Prometheus metrics at /metrics to who sends it as a bearer token; without one there is no such page",
+    help: "Bearer token for Prometheus metrics at /metrics; without it there is no such page",
     secret: true,
     schema: z.string().regex(/^\S{16,256}$/, "must be 16 to 256 characters without spaces"),
   }),
@@ -249,7 +247,7 @@ export const SETTINGS = {
     flag: "pages",
     value: "STATE",
     standard: "on",
-    help: "Whether the pages for browsers and /openapi.json are served: on or off",
+    help: "Pages for browsers and /openapi.json: on or off",
     schema: z.enum(["on", "off"], "must be on or off"),
   }),
   log: setting({
@@ -265,27 +263,27 @@ export const SETTINGS = {
     flag: "log-level",
     value: "LEVEL",
     standard: "info",
-    help: "Least level that is logged: debug, info, warn or error",
+    help: "Lowest log level: debug, info, warn or error",
     schema: z.enum(LOG_LEVELS, "must be debug, info, warn or error"),
   }),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** A setting as people may have given it, right for environment and flag alike: `SERVICE_API_STORE (--store)`. */
+/** Name of a setting for messages, with its environment variable and flag: `SERVICE_API_STORE (--store)`. */
 export function settingTitle(name: SettingName): string {
   const { env, flag }: { env: string; flag?: string } = SETTINGS[name];
   return flag === undefined ? ENV_PREFIX + env : `${ENV_PREFIX}${env} (--${flag})`;
 }
 
-/** What the gateway runs with. */
+/** The settings of a gateway. */
 export type Config = {
   [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? (N extends OptionalSetting ? T | undefined : T)
     : never;
 };
 type OptionalSetting = "assets" | "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "metricsToken";
 
-/** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
+/** A setting or flag is wrong. The message is one line with its name, its value and the allowed values. */
 export class ConfigError extends Error {
   override name = "ConfigError";
   readonly kind = "setting";

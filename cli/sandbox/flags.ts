@@ -65,7 +65,7 @@ export const SANDBOX_FLAG_ROWS = [
     "contracts, asset, apiKey, accounts",
   ],
   ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
-  ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
+  ["--log-level LEVEL", "Lowest log level: debug, info, warn or error (warn)"],
 ] as const;
 
 /** Less would not last for the setup. */

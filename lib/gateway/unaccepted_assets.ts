@@ -3,35 +3,35 @@ import { type BypassMovement, type BypassMovements, createBypassMovements } from
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 
-/** One warning for each asset and reason; what a stranger can repeat is counted. */
-const MOST_WARNED = 100;
+/** Most warnings, one for each asset and reason. Strangers can repeat such movements, so further ones are only counted. */
+const MAX_WARNINGS = 100;
 
-/** Follows the store's log for movements in foreign assets, and says so in ours: once for each asset and reason. */
+/** Follows the event log, and logs one warning for each unaccepted asset and reason. */
 export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
   store: Pick<Store, "events">;
-  /** The contracts of now. */
+  /** The contracts of the settings. */
   contractIds: readonly string[];
   assets: AssetList;
   log: Log;
 }): BypassMovements {
   const warned = new Set<string>();
 
-  function tell({ event, because }: BypassMovement): void {
+  function warn({ event, because }: BypassMovement): void {
     const { id, type, ledger, asset, deviceHash, merchant } = event;
     const key = `${because} ${asset}`;
-    if (warned.has(key) || warned.size >= MOST_WARNED) return;
+    if (warned.has(key) || warned.size >= MAX_WARNINGS) return;
     warned.add(key);
     const fields = { because, asset, event: id, type, ledger, deviceHash, merchant };
-    log.warn("a movement in a foreign asset: what the escrow holds of others may be at stake", {
+    log.warn("movement in an unaccepted asset: the escrow's balance of other assets may be at risk", {
       ...fields,
-      todo: "docs/guards.md; more of the same asset are counted in /v1/status and the metrics only",
+      todo: "read docs/guards.md; /v1/status and the metrics count further movements of this asset",
     });
   }
 
-  const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: tell });
+  const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: warn });
   return {
     found: movements.found,
-    // What the store fails at is told elsewhere; the next commit looks again.
+    // The store reports its own errors, and the next commit retries.
     look: () => movements.look().catch(() => {}),
   };
 }

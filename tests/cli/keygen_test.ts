@@ -177,17 +177,17 @@ describe("keygen", () => {
   const wrong: [string, string[], RegExp][] = [
     ["no name", ["--scopes", "read"], /--name is missing/],
     ["no scopes", ["--name", "shop"], /--scopes is missing: name some of read,write,webhooks/],
-    ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*, got "all"/],
-    ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*, got ""/],
+    ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*; got "all"/],
+    ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*; got ""/],
     ["a rate that is none", [...KEY, "--rate", "fast"], /--rate must be an integer from 1 to 1000000, got "fast"/],
     ["a rate of 0", [...KEY, "--rate", "0"], /--rate must be .*, got "0"/],
     ["a negative rate", [...KEY, "--rate", "-5"], /--rate must be .*, got "-5"/],
     [
       "an expiry that is past",
       [...KEY, "--expires", "2026-02-28"],
-      /--expires must be in the future, got "2026-02-28"/,
+      /--expires must be in the future; got "2026-02-28"/,
     ],
-    ["an expiry of no days", [...KEY, "--expires", "0d"], /--expires must be in the future, got "0d"/],
+    ["an expiry of no days", [...KEY, "--expires", "0d"], /--expires must be in the future; got "0d"/],
     [
       "an expiry that is none",
       [...KEY, "--expires", "never"],
@@ -211,7 +211,7 @@ describe("keygen", () => {
     [
       "a name of bytes that are no UTF-8",
       ["--name", "a\ufffd", "--scopes", "read"],
-      /^--name must be valid UTF-8, got/,
+      /^--name must be valid UTF-8; got/,
     ],
     [
       "a store that is none",
