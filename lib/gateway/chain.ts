@@ -28,12 +28,12 @@ import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
-/** Whether a node is of another network indeed. */
+/** Pause before the second check of a node with another network. */
 const ASK_AGAIN_MS = 2_000;
-/** For a request that waits for the log: isolates have no loop that could be woken. */
+/** For a request that waits for the log: isolates have no loop to wake. */
 const CATCH_UP_MS = 2_000;
 
-/** All that speaks with the network. */
+/** All parts that use the network. */
 export interface Chain {
   rpc: NodesRpcClient;
   head: Head;
@@ -41,20 +41,20 @@ export interface Chain {
   watcher: Watcher;
   contractWatch: ContractWatch;
   /**
-   * Looks at the contracts and after nodes that are not well: where this gateway does not watch, nobody else does. Nobody
-   * has to wait for it: the next answer shows what was seen.
+   * Checks the contracts, and nodes that are not well, for a gateway that does not watch. It runs in the background, and the next
+   * response shows the result.
    */
   look(): void;
-  /** Where other gateways share the store. */
+  /** Undefined where no other gateway shares the store. */
   findings: SharedState | undefined;
-  /** Movements in other assets than they should be in. */
+  /** Movements in unaccepted assets. */
   unacceptedAssets: BypassMovements;
   /** Payments that are about to expire. */
   expiring: ExpiringPayments;
   unresolvedSubmissions: UnresolvedSubmissions;
   /**
-   * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
-   * @throws {ConfigError} when it speaks for another network than the settings say
+   * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.
+   * @throws {ConfigError} when a node's network differs from the settings
    */
   networkChecked: Promise<void>;
 }
@@ -66,11 +66,11 @@ export interface ChainParts {
   /** Called after each commit of the watcher. */
   onCommit(): void;
   metrics: GatewayMetrics;
-  /** Ends what runs beside the calls. */
+  /** Ends background work. */
   stopping: AbortSignal;
 }
 
-/** Puts together what speaks with the network. */
+/** Creates all parts that use the network. */
 export async function createChain(
   options: GatewayOptions,
   { clock, holder, onCommit, metrics, stopping }: ChainParts,
@@ -105,7 +105,7 @@ export async function createChain(
   });
   const wait = (ms: number) => clock.wait(ms, stopping);
   const networkChecked = checkNetwork(rpc, { passphrase: config.networkPassphrase, log, wait });
-  // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
+  // The caller awaits it later. A rejection before that, or after a stop, must not end the process.
   networkChecked.catch(() => {});
   const findings = !store.isShared ? undefined : createSharedState({
     store,
@@ -124,21 +124,21 @@ export async function createChain(
     assets,
     log: eventLogOf(store, contracts.paymentEscrow, async () => {
       const { isFollower } = await watcher.pollFor(CATCH_UP_MS);
-      // Has the leader poll at once.
+      // Makes the leader poll at once.
       if (isFollower) await findings?.tellLedger();
     }),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
     sharedEnvelopes: store.isShared ? createSharedMerchantEnvelopes(store) : undefined,
-    // A clock that is days behind would have it forgotten as soon as it is set right.
+    // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
     untold: createUnresolvedLookup(store, unresolvedSubmissions),
     keepUntold: unresolvedSubmissions.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),
-    onNewCodes: contractWatch.lookAgain,
+    onNewCodes: contractWatch.checkAgain,
   });
   const expiring = createExpiringPayments({
     log: paymentLogOf(store, contracts.paymentEscrow),
@@ -166,14 +166,14 @@ export async function createChain(
     onCommit() {
       onCommit();
       void unacceptedAssets.look();
-      // The node answers: now is the time for a look that it did not answer before.
-      void contractWatch.look();
+      // The node answers, so a check that failed before can succeed now.
+      void contractWatch.check();
     },
     onProblem: ({ kind, message, ...more }) => {
       metrics.watcherTold(kind);
       if (kind === "recovered") log.info(message);
       else log.warn(message, { kind, ...more });
-      if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
+      if (kind === "recovered" || kind === "reset") contractWatch.checkAgain();
     },
   });
   return {
@@ -196,22 +196,22 @@ function createLook(
 ): () => void {
   let asking: Promise<unknown> | undefined;
   return function look() {
-    void contractWatch.look();
+    void contractWatch.check();
     if (rpc.nodes().every(({ condition }) => condition === "well")) return;
-    // Each call has those probed that are not asked.
+    // A call also probes the nodes that are not in use.
     asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   };
 }
 
-/** The settings that hold this contract's id. */
+/** The settings with this contract id. */
 function settingsOf(id: string, contracts: ContractIds): string {
   const keys = CONTRACTS.map((name) => CONTRACT_KEYS[name]).filter((key) => contracts[key] === id);
   return keys.map(settingTitle).join(" and ");
 }
 
 /**
- * A node of another network is a mistake in the settings; one that does not answer now may do so later. One wrong answer
- * ends no gateway: it would not be started again.
+ * A node of another network is a mistake in the settings. A node that does not answer may do so later. One wrong answer does not
+ * stop the gateway, because nothing would start it again.
  */
 async function checkNetwork(
   rpc: NodesRpcClient,
@@ -219,19 +219,23 @@ async function checkNetwork(
 ): Promise<void> {
   const first = await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS });
   for (const { node, passphrase, problem } of first) {
-    if (passphrase === undefined) log.warn("an RPC node does not answer yet; serving all the same", { node, problem });
+    if (passphrase === undefined) {
+      log.warn("an RPC node does not answer yet; the gateway serves without it", { node, problem });
+    }
   }
-  const isOther = (said: string | undefined) => said !== undefined && said !== passphrase;
+  const isOther = (reported: string | undefined) => reported !== undefined && reported !== passphrase;
   if (!first.some((one) => isOther(one.passphrase))) return;
   await wait(ASK_AGAIN_MS);
   const second = await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS });
-  first.forEach(({ node, passphrase: said }, index) => {
-    if (!isOther(said)) return;
+  first.forEach(({ node, passphrase: reported }, index) => {
+    if (!isOther(reported)) return;
     if (second[index]!.passphrase === passphrase) {
-      return log.warn("an RPC node has once spoken for another network", { node, network: said });
+      return log.warn("an RPC node reported another network once", { node, network: reported });
     }
     throw new ConfigError(
-      `the RPC node ${node} is of the network ${JSON.stringify(said)}, the settings say ${JSON.stringify(passphrase)}`,
+      `the network of the RPC node ${node} must be ${JSON.stringify(passphrase)}, as in the settings; got ${
+        JSON.stringify(reported)
+      }`,
     );
   });
 }

@@ -6,28 +6,28 @@ import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 
-/** One of the three contracts, as it was when it was last looked at. */
+/** One of the three contracts, with its last check. */
 export interface WatchedContract extends ContractCheck {
-  /** Unix milliseconds; undefined before the first look. */
-  lookedAtMs: number | undefined;
+  /** Time of the check, Unix milliseconds; undefined before the first check. */
+  checkedAtMs: number | undefined;
 }
 
-/** Says in the log when an id of the settings is not that of the contract it should be: mostly a mistake, or a reset. */
+/** Warns in the log when a contract id of the settings leads to another contract: mostly a mistake, or a network reset. */
 export interface ContractWatch {
-  /** Looks where that is still to be done; joins a look that is under way. Bounded in time, never rejects. */
-  look(): Promise<void>;
-  /** Looks again, whatever is known: other code, another network or a node that is back. */
-  lookAgain(): void;
+  /** Checks the contracts if a check is due; joins a running check. Bounded in time, never rejects. */
+  check(): Promise<void>;
+  /** Checks the contracts at once: after new code, a network reset, or the return of a node. */
+  checkAgain(): void;
   contracts(): WatchedContract[];
 }
 
-/** For one question to the node; a look asks three. */
+/** For one request to the node; a check sends three. */
 const TIMEOUT_MS = 5_000;
-/** After a look that the node did not answer. */
+/** After a check that the node did not answer. */
 const PAUSE_MS = 5_000;
-/** While something is wrong: it may be a node that lags behind a deployment, or be mended by a restore. */
+/** While a contract is wrong: the node may lag behind a deployment, or a restore may repair it. */
 const PROBLEM_PAUSE_MS = 60_000;
-/** While all is well: a gateway that does not watch is told of no reset, nor that a node is back. */
+/** While all is well: a follower does not notice a network reset, nor the return of a node. */
 const WELL_PAUSE_MS = 600_000;
 
 export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
@@ -35,14 +35,14 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   contracts: ContractIds;
   log: Log;
   clock: Pick<Clock, "now" | "monotonicMs">;
-  /** Ends the look under way, and all others. */
+  /** Ends the running check and all later ones. */
   stopping: AbortSignal;
 }): ContractWatch {
   const bounded: Pick<RpcClient, "getLedgerEntries"> = {
     getLedgerEntries: (keys) => rpc.getLedgerEntries(keys, { timeoutMs: TIMEOUT_MS, signal: stopping }),
   };
   let watched = CONTRACTS.map((name): WatchedContract => {
-    return { name, id: contracts[CONTRACT_KEYS[name]], problem: undefined, lookedAtMs: undefined };
+    return { name, id: contracts[CONTRACT_KEYS[name]], problem: undefined, checkedAtMs: undefined };
   });
   let isDue = true;
   let notBeforeMs = -Infinity;
@@ -53,43 +53,43 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
     notBeforeMs = clock.monotonicMs() + pauseMs;
   }
 
-  function tell({ name, problem }: ContractCheck, before: WatchedContract): void {
+  function report({ name, problem }: ContractCheck, before: WatchedContract): void {
     if (problem === before.problem) return;
     const setting = settingTitle(CONTRACT_KEYS[name]);
-    if (problem === undefined) log.info("the contract is as expected now", { setting });
-    else log.warn("the contract is not as expected; gateway doctor says more", { setting, problem });
+    if (problem === undefined) log.info("the contract is as expected again", { setting });
+    else log.warn("the contract is not as expected; gateway doctor reports details", { setting, problem });
   }
 
-  async function lookOnce(): Promise<void> {
+  async function checkOnce(): Promise<void> {
     isDue = false;
     try {
       const checks = await checkContracts({ rpc: bounded, contracts });
-      checks.forEach((check, index) => tell(check, watched[index]!));
-      watched = checks.map((check) => ({ ...check, lookedAtMs: clock.now() }));
+      checks.forEach((one, index) => report(one, watched[index]!));
+      watched = checks.map((one) => ({ ...one, checkedAtMs: clock.now() }));
       const isWell = checks.every(({ problem }) => problem === undefined);
-      // A sooner look may have been asked for meanwhile.
+      // An earlier check may be due meanwhile.
       if (!isDue) again(isWell ? WELL_PAUSE_MS : PROBLEM_PAUSE_MS);
     } catch (error) {
       if (stopping.aborted) return;
       again(PAUSE_MS);
-      // A node that fails is told of where nodes are watched.
-      const isForeseen = error instanceof GatewayError && error.code === "upstream_error";
-      log[isForeseen ? "debug" : "warn"]("the contracts could not be looked at", { error });
+      // The RPC client reports failing nodes.
+      const isExpected = error instanceof GatewayError && error.code === "upstream_error";
+      log[isExpected ? "debug" : "warn"]("checking the contracts failed", { error });
     }
   }
 
-  function look(): Promise<void> {
+  function check(): Promise<void> {
     if (running === undefined && isDue && clock.monotonicMs() >= notBeforeMs && !stopping.aborted) {
-      running = lookOnce().finally(() => running = undefined);
+      running = checkOnce().finally(() => running = undefined);
     }
     return running ?? Promise.resolve();
   }
 
   return {
-    look,
-    lookAgain() {
+    check,
+    checkAgain() {
       again(0);
-      void look();
+      void check();
     },
     contracts: () => watched,
   };

@@ -3,11 +3,11 @@ import type { LoggedPayment, PaymentLog } from "../escrow/reads/waiting_merchant
 import { heightOf, heightOfEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 
-/* The store's log, as those of `lib/escrow` ask it who know no store. */
+/* The store's event log through the interfaces of `lib/escrow`, which knows no store. */
 
 /**
- * As what the assets in an escrow are learnt from: complete from where the last gap of this contract ends, and without what a
- * store that is older has of a former one.
+ * The events of this escrow contract, from which the assets in an escrow are known. They are complete after the contract's last
+ * gap. Events of a former contract in the store are left out.
  */
 export function eventLogOf(
   { events }: Pick<Store, "events">,
@@ -29,10 +29,10 @@ export function eventLogOf(
   };
 }
 
-/** Claims that are gone through at a time. */
+/** Claims in one read of the store. */
 const PAGE = 100;
 
-/** Its payments, as they are followed until they are claimed or about to expire. */
+/** The payments of this escrow contract, until they are claimed or about to expire. */
 export function paymentLogOf({ events }: Pick<Store, "events">, paymentEscrow: string): PaymentLog {
   return {
     heightOf: async (ledger) => heightOf((await events.watcherState())?.epoch ?? 0, ledger),
@@ -42,7 +42,7 @@ export function paymentLogOf({ events }: Pick<Store, "events">, paymentEscrow: s
       const filter = { types: ["payment.authorized"], toHeight };
       const found = await events.read({ filter, after, upTo, order: "asc", limit });
       return found.map((event): LoggedPayment => ({
-        // `decodeEvent` makes none without.
+        // `decodeEvent` always sets it for this type.
         merchant: event.merchant!,
         height: heightOfEvent(event),
         sequence: event.sequence,
@@ -51,10 +51,10 @@ export function paymentLogOf({ events }: Pick<Store, "events">, paymentEscrow: s
     async claimedSince(merchant, height) {
       const filter = { types: ["payment.claimed"], merchant, fromHeight: height + 1 };
       let upTo: number | undefined;
-      // Mostly the first one says it.
+      // Usually the first event is enough.
       for (let limit = 1;; limit = PAGE) {
         const found = await events.read({ filter, upTo, order: "desc", limit });
-        // One at a former contract has collected nothing of this one's.
+        // A claim at a former contract collects no payment of this one.
         const claim = found.find(({ contractId }) => contractId === paymentEscrow);
         if (claim !== undefined || found.length < limit) return claim && heightOfEvent(claim);
         upTo = found.at(-1)!.sequence - 1;

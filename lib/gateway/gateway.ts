@@ -25,46 +25,45 @@ export type { GatewayOptions } from "./options.ts";
 export interface Gateway {
   fetch(request: Request, peer: Peer): Response | Promise<Response>;
   /**
-   * Resolves when the node was asked which network it is of, or did not answer. To be awaited before `start`.
-   * @throws {ConfigError} when it speaks for another network than the settings say
+   * Resolves after the check of the nodes' network, or when a node does not answer. Await it before `start`.
+   * @throws {ConfigError} when a node's network differs from the settings
    */
   networkChecked: Promise<void>;
   /** Begins to watch the network and to deliver. */
   start(): void;
   /**
-   * What `start` begins, as one bounded turn, for places that have crons instead of loops: watches until the newest
-   * ledger, then delivers until nothing is due; at most about `boundMs`. Never rejects.
+   * One bounded turn of the work of `start`, for platforms with crons instead of loops. It reads up to the latest ledger, then
+   * delivers all due events; it takes at most about `boundMs`. Never rejects.
    */
   turn(boundMs: number): Promise<void>;
-  /** Forgets what has been kept long enough; at most about `boundMs`. Never rejects. */
+  /** Runs the retention job, for at most about `boundMs`. Never rejects. */
   tidy(boundMs: number): Promise<void>;
   /**
-   * Learns which ledgers other gateways on the store have seen and committed, and the store's time, for places without
-   * loops. Never rejects.
+   * Reads the ledgers of the other gateways on the store, and the store's time, for platforms without loops. Never rejects.
    */
   lookAround(): Promise<void>;
-  /** Writes what is only in memory: rate limits, and which keys were used. Never rejects. */
+  /** Writes rate limits and key uses from memory to the store. Never rejects. */
   flush(): Promise<void>;
-  /** Begins to give connections up: each gets its answer and is closed, and the health check answers 503. */
+  /** Begins to drain: each connection closes after its response, and the health check returns 503. */
   drain(): void;
-  /** Requests whose answer is still to come. */
+  /** Requests in progress. */
   readonly requestsInFlight: number;
   /**
-   * Answers nothing any more, ends what runs in the background, and writes what was only in memory. Answers whether all
-   * of it ended well and in time; never rejects.
+   * Refuses all requests, stops background work, and writes the state in memory to the store. Returns whether all parts stopped
+   * in time; never rejects.
    */
   stop(): Promise<boolean>;
 }
 
-/** How often what has been kept long enough is forgotten. */
-const FORGET_MS = 3_600_000;
-/** How often the store's file is looked after. */
-const LOOK_AFTER_MS = 1_000;
-/** How often the store is asked for its time: by then its clock and the monotonic one have not drifted apart. */
+/** Interval of the retention job. */
+const RETENTION_MS = 3_600_000;
+/** Interval between checks of the store's file. */
+const FILE_CHECK_MS = 1_000;
+/** Interval between reads of the store's time. The store's clock and the monotonic one do not drift apart within it. */
 const STORE_CLOCK_MS = 10_000;
 
 /**
- * Puts the gateway together on a store it holds for itself.
+ * Creates the gateway, which locks its store unless the store is shared.
  * @throws {StoreError} `locked` when another gateway serves this store, `network_mismatch` when it belongs to another network
  * @throws {ConfigError} when the secrets key is wrong
  */
@@ -75,8 +74,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const stopping = new AbortController();
   const holder = randomBase62(16, secureRandom);
   await store.holdForServing();
-  // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
-  // contradicted the settings: a forgotten passphrase must not spoil it.
+  // A bound store shows at once whether it belongs to this network. A new store is bound only after the nodes have confirmed the
+  // settings: a missing passphrase must not bind it to the wrong network.
   const isNew = await store.network.bound() === undefined;
   if (!isNew) await store.network.bind(config.networkPassphrase);
   const chain = await createChain(options, {
@@ -86,7 +85,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     stopping: stopping.signal,
   });
-  /** The log has grown, by this gateway's hand or another's. Nothing is committed before `start`, or a turn. */
+  /** This gateway or another has committed events. This gateway commits nothing before `start`, or a turn. */
   function handleNotification(): void {
     webhooks.wake();
     streams.wake();
@@ -101,21 +100,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       return chain.head.sequence;
     },
   });
-  const onProblem = told(log);
+  const onProblem = warnTo(log);
   const history = createHistory({ store, head: chain.head });
   const streams = createEventStreams({ store, history, head: chain.head, clock, onProblem });
   const networkChecked = chain.networkChecked.then(async () => {
     await store.network.bind(config.networkPassphrase);
-    // Who does not expect it has named another place, or its disk is not mounted.
+    // An operator who does not expect this has a wrong path, or a disk that is not mounted.
     if (isNew) log.info("no gateway has served from this store before", { store: store.location });
   });
-  // Whoever awaits it is told; until somebody does, it is no fault of the process.
+  // The caller awaits it later. A rejection before that must not end the process.
   networkChecked.catch(() => {});
   const limiter = await openLimiter(options, { clock, holder, onProblem });
   const verifier = createKeyVerifier({ source: keys, clock: storeClock, onProblem });
   await verifier.refresh();
   const maintenance = createMaintenance({ store, clock, log });
-  const forget = createRetention({
+  const runRetention = createRetention({
     store,
     holder,
     now: clock.now,
@@ -128,14 +127,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     networkSeconds: chain.head.networkSeconds,
     onUntold: chain.unresolvedSubmissions.add,
   });
-  const forgetting = createLoop({
+  const retention = createLoop({
     step: async (signal) => {
       await lookUpOutcomes(signal);
-      await forget(signal);
-      return FORGET_MS;
+      await runRetention(signal);
+      return RETENTION_MS;
     },
     wait: clock.wait,
-    onProblem: (cause) => log.warn("what has been kept long enough cannot be forgotten; trying on", { cause }),
+    onProblem: (cause) => log.warn("the retention job failed; retrying", { cause }),
   });
   let isStopping = false;
   let isDraining = false;
@@ -151,19 +150,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isStopping: () => isStopping,
     isDraining: () => isDraining,
   });
-  let lookingAfter: ReturnType<typeof setInterval> | undefined;
-  let lookingAtStoreClock: ReturnType<typeof setInterval> | undefined;
+  let fileTimer: ReturnType<typeof setInterval> | undefined;
+  let storeClockTimer: ReturnType<typeof setInterval> | undefined;
   let loopDelay: ReturnType<typeof watchLoopDelay> | undefined;
 
-  /** Half of the time at most is for watching. */
+  /** At most half of the time is for watching. */
   async function turn(boundMs: number): Promise<void> {
     const beganAt = clock.monotonicMs();
     await networkChecked;
     await lookAtStoreClock();
-    const looked = chain.contractWatch.look();
+    const checked = chain.contractWatch.check();
     await chain.watcher.pollFor(boundMs / 2);
     await webhooks.turn(boundMs * 0.8 - (clock.monotonicMs() - beganAt));
-    await looked;
+    await checked;
   }
 
   return {
@@ -172,24 +171,24 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     start() {
       chain.watcher.start();
       chain.findings?.start();
-      void chain.contractWatch.look();
+      void chain.contractWatch.check();
       void chain.unacceptedAssets.look();
       webhooks.start();
       limiter.start();
       verifier.start();
-      forgetting.start();
+      retention.start();
       store.onNotification(handleNotification);
-      lookingAfter = setInterval(maintenance.look, LOOK_AFTER_MS);
-      lookingAtStoreClock = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
+      fileTimer = setInterval(maintenance.look, FILE_CHECK_MS);
+      storeClockTimer = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },
-    turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
+    turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn failed; the next turn retries", { error })),
     async tidy(boundMs) {
       const timeIsUp = AbortSignal.timeout(boundMs);
-      // Half of the time at most: what a slow node leaves unknown must not keep the store growing.
+      // At most half of the time: a slow node must not keep the retention job from shrinking the store.
       const half = AbortSignal.timeout(boundMs / 2);
-      await lookUpOutcomes(half).then(() => forget(timeIsUp))
-        .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
+      await lookUpOutcomes(half).then(() => runRetention(timeIsUp))
+        .catch((cause) => log.warn("the retention job failed", { cause }));
     },
     async lookAround() {
       await Promise.all([chain.findings?.look(), chain.watcher.refresh(), lookAtStoreClock()]);
@@ -207,26 +206,26 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async stop() {
       isDraining = true;
       isStopping = true;
-      clearInterval(lookingAfter);
-      clearInterval(lookingAtStoreClock);
+      clearInterval(fileTimer);
+      clearInterval(storeClockTimer);
       loopDelay?.stop();
       stopping.abort();
       const allEnded = await stopInOrder([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
-        { name: "looks at what other gateways saw", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
-        { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },
-        { name: "what is being forgotten", stop: forgetting.stop, boundMs: 5_000 },
+        { name: "reads of the shared state", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
+        { name: "polls of the watcher", stop: chain.watcher.stop, boundMs: 5_000 },
+        { name: "retention jobs", stop: retention.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
-        { name: "the keys' last uses", stop: verifier.stop, boundMs: 3_000 },
+        { name: "uses of keys", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },
       ], { wait: clock.wait, onProblem });
-      if (maintenance.isStoreGone()) log.error("what was written since the store's file was lost is lost");
+      if (maintenance.isStoreGone()) log.error("all writes since the loss of the store's file are lost");
       return allEnded && !maintenance.isStoreGone();
     },
   };
 }
 
-/** Where one gateway has the store for itself it counts in memory, else all count in the store. */
+/** A single gateway limits in memory. Gateways on a shared store limit in the store. */
 async function openLimiter(
   { store, config }: GatewayOptions,
   { clock, holder, onProblem }: { clock: Clock; holder: string; onProblem(message: string, cause: unknown): void },
@@ -238,6 +237,6 @@ async function openLimiter(
   return limiter;
 }
 
-function told(log: Log): (message: string, cause?: unknown) => void {
+function warnTo(log: Log): (message: string, cause?: unknown) => void {
   return (message, cause) => log.warn(message, { cause });
 }

@@ -8,18 +8,18 @@ import type { StoreErrorKind } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
 import { COMMIT, VERSION } from "../version.ts";
 
-/** What is looked up when the metrics are asked for. */
+/** The sources of gauges, read at each scrape. */
 export interface MetricSources {
   ledger(): Pick<Head, "sequence" | "closeTime" | "clockDisagreement">;
   nodes(): NodeReport[];
-  /** What is wrong with the store's file and its disk. */
+  /** Problems of the store's file and its disk. */
   troubles(): unknown[];
   contracts(): { problem: string | undefined }[];
-  /** How many event streams are open. */
+  /** Number of open event streams. */
   streams(): number;
   history(): Promise<History>;
   backlog(): Promise<Owed>;
-  /** How many movements were in an asset that they should not be in, and the last one. */
+  /** Number of bypass movements, and the last one. */
   bypassMovements(): { count: number; last: { event: { knownAt: number } } | undefined };
   expiring(): Promise<Expiring>;
 }
@@ -30,13 +30,13 @@ interface History {
   undecodedEvents: number;
 }
 
-/** What is owed to webhooks. */
+/** Webhook deliveries. */
 interface Owed {
   pending: number;
   rejected: number;
   dead: number;
   failing: number;
-  /** Since when the oldest has been owed, Unix seconds. */
+  /** Time since which the oldest has been pending, Unix seconds. */
   oldestSince: number | null;
 }
 
@@ -45,7 +45,7 @@ interface Expiring {
   complete: boolean;
 }
 
-/** What was found at one scrape. */
+/** The values of one scrape. */
 interface Reading {
   nowMs: number;
   requestsInFlight: number;
@@ -56,82 +56,86 @@ interface Reading {
   ledger: ReturnType<MetricSources["ledger"]>;
   foreign: ReturnType<MetricSources["bypassMovements"]>;
   expiring: Expiring;
-  /** Undefined when the store cannot tell. */
+  /** Undefined when the store fails. */
   history: History | undefined;
-  /** Undefined when the store cannot tell. */
+  /** Undefined when the store fails. */
   owed: Owed | undefined;
 }
 
 type Gauge = [name: string, help: string, value: (reading: Reading) => number | undefined];
 
-/** The gauges of one series each. */
+/** Gauges without labels. */
 const GAUGES: readonly Gauge[] = [
   [
     "gateway_requests_in_flight",
-    "Requests whose answer is still to come.",
+    "Requests in progress.",
     ({ requestsInFlight }) => requestsInFlight,
   ],
-  ["gateway_ledger_sequence", "The newest ledger seen.", ({ ledger }) => ledger.sequence],
+  ["gateway_ledger_sequence", "Sequence of the latest ledger.", ({ ledger }) => ledger.sequence],
   [
     "gateway_ledger_lag_seconds",
-    "How long ago the newest ledger seen closed.",
-    // A wrong clock of this machine's is no lag of the network's.
+    "Seconds since the latest ledger closed.",
+    // A wrong clock of this machine is no lag of the network.
     ({ ledger, nowMs }) =>
       ledger.closeTime === 0 ? undefined : Math.max(0, nowMs / 1000 + aheadSeconds(ledger) - ledger.closeTime),
   ],
   [
     "gateway_clock_disagreement_seconds",
-    "By how much the network's time is ahead of this machine's clock; 0 when they agree within a minute.",
+    "Seconds by which the network's time is ahead of this machine's clock; 0 when both agree within a minute.",
     ({ ledger }) => aheadSeconds(ledger),
   ],
   [
     "gateway_events_scan_lag_ledgers",
-    "How many ledgers the event history is behind the newest ledger seen.",
+    "Ledgers between the event history and the latest ledger.",
     ({ history }) => history?.lagLedgers ?? undefined,
   ],
   [
     "gateway_event_gaps",
-    "Ranges of ledgers whose events could not be read.",
+    "Gaps: ranges of ledgers whose events the gateway could not read.",
     ({ history }) => history?.gaps.length,
   ],
   [
     "gateway_event_gap_detected_seconds",
-    "When the newest of these ranges was noticed, Unix time; 0 when there is none.",
+    "Unix time at which the gateway found the newest gap; 0 without a gap.",
     ({ history }) => history && Math.max(0, ...history.gaps.map(({ detectedAt }) => Date.parse(detectedAt) / 1000)),
   ],
   [
     "gateway_events_undecoded",
-    "Events kept raw because they could not be decoded; 100 stands for 100 or more.",
+    "Events stored raw because the gateway cannot decode them; 100 means 100 or more.",
     ({ history }) => history?.undecodedEvents,
   ],
-  ["gateway_event_streams", "Live event streams that are open.", ({ streams }) => streams],
+  ["gateway_event_streams", "Open event streams.", ({ streams }) => streams],
   [
     "gateway_payments_expiring",
-    "Pending payments in the last quarter of their life: what is not claimed then is lost to the merchant.",
+    "Pending payments in the last quarter of their life; a merchant loses payments that it does not claim in time.",
     ({ expiring }) => expiring.payments,
   ],
   [
     "gateway_payments_expiring_complete",
-    "1: gateway_payments_expiring counts all there are; 0: not all that may be expiring could be looked at.",
+    "1 when gateway_payments_expiring counts all expiring payments, 0 when it may miss some.",
     ({ expiring }) => Number(expiring.complete),
   ],
   [
     "gateway_bypass_movements",
-    "Movements in an asset that they should not be in, of the newest 5000 events at the start and since.",
+    "Bypass movements (in an asset that the gateway would have refused), among the newest 5000 events at the start and since.",
     ({ foreign }) => foreign.count,
   ],
   [
     "gateway_bypass_movement_known_seconds",
-    "When the last of these movements became known, Unix time; 0 when there was none.",
+    "Unix time at which the gateway read the last bypass movement; 0 without any.",
     ({ foreign }) => foreign.last?.event.knownAt ?? 0,
   ],
-  ["gateway_deliveries_pending", "Deliveries that are due now or later.", ({ owed }) => owed?.pending],
+  ["gateway_deliveries_pending", "Pending deliveries.", ({ owed }) => owed?.pending],
   [
     "gateway_deliveries_rejected",
-    "Deliveries that an answer ended (4xx and the like).",
+    "Deliveries that the receiver rejected (a 4xx, for example).",
     ({ owed }) => owed?.rejected,
   ],
-  ["gateway_deliveries_dead", "Deliveries given up, and events forgotten undelivered.", ({ owed }) => owed?.dead],
+  [
+    "gateway_deliveries_dead",
+    "Deliveries without further retries, and undelivered events past retention.",
+    ({ owed }) => owed?.dead,
+  ],
   [
     "gateway_webhooks_failing",
     "Webhooks whose endpoint fails, without those of disabled keys.",
@@ -139,17 +143,17 @@ const GAUGES: readonly Gauge[] = [
   ],
   [
     "gateway_deliveries_oldest_seconds",
-    "How long the oldest delivery has been owed, tried already or not, without those of disabled keys; 0 when none is.",
+    "Age of the oldest pending delivery, without those of disabled keys; 0 without any.",
     ({ owed, ledger }) => owed && (owed.oldestSince === null ? 0 : Math.max(0, ledger.closeTime - owed.oldestSince)),
   ],
   [
     "gateway_troubles",
-    "How much is wrong with the store's file and its disk; GET /v1/status says what.",
+    "Problems of the store's file and its disk; GET /v1/status lists them.",
     ({ troubles }) => troubles,
   ],
   [
     "gateway_contract_problems",
-    "How many contracts of the settings are not as expected; GET /v1/status says which.",
+    "Contracts of the settings that are not as expected; GET /v1/status lists them.",
     ({ contractProblems }) => contractProblems,
   ],
   ["process_resident_memory_bytes", "Resident memory.", ({ memory }) => memory.rss],
@@ -159,65 +163,70 @@ const GAUGES: readonly Gauge[] = [
 const UPSTREAM_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const LOOP_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1];
 
-/** What a store that is well refuses: callers can bring it about, and nobody is to be woken for it. */
+/** Refusals of a healthy store. Callers can cause them, so they are no reason for an alert. */
 const REFUSALS: readonly StoreErrorKind[] = ["exists", "fenced"];
 
 export interface GatewayMetrics {
   requests: RequestMetrics;
   rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
-  /** The watcher told of something. */
+  /** The watcher reported a change. */
   watcherTold(kind: string): void;
   deliveryAttempted(attempt: Pick<NewAttempt, "outcome" | "durationMs">): void;
-  /** A call of the store has failed; what a store that is well refuses is not counted. */
+  /** A call of the store failed. Refusals of a healthy store are not counted. */
   storeFailed(kind: StoreErrorKind): void;
-  /** The event loop was so late for a timer. */
+  /** The event loop ran a timer so late. */
   eventLoopDelayed(seconds: number): void;
-  /** Everything in Prometheus' text format. What a failing store cannot tell is left out. */
+  /** All metrics in Prometheus' text format, without those of a failing store. */
   render(sources: MetricSources): Promise<string>;
 }
 
-/** Everything the gateway counts. `now`: Unix milliseconds. */
+/** All metrics of the gateway. `now`: Unix milliseconds. */
 export function createGatewayMetrics({ now }: { now: () => number }): GatewayMetrics {
   const registry = createRegistry();
   const { counter, gauge, histogram } = registry;
   const requests = createRequestMetrics(registry);
   const attempts = counter(
     "gateway_rpc_requests_total",
-    "Attempts at an RPC node: ok, error (a JSON-RPC error), failed (no answer, or nonsense).",
+    "Requests to an RPC node, by outcome: ok, error (a JSON-RPC error), failed (no response, or a malformed one).",
     ["node", "method", "outcome"],
   );
   const attemptSeconds = histogram(
     "gateway_rpc_request_duration_seconds",
-    "Time of one attempt at an RPC node.",
+    "Time of one request to an RPC node.",
     UPSTREAM_SECONDS,
     ["method"],
   );
-  const nodeUp = gauge("gateway_rpc_node_up", "0 while a node fails or lags and is left alone.", ["node"]);
-  const nodeInUse = gauge("gateway_rpc_node_in_use", "1 for the node that is asked now.", ["node"]);
+  const nodeUp = gauge("gateway_rpc_node_up", "0 while the gateway avoids a failing or lagging node.", ["node"]);
+  const nodeInUse = gauge("gateway_rpc_node_in_use", "1 for the node that the gateway calls now.", ["node"]);
   const nodeLag = gauge(
     "gateway_rpc_node_lag_seconds",
-    "How much older a node's newest ledger was than the newest of any node.",
+    "Seconds by which a node's latest ledger is older than the latest ledger of all nodes.",
     ["node"],
   );
-  const notices = counter("gateway_watcher_notices_total", "Changes in how the watcher fares, by kind.", ["kind"]);
-  const deliveries = counter("gateway_delivery_attempts_total", "Attempts to deliver, by outcome.", ["outcome"]);
+  const notices = counter("gateway_watcher_notices_total", "Reports of the watcher, by kind.", ["kind"]);
+  const deliveries = counter("gateway_delivery_attempts_total", "Delivery attempts, by outcome.", ["outcome"]);
   const deliverySeconds = histogram(
     "gateway_delivery_attempt_duration_seconds",
-    "Time of one attempt to deliver.",
+    "Time of one delivery attempt.",
     UPSTREAM_SECONDS,
   ).with();
-  const storeErrors = counter("gateway_store_errors_total", "Calls of the store that failed, by kind.", ["kind"]);
+  const storeErrors = counter("gateway_store_errors_total", "Failed calls of the store, by kind.", ["kind"]);
   const loopDelay = histogram(
     "gateway_event_loop_delay_seconds",
-    "How late the event loop was for a timer, looked at four times a second.",
+    "How late the event loop ran a timer, measured four times a second.",
     LOOP_SECONDS,
   ).with();
-  const incomplete = counter("gateway_metrics_incomplete_total", "Scrapes that lacked what the store says.").with();
-  gauge("gateway_build_info", "What runs here.", ["version", "commit", "runtime", "runtime_version"])
+  const incomplete = counter("gateway_metrics_incomplete_total", "Scrapes without the store's values.").with();
+  gauge("gateway_build_info", "Version, commit and runtime of the gateway.", [
+    "version",
+    "commit",
+    "runtime",
+    "runtime_version",
+  ])
     .with(VERSION, COMMIT ?? "", runtimeName, runtimeVersion).set(1);
   const cpu = counter("process_cpu_seconds_total", "User and system CPU time.").with();
-  gauge("process_start_time_seconds", "When the process began to serve, Unix time.").with().set(now() / 1000);
-  // There from the start, so that the first one is an increase.
+  gauge("process_start_time_seconds", "Unix time at which the process began to serve.").with().set(now() / 1000);
+  // Created at the start, so that the first one is an increase.
   for (const outcome of ["delivered", "retry", "rejected", "dead"]) deliveries.with(outcome);
   for (const kind of ["unavailable", "full"]) storeErrors.with(kind);
   const gauges = GAUGES.map(([name, help, value]) => ({ series: gauge(name, help).with(), value }));
@@ -243,7 +252,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
       const [held, owed] = await Promise.all([history(), backlog()]);
       return { history: held, owed };
     } catch {
-      // The store's errors are counted where they happen; a scrape without its figures is worth more than none.
+      // Store errors have a counter of their own. A scrape without the store's values is better than none.
       incomplete.inc();
       return {};
     }

@@ -30,7 +30,7 @@ import type { GatewayOptions } from "./options.ts";
 import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
 
-/** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
+/** The response of /v1/network. Applications use the node in it, so it is a healthy one. */
 function createNetworkResponse(
   { publicRpcUrl, rpcUrls, networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow, assets: names }: Config,
   rpc: Pick<NodesRpcClient, "nodes">,
@@ -57,7 +57,7 @@ export interface HttpParts {
   isDraining(): boolean;
 }
 
-/** Puts together the HTTP surface of a gateway. */
+/** Creates the HTTP surface of a gateway. */
 export function createHttp(
   { config, store, log, exampleValues, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
@@ -82,36 +82,36 @@ export function createHttp(
   });
   const transactions = createTransactionIntents({ idempotency, escrow });
 
-  const notNoted = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
+  const onNoteFailure = (cause: unknown) => log.warn("storing that a client got its outcome failed", { cause });
 
-  /** That it was applied may be another gateway's word, who has seen a newer ledger: it has told the others of that before. */
-  async function hearApplied(ledger: number): Promise<void> {
+  /** Another gateway may have confirmed this ledger. It published the ledger before it stored the outcome. */
+  async function observeApplied(ledger: number): Promise<void> {
     if (ledger > head.sequence) await findings?.look();
     head.confirm(ledger);
   }
 
   /**
-   * What was just confirmed shows in the history at once, not a poll later. All this before it is noted as applied: while it
-   * is not, whoever prepares the same again because this gateway was killed before it had answered is warned.
+   * The history shows a confirmed transaction at once, not a poll later. All this happens before the outcome is stored. Until then a
+   * client gets a warning when it prepares the same operation again, after a kill of this gateway.
    */
   const submit: typeof transactions.submit = async (xdr, caller, note) => {
     let reports: Promise<void> | undefined;
-    async function tell({ hash, ledger }: Confirmed): Promise<void> {
-      await hearApplied(ledger);
+    async function publish({ hash, ledger }: Confirmed): Promise<void> {
+      await observeApplied(ledger);
       watcher.wake();
       await findings?.tellLedger();
       if (caller.signal.aborted) await unresolvedSubmissions.add(hash);
-      else void unresolvedSubmissions.told(hash).catch(notNoted);
+      else void unresolvedSubmissions.resolve(hash).catch(onNoteFailure);
     }
-    const beforeNoted = (confirmed: Confirmed) => reports ??= tell(confirmed);
+    const beforeNoted = (confirmed: Confirmed) => reports ??= publish(confirmed);
     const confirmed = await transactions.submit(xdr, { ...caller, beforeNoted }, note);
-    await beforeNoted(confirmed).catch(notNoted);
+    await beforeNoted(confirmed).catch(onNoteFailure);
     return confirmed;
   };
 
   const prepare: typeof transactions.prepare = async (request, caller) => {
     const prepared = await transactions.prepare(request, caller);
-    // As in `hearApplied`, of a ledger that is not known here.
+    // As in `observeApplied`, for a ledger that is unknown here.
     if (prepared.status === "success") await findings?.look();
     return prepared;
   };
@@ -123,11 +123,11 @@ export function createHttp(
   };
 
   const status: Dependencies["transactions"]["status"] = async (hash, signal) => {
-    // Until he has his answer nobody was told.
+    // The outcome is unresolved until the client has its response.
     const known = await transactions.status(hash, unresolvedSubmissions.add);
     if (known.status !== "success") return known;
-    await hearApplied(known.ledger!);
-    if (!signal.aborted) void unresolvedSubmissions.told(hash).catch(notNoted);
+    await observeApplied(known.ledger!);
+    if (!signal.aborted) void unresolvedSubmissions.resolve(hash).catch(onNoteFailure);
     return known;
   };
 

@@ -3,13 +3,13 @@ import type { Log } from "../log.ts";
 import { type AskDisk, type StoreFileState, watchStoreFile } from "../store/file/file_watch.ts";
 import type { Store } from "../store/store.ts";
 
-/** Looks after what the gateway stands on: the file of its store, the disk that it is on, and this machine's clock. */
+/** Watches the store's file, its disk, and this machine's clock. */
 export interface Maintenance {
-  /** To be called every second. */
+  /** Call it every second. */
   look(): void;
-  /** What is wrong at this moment, for people. */
+  /** Present problems, for people. */
   troubles(): string[];
-  /** Whether the store's file is gone: what is written from then on is lost. */
+  /** Whether the store's file is missing, so that further writes are lost. */
   isStoreGone(): boolean;
 }
 
@@ -17,7 +17,7 @@ export function createMaintenance({ store, clock, log, askDisk }: {
   store: Pick<Store, "location">;
   clock: Clock;
   log: Log;
-  /** The operating system's word when absent. */
+  /** The operating system's values when absent. */
   askDisk?: AskDisk;
 }): Maintenance {
   const lookAtFile = watchStoreFile(store.location, askDisk);
@@ -26,27 +26,27 @@ export function createMaintenance({ store, clock, log, askDisk }: {
   let gone: string | undefined;
   let disk: string | undefined;
 
-  function tellFile({ file }: StoreFileState): void {
+  function reportFile({ file }: StoreFileState): void {
     const isGone = file !== "there";
     if (isGone === (gone !== undefined)) return;
     gone = isGone
-      ? `the file of ${store.location} was ${file}: what is written now is lost with this process`
+      ? `the file of ${store.location} was ${file}: all further writes are lost at the end of this process`
       : undefined;
-    if (gone === undefined) log.info("the store's file is there again");
-    else log.error(gone, { todo: "put the file back and start the gateway again, or start it on a backup" });
+    if (gone === undefined) log.info("the store's file is back");
+    else log.error(gone, { todo: "restore the file and restart the gateway, or start it on a backup" });
   }
 
-  function tellDisk({ isDiskLow, freeBytes }: StoreFileState): void {
+  function reportDisk({ isDiskLow, freeBytes }: StoreFileState): void {
     if (isDiskLow === (disk !== undefined)) return;
     const megabytes = Math.floor(freeBytes / 1_000_000);
     disk = isDiskLow ? `the disk of ${store.location} is almost full: ${megabytes} MB are left` : undefined;
     if (disk === undefined) log.info("the store's disk has room again");
-    else log.warn(disk, { todo: "make room, or keep events for a shorter time (SERVICE_API_RETENTION_DAYS)" });
+    else log.warn(disk, { todo: "make room, or store events for a shorter time (SERVICE_API_RETENTION_DAYS)" });
   }
 
-  function tellStep(): void {
+  function reportClockStep(): void {
     const stepMs = stepOfClock();
-    // The time that the sandbox's network takes back with its ledgers was none of this machine.
+    // A revert of the sandbox's network sets its clock back, and not this machine's.
     const isReverted = clock.networkReverts?.().length !== reverts;
     reverts = clock.networkReverts?.().length;
     if (stepMs === 0 || isReverted) return;
@@ -56,11 +56,11 @@ export function createMaintenance({ store, clock, log, askDisk }: {
 
   return {
     look() {
-      tellStep();
+      reportClockStep();
       const state = lookAtFile?.();
       if (state === undefined) return;
-      tellFile(state);
-      tellDisk(state);
+      reportFile(state);
+      reportDisk(state);
     },
     troubles: () => [gone, disk].filter((trouble) => trouble !== undefined),
     isStoreGone: () => gone !== undefined,

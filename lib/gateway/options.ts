@@ -11,34 +11,34 @@ import type { Resolve } from "../webhooks/targets/dns.ts";
 
 export interface GatewayOptions {
   config: Config;
-  /** Stays the caller's: closed after `stop`. */
+  /** The caller closes it after `stop`. */
   store: Store;
-  /** Where API keys come from; stays the caller's as well. */
+  /** Source of the API keys; the caller closes it too. */
   keys: KeySource;
   log: Log;
   /** This machine's when absent. */
   clock?: Clock;
-  /** How the RPC node is asked; the runtime's fetch when absent. */
+  /** For calls of the RPC node; the runtime's fetch when absent. */
   fetch?: Fetch;
-  /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */
+  /** Allowed webhook targets. Never a setting, because a mistake in it would open the inner network. */
   targets?: TargetOptions;
   /** Sandbox: the accounts, contracts and receiver in the examples of /openapi.json, so that a client can send them. */
   exampleValues?: NetworkExample;
-  /** Tests: other bounds for the deliveries under way at once. */
+  /** Tests: other limits of concurrent deliveries. */
   workerLimits?: Partial<WorkerLimits>;
-  /** Tests: how long the body of a request may take to come. */
+  /** Tests: how long the body of a request may take to arrive. */
   bodyTimeoutMs?: number;
-  /** Tests: check every answer against what /openapi.json says of it. */
+  /** Tests: check every response against its schema in /openapi.json. */
   checkAnswers?: boolean;
 }
 
 export interface TargetOptions {
-  /** How host names are looked up; the system's resolver when absent. */
+  /** Resolves host names; the system's resolver when absent. */
   resolve?: Resolve;
-  /** Also post to loopback addresses, over plain HTTP too: the sandbox does. */
+  /** Sandbox: also post to loopback addresses, even over plain HTTP. */
   allowLoopbackHttp?: boolean;
-  /** PEM of the certification authorities to trust instead of the runtime's own. */
+  /** PEM of the trusted certification authorities, instead of the runtime's own. */
   ca?: string;
-  /** Posts in place of the gateway's own HTTP client: simulations do. */
+  /** Simulations: replaces the gateway's HTTP client. */
   poster?: Poster;
 }

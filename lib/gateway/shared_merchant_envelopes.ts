@@ -2,15 +2,15 @@ import type { SharedMerchantEnvelopes } from "../escrow/operations/merchant_enve
 import { VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { Store } from "../store/store.ts";
 
-/** Until when the envelope is valid that a payer is out with, or the merchant to claim; Unix milliseconds, the newest last. */
+/** End of validity of each payer's open envelope, and of the merchant's claim, in Unix milliseconds; the newest last. */
 type Out = Record<string, number>;
 
 const CLAIM = "claim";
-/** More than reserved keys are ever added for; a register holds 32 KiB. */
+/** More than the reserved slots; a value of the shared state has at most 32 KiB. */
 const MOST_OUT = 64;
 const VALID_FOR_MS = VALID_FOR_SECONDS * 1_000;
 
-/** What the gateways on a store have handed out for each merchant, in a register of the store, by the store's clock. */
+/** Open envelopes of all gateways on a store for each merchant, in the store's shared state, by the store's clock. */
 export function createSharedMerchantEnvelopes({ sharedState }: Pick<Store, "sharedState">): SharedMerchantEnvelopes {
   const nameOf = (merchant: string) => `traffic ${merchant}`;
   const ownName = (source: string, kind: "authorize" | "claim") => kind === "claim" ? CLAIM : source;
@@ -19,7 +19,7 @@ export function createSharedMerchantEnvelopes({ sharedState }: Pick<Store, "shar
     handOut: (merchant, source, kind) =>
       sharedState.change(nameOf(merchant), (out: Out = {}, nowMs) => {
         const own = ownName(source, kind);
-        // One that is valid for longer than it ever is: by a time that was ahead.
+        // A longer validity than any envelope has comes from a clock that was ahead.
         const isValid = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + VALID_FOR_MS;
         const others = Object.entries(out).filter(([name, untilMs]) => name !== own && isValid(untilMs))
           .slice(1 - MOST_OUT);

@@ -7,16 +7,16 @@ import type { Store, WatcherState } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 
 /**
- * What one gateway finds out and the others on its store should know: the ledger in which it saw a transaction confirmed,
- * so that a read at another one shows what that did, and which way reads go with this code of the contracts.
+ * Knowledge that the gateways on a store share. The newest confirmed ledger lets a read at another gateway show a confirmed
+ * transaction. The verdicts say how to read with this code of the contracts.
  */
 export interface SharedState {
-  /** Tells the others of the newest ledger seen here. Never rejects. */
+  /** Publishes this gateway's latest ledger. Never rejects. */
   tellLedger(): Promise<void>;
-  /** Learns of what the others have seen. Never rejects. */
+  /** Reads the latest ledger of the other gateways. Never rejects. */
   look(): Promise<void>;
   verdicts: KeptVerdicts;
-  /** Looks twice a second from now on. */
+  /** Begins to look twice a second. */
   start(): void;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface SharedStateParts {
   store: Pick<Store, "sharedState" | "events">;
   head: Head;
   clock: Clock;
-  /** Called at each look while a gateway has seen a ledger whose events are not in the log yet. */
+  /** Called at each look while the log lacks the events of a ledger that a gateway has seen. */
   onUnread(): void;
   onProblem(message: string, cause: unknown): void;
 }
@@ -34,7 +34,7 @@ export interface SharedStateParts {
 interface SeenLedger {
   epoch: number;
   sequence: number;
-  /** Unix seconds; null where no answer has said one. */
+  /** Unix seconds; null while unknown. */
   closeTime: number | null;
 }
 
@@ -43,18 +43,18 @@ type NewestStored = Pick<WatcherState, "epoch" | "latestLedger" | "latestLedgerC
 const NOTHING_STORED: NewestStored = { epoch: 0, latestLedger: 0, latestLedgerCloseTime: 0 };
 const LEDGER = "ledger";
 const LOOK_MS = 500;
-/** By then the watcher's state says as much, and a gateway that starts goes by that. */
+/** After that the watcher's state is as new, and a starting gateway uses it. */
 const LEDGER_KEPT_MS = 60_000;
 const VERDICT_KEPT_MS = 30 * 86_400_000;
 
 export function createSharedState(parts: SharedStateParts): SharedState {
   const { store: { sharedState, events }, head, clock, onUnread, onProblem } = parts;
-  let heard: SeenLedger | undefined;
-  /** Its events were not in the log yet at the last look. */
+  let observed: SeenLedger | undefined;
+  /** At the last look the log lacked its events. */
   let isUnread = false;
-  let isTold = false;
+  let isReported = false;
 
-  /** By its time: a gateway that stood still while the network was reset still has a head of before. */
+  /** The newer ledger by close time: a gateway that was frozen during a reset still has the head of the former epoch. */
   function newest({ epoch, latestLedger, latestLedgerCloseTime }: NewestStored): SeenLedger {
     const { sequence, closeTime, isTimed } = head;
     if (latestLedgerCloseTime > closeTime) return { epoch, sequence: latestLedger, closeTime: latestLedgerCloseTime };
@@ -66,28 +66,28 @@ export function createSharedState(parts: SharedStateParts): SharedState {
     return one.sequence > other.sequence;
   }
 
-  /** A store that fails is told of elsewhere, too: once is enough. */
+  /** Reports the first failure only: the store reports its own errors. */
   async function attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      isTold = false;
+      isReported = false;
     } catch (cause) {
-      if (!isTold) onProblem("gateways on this store cannot tell one another of new ledgers; trying on", cause);
-      isTold = true;
+      if (!isReported) onProblem("sharing new ledgers with the other gateways failed; retrying", cause);
+      isReported = true;
     }
   }
 
   const look = () =>
     attempt(async () => {
       const seen = await sharedState.read<SeenLedger>(LEDGER);
-      if (seen === undefined || !(isUnread || isHigher(seen, heard))) return;
+      if (seen === undefined || !(isUnread || isHigher(seen, observed))) return;
       const { epoch, scannedLedger } = await events.watcherState() ?? { epoch: 0, scannedLedger: 0 };
       if (seen.epoch !== epoch) return;
-      if (isHigher(seen, heard)) {
+      if (isHigher(seen, observed)) {
         head.observe({ sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
         head.confirm(seen.sequence);
       }
-      heard = seen;
+      observed = seen;
       isUnread = seen.sequence > scannedLedger;
       if (isUnread) onUnread();
     });
@@ -101,7 +101,7 @@ export function createSharedState(parts: SharedStateParts): SharedState {
     onProblem: () => {},
   });
 
-  /** What is kept of one kind of read: of this program's ways to read, with this code. */
+  /** Name of the verdict on one kind of read, for this program version and this code. */
   const verdictName = (kind: string, codes: string) =>
     `reads/${VERSION}/${kind}/${createHash("sha256").update(codes).digest("hex")}`;
 

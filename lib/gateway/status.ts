@@ -12,11 +12,11 @@ export interface StatusParts {
   history: History;
   backlog(): Promise<Backlog>;
   clock: Clock;
-  /** What is wrong with the store's file at this moment, for people. */
+  /** Problems of the store's file, for people. */
   troubles(): string[];
 }
 
-/** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
+/** The response of `GET /v1/status`: the condition of the gateway, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
   const { rpc, head, escrow, contractWatch, unacceptedAssets, expiring } = chain;
   const startedAt = new Date(clock.now()).toISOString();
@@ -41,14 +41,14 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
         clockDisagreesBySeconds,
       },
       history: { epoch, ranges: held, gaps, undecodedEvents },
-      contracts: contractWatch.contracts().map(({ name, id, problem, lookedAtMs }) => ({
+      contracts: contractWatch.contracts().map(({ name, id, problem, checkedAtMs }) => ({
         contract: name,
         id,
         problem: problem ?? null,
-        checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
+        checkedAt: checkedAtMs === undefined ? null : new Date(checkedAtMs).toISOString(),
       })),
       expiring: await expiring.now().catch(() => null),
-      bypassMovements: bypassMovementsAnswer(unacceptedAssets),
+      bypassMovements: bypassMovementsOf(unacceptedAssets),
       reads: escrow.reads.ways(),
       nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
         node: name,
@@ -70,7 +70,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
   };
 }
 
-function bypassMovementsAnswer({ found }: BypassMovements): GatewayStatus["bypassMovements"] {
+function bypassMovementsOf({ found }: BypassMovements): GatewayStatus["bypassMovements"] {
   const { count, last } = found();
   if (last === undefined) return { count, last: null };
   const { event: { id, type, ledger, asset }, because } = last;

@@ -1,17 +1,17 @@
 import type { Wait } from "../clock.ts";
 
-/** One thing to be ended on the way down. */
+/** One part that a shutdown stops. */
 export interface StopStep {
   /** For the log, in the plural. */
   name: string;
   stop(): Promise<unknown>;
-  /** How long it may take. */
+  /** Most time for the step. */
   boundMs: number;
 }
 
 /**
- * Ends one thing after another. One that hangs or fails is told of and left behind: the next still has something to
- * write down. Answers whether all ended well; never rejects.
+ * Stops one part after another. A part that hangs or fails is reported and skipped, because the next parts still have data to
+ * write. Returns whether all parts stopped in time; never rejects.
  */
 export async function stopInOrder(
   steps: StopStep[],
@@ -23,9 +23,9 @@ export async function stopInOrder(
     const timeUp = wait(boundMs, ended.signal).then(() => "time is up" as const);
     try {
       if (await Promise.race([Promise.try(stop), timeUp]) !== "time is up") continue;
-      onProblem(`${name} did not end within ${boundMs} ms and are left behind`);
+      onProblem(`${name} did not stop within ${boundMs} ms`);
     } catch (cause) {
-      onProblem(`${name} could not be ended well`, cause);
+      onProblem(`stopping ${name} failed`, cause);
     } finally {
       ended.abort();
     }

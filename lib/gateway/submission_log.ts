@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Outcome, SubmissionLog } from "../stellar/transactions/submission_log.ts";
 import type { Transactions } from "../stellar/transactions/transactions.ts";
 
-/** The fields of an error that are kept beside code and message. */
+/** Stored fields of an error beside code and message. */
 const KEPT = [
   "contractError",
   "transactionError",
@@ -15,10 +15,10 @@ const KEPT = [
   "param",
 ] as const satisfies (keyof GatewayErrorOptions & keyof GatewayError)[];
 
-/** Longer than the note on it: what is over by the store's clock, which may be weeks ahead, counts as absent. */
+/** Longer than the submission itself: the store's clock may be weeks ahead, and an expired value counts as absent. */
 const BUMP_KEPT_MS = 3 * SUBMISSION_DAYS * 86_400_000;
 
-/** The submissionLog of what was sent, in the store. `now`: Unix milliseconds. */
+/** The submission log, in the store. `now`: Unix milliseconds. */
 export function createSubmissionLog(
   store: Pick<Store, "submissions" | "events" | "sharedState">,
   now: () => number,
@@ -53,7 +53,7 @@ function kept({ status, ledger, error }: Outcome): SubmissionOutcome {
   return { status, ledger, error: { code: error.code, message: error.message, ...Object.fromEntries(fields) } };
 }
 
-/** Written by any version of this program: what this one does not know is left out. */
+/** Any version of this program may have written the outcome, so unknown fields and codes are ignored. */
 function restored({ status, ledger, error }: SubmissionOutcome): Outcome {
   if (error === undefined) return { status, ledger };
   const { code, message = "", retry, ...more } = error;
@@ -62,12 +62,12 @@ function restored({ status, ledger, error }: SubmissionOutcome): Outcome {
   return { status, ledger, error: new GatewayError(known, message, options) };
 }
 
-/** Far less than a node remembers. */
+/** Hashes in one read of the store. */
 const PAGE = 200;
-/** A node may be a little behind. */
+/** A node may lag by so much. */
 const LATE_SECONDS = 60;
 
-/** Nobody who stops waits for a silent node. */
+/** Waits for the work, or for the abort: a shutdown must not wait for a silent node. */
 async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   const aborted = Promise.withResolvers<void>();
   const leave = () => aborted.resolve();
@@ -77,14 +77,14 @@ async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promis
 }
 
 /**
- * Looks what became of the envelopes whose sender was never told, because the gateway was killed or the node failed: once
- * a node has forgotten them nobody can. To be called every hour or so.
+ * Looks up the outcome of envelopes whose client never got it, because the gateway was killed or the node failed. After the node
+ * has pruned their ledgers the outcome stays unknown. Call it about every hour.
  */
 export function createOutcomeLookUp({ submissions, status, networkSeconds, onUntold }: {
   submissions: Store["submissions"];
   status: Transactions["status"];
   networkSeconds(): number;
-  /** Told of each that was applied. */
+  /** Called for each applied one. */
   onUntold(hash: string): Promise<void>;
 }): (signal: AbortSignal) => Promise<void> {
   return async function lookUpOutcomes(signal) {
@@ -93,9 +93,9 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnt
       const page = await submissions.withoutOutcome({ after, limit: PAGE });
       for (const { hash, validUntil } of page) {
         if (signal.aborted) return;
-        // Telling it notes it. One that can't be told now may be later, until it is forgotten.
-        const isOver = validUntil + LATE_SECONDS < networkSeconds();
-        if (isOver) await untilAborted(signal, status(hash, onUntold).catch(() => {}));
+        // `status` stores the outcome. The next run retries one that is still unknown.
+        const isPastBound = validUntil + LATE_SECONDS < networkSeconds();
+        if (isPastBound) await untilAborted(signal, status(hash, onUntold).catch(() => {}));
         await yieldToOthers();
       }
       if (page.length < PAGE) return;

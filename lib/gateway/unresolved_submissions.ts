@@ -2,53 +2,52 @@ import type { UnresolvedSubmission } from "../escrow/operations/outcome_warnings
 import type { Store } from "../store/store.ts";
 
 /**
- * Submissions that were applied and whose sender has not heard of it: he had left before the answer, or there was none; and
- * those that may be applied though he was told that they were turned down.
- * Whoever prepares the same again is warned, until somebody has asked for the outcome, for a day by the network's time: no clock
- * ends that. Kept in the store, for all gateways on it.
+ * Applied submissions whose client did not get the outcome, and rejected ones that the network may still apply. A client that
+ * prepares the same operation again gets a warning, until a client has read the outcome, and for a day of network time. They
+ * are in the store, for all gateways on it.
  */
 export interface UnresolvedSubmissions {
-  /** Those of an account for one operation (`operationDigest`), newest first. */
+  /** The unresolved submissions of an account for one operation (`operationDigest`), newest first. */
   of(source: string, operation: string): Promise<UnresolvedSubmission[]>;
-  /** Passes over what was not submitted here. */
+  /** Ignores a hash that was not submitted here. */
   add(hash: string): Promise<void>;
-  /** Somebody has been told how it ended. */
-  told(hash: string): Promise<void>;
+  /** A client has read the outcome. */
+  resolve(hash: string): Promise<void>;
 }
 
-/** One of them, as it stands in the store. */
-interface Kept {
+/** One of them in the store. */
+interface Unresolved {
   hash: string;
-  /** Unix seconds by the network; 0 where that was not known. */
+  /** Network time in Unix seconds; 0 while unknown. */
   sinceSeconds: number;
 }
 
 const WARNED_SECONDS = 86_400;
-/** By the store's clock, which may be weeks off: what is over by it counts as absent. */
+/** By the store's clock, which may be weeks off: an expired value counts as absent. */
 const KEPT_MS = 90 * 86_400_000;
-/** Of one operation; a batch of others whose answers are lost, too, takes no room from it. */
-const MOST_KEPT = 50;
+/** Most of one operation. Other operations have their own limit. */
+const MAX_PER_OPERATION = 50;
 
 export function createUnresolvedSubmissions(
   { sharedState, submissions }: Pick<Store, "sharedState" | "submissions">,
-  /** The newest ledger that is confirmed; the close time is 0 while there is none. */
+  /** The newest confirmed ledger; its close time is 0 while there is none. */
   confirmed: () => { closeTime: number },
 ): UnresolvedSubmissions {
   const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
-  const hashesOf = async (name: string) => stillKept(await sharedState.read(name)).map(({ hash }) => hash);
+  const hashesOf = async (name: string) => stillOpen(await sharedState.read(name)).map(({ hash }) => hash);
 
-  const stillKept = (all: Kept[] = []): Kept[] =>
+  const stillOpen = (all: Unresolved[] = []): Unresolved[] =>
     all.filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
 
-  /** Where this submission stands when its answer is lost; undefined for what was not submitted here. */
-  async function placeOf(hash: string): Promise<string | undefined> {
+  /** Name in the shared state for this submission; undefined for a hash that was not submitted here. */
+  async function nameOfHash(hash: string): Promise<string | undefined> {
     const { source, operation } = await submissions.get(hash) ?? {};
     return source === undefined || operation === undefined ? undefined : nameOf(source, operation);
   }
 
-  const change = (name: string, next: (kept: Kept[]) => Kept[]) =>
-    sharedState.change<Kept[], void>(name, (kept) => {
-      return { value: next(stillKept(kept)), keepMs: KEPT_MS, answer: undefined };
+  const change = (name: string, next: (stored: Unresolved[]) => Unresolved[]) =>
+    sharedState.change<Unresolved[], void>(name, (stored) => {
+      return { value: next(stillOpen(stored)), keepMs: KEPT_MS, answer: undefined };
     });
 
   return {
@@ -56,27 +55,27 @@ export function createUnresolvedSubmissions(
       return (await hashesOf(nameOf(source, operation))).map((hash) => ({ hash, operation }));
     },
     async add(hash) {
-      const name = await placeOf(hash);
+      const name = await nameOfHash(hash);
       if (name === undefined) return;
       const added = { hash, sinceSeconds: confirmed().closeTime };
-      await change(name, (kept) => [added, ...kept.filter((one) => one.hash !== hash)].slice(0, MOST_KEPT));
+      await change(name, (stored) => [added, ...stored.filter((one) => one.hash !== hash)].slice(0, MAX_PER_OPERATION));
     },
-    async told(hash) {
-      const name = await placeOf(hash);
+    async resolve(hash) {
+      const name = await nameOfHash(hash);
       if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
-      await change(name, (kept) => kept.filter((one) => one.hash !== hash));
+      await change(name, (stored) => stored.filter((one) => one.hash !== hash));
     },
   };
 }
 
 const PAGE = 500;
 
-/** What an account has submitted for one operation and nobody was told of: it has no outcome yet, or its answer was lost. */
+/** The submissions of an account for one operation without an outcome, or with a response that the client did not get. */
 export function createUnresolvedLookup(
   { submissions }: { submissions: Pick<Store["submissions"], "withoutOutcome"> },
   unresolvedSubmissions: Pick<UnresolvedSubmissions, "of">,
 ): (source: string, operation: string) => Promise<UnresolvedSubmission[]> {
-  return async function untold(source, operation) {
+  return async function unresolved(source, operation) {
     const open: UnresolvedSubmission[] = [];
     for (let after: string | undefined, isLast = false; !isLast;) {
       const page = await submissions.withoutOutcome({ source, after, limit: PAGE });
@@ -84,7 +83,7 @@ export function createUnresolvedLookup(
       isLast = page.length < PAGE;
       after = page.at(-1)?.hash;
     }
-    // Only then: what has an outcome meanwhile was noted as lost before.
+    // Only after that: a submission that got its outcome meanwhile is in this list already.
     return [...await unresolvedSubmissions.of(source, operation), ...open];
   };
 }

@@ -17,20 +17,20 @@ import type { GatewayOptions } from "./options.ts";
 
 /** How long the creation of a webhook waits for the node. */
 const WATCH_MS = 3_000;
-/** How often it is looked whether the gateway that watches has come as far. */
+/** Interval between checks of the leader's progress. */
 const LOOK_MS = 100;
 
 export interface WebhooksWiring {
   clock: Clock;
   metrics: GatewayMetrics;
-  /** Has the watcher poll the node, once or for about so long; joins a poll that is under way. Never rejects. */
+  /** Makes the watcher poll the node once, or for about so long; joins a running poll. Never rejects. */
   watch(boundMs: number): Promise<Pick<PollResult, "isFollower">>;
-  /** The newest ledger that this gateway, or another on the store, has seen. */
+  /** The latest ledger of this gateway and the others on the store. */
   seenLedger(): Promise<number>;
 }
 
 /**
- * Puts the webhooks of a gateway together.
+ * Creates the webhooks of a gateway.
  * @throws {ConfigError} when the secrets key is missing or wrong
  */
 export async function createGatewayWebhooks(
@@ -67,8 +67,8 @@ export async function createGatewayWebhooks(
 }
 
 /**
- * The ledgers after the committed tip are what a new webhook hears. The node is asked first, or the gateway that watches is
- * waited for: what was confirmed to its maker just now is behind it.
+ * A new webhook gets the ledgers after the end of the log. The gateway polls first, or waits for the leader, so that transactions
+ * confirmed before the creation come before this ledger.
  */
 async function heightAfterTip(
   store: Store,
@@ -84,16 +84,19 @@ async function heightAfterTip(
     const tip = Math.max(state?.latestLedger ?? 0, state?.scannedLedger ?? 0);
     if (tip < awaited && clock.monotonicMs() < endsAtMs) await clock.wait(LOOK_MS);
     else if (state !== undefined) return heightAfter(state);
-    else throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
+    else {throw new GatewayError(
+        "upstream_error",
+        "the RPC node has not answered yet, so the latest ledger is unknown; retry later",
+      );}
   }
 }
 
-/** The cipher that opens the store's secrets; with a new key it seals those that are still plain. */
+/** The cipher for the store's secrets. With a new key it also encrypts secrets that are still plain. */
 async function openSecrets({ config, store, log }: GatewayOptions): Promise<SecretCipher> {
   try {
     const cipher = createSecretCipher(config.secretsKey);
     const sealed = await sealSecrets(store, cipher);
-    if (sealed > 0) log.info("webhook secrets that were kept plain are sealed now", { secrets: sealed });
+    if (sealed > 0) log.info("plain webhook secrets are encrypted now", { secrets: sealed });
     return cipher;
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;

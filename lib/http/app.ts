@@ -16,26 +16,26 @@ import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
 import { NOUNS } from "./routes/routes.ts";
 
 export interface AppOptions extends Omit<AppParts, "cors" | "responseCache" | "meterOf"> {
-  /** Origins whose pages may call; empty: none, and no CORS headers at all. */
+  /** Origins whose pages may call. When empty, there are no CORS headers. */
   corsOrigins: readonly string[];
   version: string;
   /** Of a sandbox: the values in the examples of /openapi.json. */
   exampleValues?: NetworkExample;
-  /** What `/metrics` serves; undefined: there is no such page. */
+  /** The page `/metrics`; undefined for none. */
   metrics: MetricsSource | undefined;
-  /** What counts the answers of one route; `path` is its pattern. */
+  /** Counts the responses of one route; `path` is its pattern. */
   meter(method: string, path: string): RequestMeter;
 }
 
-/** The HTTP surface: answers every request, and never throws. */
+/** The HTTP surface. It answers every request and never throws. */
 export interface GatewayApp {
   fetch(request: Request, peer: Peer): Response | Promise<Response>;
 }
 
-/** Hono hands `getPath` the bindings, but says nothing of their type. */
+/** Hono passes the bindings to `getPath`, but its type lacks them. */
 type GetPath = (request: Request, options?: { env?: unknown }) => string;
 
-/** The HTTP surface: every noun's endpoints, the pages, and answers for whatever is neither. */
+/** The HTTP surface: endpoints, pages, and responses for all other requests. */
 export function createApp(options: AppOptions): GatewayApp {
   const router: PathRouter<[H, RouterRoute]> = new PathRouter();
   const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
@@ -44,7 +44,7 @@ export function createApp(options: AppOptions): GatewayApp {
   if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
   const paths = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));
-  app.notFound(nothingThere);
+  app.notFound(refuseUnknownPath);
   app.onError((error, c) => failureResponse(c.env, error));
   const parts: AppParts = {
     ...options,
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): GatewayApp {
   };
 }
 
-/** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
+/** Hono's `getPath`: the path that selects the handler. It also looks the URL up in the response cache. */
 function routedPath(request: Request, { env: context }: { env: RequestContext }): string {
   const known = context.parts.responseCache.get(request.url);
   if (known === undefined || !hasGoodHost(request)) return requestPath(request);
@@ -67,14 +67,14 @@ function routedPath(request: Request, { env: context }: { env: RequestContext })
 }
 
 /**
- * HEAD is answered with the body of GET, of which the runtimes send the length alone (RFC 9110 §8.6). Hono, if it knew, would
- * take the body away, and they would send 0.
+ * Treats HEAD as GET: the runtimes send the length of the body alone (RFC 9110 §8.6). Hono would drop the body of a HEAD
+ * response, and the runtimes would send length 0.
  */
 function asGet({ url, headers }: Request): Request {
   return { method: "GET", url, headers } as Request;
 }
 
-/** Series by route pattern and for all else one: a scanner must not make a series of every path it tries. */
+/** One series for each route pattern, and one for all other paths: a scanner must not create a series for each path. */
 function createMeters(app: Hono<AppEnv>, { meter }: AppOptions): AppParts["meterOf"] {
   const meters = new Map<object, RequestMeter>();
   for (const { method, path, handler } of app.routes) {
@@ -85,10 +85,10 @@ function createMeters(app: Hono<AppEnv>, { meter }: AppOptions): AppParts["meter
   return (spec) => spec === undefined ? other : meters.get(spec) ?? other;
 }
 
-/** Answers the methods that a path does not have; among them, where pages may call, the preflight. */
+/** Answers the methods that a path lacks, and the CORS preflight. */
 function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
   const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
-  return async function answerOtherMethod({ env: context }) {
+  return async function refuseMethod({ env: context }) {
     const { request, parts } = context;
     if (parts.cors !== undefined && isPreflight(request)) {
       return plainResponse(
@@ -99,16 +99,16 @@ function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
     await recognize(context);
     throw new GatewayError(
       "invalid_request",
-      `${request.method} is not allowed at ${shownPath(request)}; ${allowed.join(" or ")} is meant`,
+      `the method of ${shownPath(request)} must be ${allowed.join(" or ")}; got ${request.method}`,
       { status: 405, headers: { Allow: allowed.join(", ") } },
     );
   };
 }
 
-async function nothingThere({ env: context }: AppContext): Promise<never> {
+async function refuseUnknownPath({ env: context }: AppContext): Promise<never> {
   const { request } = context;
   if (!hasGoodHost(request)) {
-    throw new GatewayError("invalid_request", "the Host header must be a host, with or without a port");
+    throw new GatewayError("invalid_request", "Host must be a host, with or without a port");
   }
   await recognize(context);
   throw new GatewayError("not_found", `there is no ${request.method} ${shownPath(request)}`);

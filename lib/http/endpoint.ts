@@ -11,78 +11,81 @@ import { checkedAssets } from "./validation/checked.ts";
 import { checkedIdempotencyKey } from "./validation/idempotency_key.ts";
 import { checkedQuery } from "./validation/query.ts";
 
-/** After a store's answer, or a body, that took longer the key is looked at again. */
+/** When the store or the body took longer, the key is verified again. */
 const SLOW_MS = 100;
 
-/** A Hono handler that says what it takes and answers. */
+/** A Hono handler with the specification of its endpoint. */
 export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
 
 /**
- * Makes the handler of an endpoint that answers JSON.
+ * Makes the handler of an endpoint with JSON responses.
  *
- * @param handle may answer at once: the hot reads do, and cost no promise. What it tells `note` stands in the log
+ * @param handle may return synchronously: cached reads do, and cost no promise. `note` adds fields to the log line
  */
 export function endpoint<P = Record<never, never>, Q = Record<never, never>, B = undefined, A extends object = object>(
   spec: EndpointSpec<P, Q, B, A>,
   handle: (input: Input<P, Q, B>, dependencies: Dependencies, note: Note) => A | Promise<A>,
 ): Endpoint {
-  function succeeded(c: AppContext, params: P, answer: A): Response {
+  function succeeded(c: AppContext, params: P, result: A): Response {
     const { env: context } = c;
-    if (context.parts.checkAnswers) spec.response.parse(answer);
+    if (context.parts.checkAnswers) spec.response.parse(result);
     if (spec.cached && context.known === undefined) {
       context.parts.responseCache.remember(context.request.url, { path: c.req.path, params });
     }
-    const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
-    return goodResponse(context, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
+    const status = spec.isPlain?.(result) ? 200 : spec.status ?? 200;
+    return goodResponse(context, status, spec.cached ? cachedText(result) : JSON.stringify(result));
   }
 
   return guarded<P, Q, B>(spec, (c, input) => {
     const { env: context } = c;
-    const answer = handle(input, context.parts.dependencies, (fields) => context.note(fields));
-    return answer instanceof Promise
-      ? answer.then((a) => succeeded(c, input.params, a))
-      : succeeded(c, input.params, answer);
+    const result = handle(input, context.parts.dependencies, (fields) => context.note(fields));
+    return result instanceof Promise
+      ? result.then((r) => succeeded(c, input.params, r))
+      : succeeded(c, input.params, result);
   });
 }
 
 /**
- * Makes a handler that lets through what may be answered: key → rate limit → scope → validation → `respond`. These are one
- * middleware and not five in Hono's chain, which makes promises of all of them; so the way of a cached read stays synchronous
- * (five that do nothing cost 1.3 µs on either runtime, where such a read takes 9 in all on Bun). What goes wrong is thrown, and rendered in `app.ts`.
+ * Makes a handler with all checks: key → rate limit → scope → validation → `respond`. Errors are thrown, and `app.ts` renders
+ * them. The checks are no chain of Hono middleware, because that makes a promise of each step: five empty ones cost 1.3 µs,
+ * and a cached read takes 9 µs in all on Bun.
  */
 export function guarded<P, Q, B>(
   spec: AnySpec,
   respond: (c: AppContext, input: Input<P, Q, B>) => Response | Promise<Response>,
 ): Endpoint {
-  // What asks whether the gateway is well is told early that it goes, so that the next request goes elsewhere. A stream would
-  // not end by itself.
-  const isLeftToOthers = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
+  // While the gateway drains, health checks fail early, so that a balancer sends requests elsewhere. New streams are refused,
+  // because a stream does not end by itself.
+  const isRefusedEarly = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
 
   function started(context: RequestContext, c: AppContext): Response | Promise<Response> {
     const { parts } = context;
-    if (parts.isStopping() || (isLeftToOthers && parts.isDraining())) {
+    if (parts.isStopping() || (isRefusedEarly && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
     if (parts.isStoreGone() && (spec.scopes.length === 0 || isWrite(context.request))) {
-      throw new GatewayError("unavailable", "the gateway has lost its store: it could not keep what it would do");
+      throw new GatewayError(
+        "unavailable",
+        "the gateway has lost its store file and refuses writes; the operator must restore it",
+      );
     }
     if (spec.scopes.length === 0) return handled(context, c, undefined);
     const key = authenticate(context);
     if (!(key instanceof Promise)) return admitted(context, c, key);
-    return key.then((k) => standing(context, k, (known) => admitted(context, c, known)));
+    return key.then((k) => currentKey(context, k, (known) => admitted(context, c, known)));
   }
 
   const isSlow = ({ begunAt }: RequestContext) => performance.now() - begunAt > SLOW_MS;
 
-  /** Goes on with the key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
-  function standing<T>(
+  /** Continues with the key's present state: it is verified again when the store was slow, or this process was frozen. */
+  function currentKey<T>(
     context: RequestContext,
     key: KeyRecord,
-    goOn: (key: KeyRecord) => T | Promise<T>,
+    proceed: (key: KeyRecord) => T | Promise<T>,
   ): T | Promise<T> {
-    if (!isSlow(context)) return goOn(key);
+    if (!isSlow(context)) return proceed(key);
     const now = authenticate(context);
-    return now instanceof Promise ? now.then(goOn) : goOn(now);
+    return now instanceof Promise ? now.then(proceed) : proceed(now);
   }
 
   const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
@@ -90,7 +93,7 @@ export function guarded<P, Q, B>(
   function admitted(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     const taken = takeFromKey(context, key, spec.cost ?? 1);
     if (!(taken instanceof Promise)) return scoped(context, c, key);
-    return taken.then(() => standing(context, key, (known) => scoped(context, c, known)));
+    return taken.then(() => currentKey(context, key, (known) => scoped(context, c, known)));
   }
 
   function scoped(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
@@ -108,31 +111,31 @@ export function guarded<P, Q, B>(
     if (body === undefined) return respond(c, input);
     return body.then((b) => {
       const whole = { ...input, body: b as B };
-      return isSlow(context) && key !== undefined ? confirmed(c, whole) : respond(c, whole);
+      return isSlow(context) && key !== undefined ? verifiedAgain(c, whole) : respond(c, whole);
     });
   }
 
-  /** A body may take half a minute to come: the key may have been disabled meanwhile, or have lost the scope. */
-  async function confirmed(c: AppContext, input: Input<P, Q, B>): Promise<Response> {
+  /** A body may take half a minute to arrive, and meanwhile the key may have been disabled or have lost the scope. */
+  async function verifiedAgain(c: AppContext, input: Input<P, Q, B>): Promise<Response> {
     const key = await authenticate(c.env);
     requireScope(key, spec.scopes);
     return await respond(c, { ...input, key });
   }
 
-  const answerRequest = (c: AppContext): Response | Promise<Response> => {
+  const handleRequest = (c: AppContext): Response | Promise<Response> => {
     const context = c.env;
     context.meter = context.parts.meterOf(spec);
     const response = started(context, c);
     if (response instanceof Promise) context.begunAt = context.meter.begin();
     return response;
   };
-  return Object.assign(answerRequest, { spec });
+  return Object.assign(handleRequest, { spec });
 }
 
 const NOTHING = Object.freeze({});
 
 /**
- * What stands in the path for the `:names` of an endpoint, checked. Frozen: many requests may share it.
+ * The checked path parameters. Frozen, because many requests may share them.
  * @throws {GatewayError} `invalid_request`
  */
 function checkedParams({ params }: AnySpec, c: AppContext): unknown {
@@ -145,9 +148,9 @@ function checkedParams({ params }: AnySpec, c: AppContext): unknown {
 
 const cachedTexts = new WeakMap<object, string>();
 
-/** Serialises an answer once for as long as the same object is answered. */
-function cachedText(answer: object): string {
-  let text = cachedTexts.get(answer);
-  if (text === undefined) cachedTexts.set(answer, text = JSON.stringify(answer));
+/** Serialises a response once for each object. */
+function cachedText(response: object): string {
+  let text = cachedTexts.get(response);
+  if (text === undefined) cachedTexts.set(response, text = JSON.stringify(response));
   return text;
 }

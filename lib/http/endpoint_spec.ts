@@ -3,52 +3,52 @@ import type { ErrorCode } from "../errors.ts";
 import type { LogFields } from "../log.ts";
 import type { KeyRecord, Scope } from "../store/store.ts";
 
-/** What a handler is given: everything checked, nothing raw. */
+/** The checked input of a handler. */
 export interface Input<P, Q, B> {
   params: P;
   query: Q;
   body: B;
-  /** The request's `Idempotency-Key`, where the endpoint takes one and it has one. */
+  /** The request's `Idempotency-Key`, where the endpoint supports one. */
   idempotencyKey: string | undefined;
   /** The calling key; only endpoints with a scope have one. */
   key: KeyRecord;
-  /** Aborted when the caller leaves before the answer: to be asked for before that, or a runtime may never tell. */
+  /** Aborted when the client disconnects before the response. Call it before that, or a runtime may never abort. */
   signal(): AbortSignal;
 }
 
-/** Adds to what the log says of this request; of a write its kind, source, hash and ledger. */
+/** Adds fields to the request's log line; for a write its kind, source, hash and ledger. */
 export type Note = (fields: LogFields) => void;
 
-/** What an endpoint takes, what it answers, and who may ask. Validation and OpenAPI both come from this. */
+/** Request, response and scopes of an endpoint. Validation and OpenAPI both use it. */
 export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends object = object> {
-  /** What generated clients call it: `getDevice`. */
+  /** Its name in generated clients: `getDevice`. */
   operationId: string;
-  /** The scopes of which a key must hold one; none: no key is asked for. An endpoint that does not say does not compile. */
+  /** The key must have one of these scopes; empty: the endpoint needs no key. */
   scopes: readonly Scope[];
-  /** Tokens it takes of the key's rate, 1 when absent. */
+  /** Tokens of the key's rate that a request costs, 1 when absent. */
   cost?: number;
   summary: string;
   description?: string;
   params?: z.ZodType<P>;
   query?: z.ZodType<Q>;
-  /** Whatever stands in the query is passed over: for checks of other people's making. */
+  /** Ignores every query parameter: health checks may send any. */
   ignoresQuery?: boolean;
   body?: z.ZodType<B>;
-  /** Whether it takes an `Idempotency-Key`. */
+  /** Whether it supports an `Idempotency-Key`. */
   idempotent?: boolean;
   response: z.ZodType<A>;
-  /** Of the answer, `application/json` when absent: of an event stream the data of each event is what `answer` says. */
+  /** `application/json` when absent. For an event stream `response` is the schema of each event's data. */
   mediaType?: "text/event-stream";
-  /** Status of a good answer, 200 when absent. */
+  /** Status of a good response, 200 when absent. */
   status?: 200 | 201 | 202;
-  /** Whether an answer comes with status 200 all the same: nothing was created or begun. */
-  isPlain?(answer: A): boolean;
-  /** The errors of its own; those of every endpoint (key, scope, limit, …) are added by themselves. */
+  /** Whether this response has status 200 instead, because nothing was created or begun. */
+  isPlain?(response: A): boolean;
+  /** Its own errors. The errors of every endpoint (key, scope, limit, …) are added automatically. */
   errors: readonly ErrorCode[];
-  /** The handler answers the same object again while its answer holds: it is serialised once. */
+  /** The handler returns the same object while its content is current, so the gateway serialises it once. */
   cached?: boolean;
 }
 
-// The types of one endpoint's input and answer stay within its definition; outside all are alike.
+// The types of one endpoint's input and response stay within its definition.
 // deno-lint-ignore no-explicit-any
 export type AnySpec = EndpointSpec<any, any, any, any>;

@@ -2,16 +2,16 @@ import { GatewayError } from "../errors.ts";
 import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
 import { StoreError } from "../store/store.ts";
 
-const INTERNAL = "something went wrong inside the gateway; its log holds the details under the request id";
+const INTERNAL = "the gateway failed; its log has the details under the request id";
 
 /**
- * Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself.
- * @param hasPages whether this gateway serves the page to which the answer may link
+ * The response for an error. It shows no details of an error that is no `GatewayError`.
+ * @param hasPages whether this gateway serves the page to which the response links
  */
 export function errorResponse(error: unknown, headers: Record<string, string>, hasPages: boolean): Response {
   const known = asGatewayError(error);
   const { code, message, contractError, transactionError, reason, retry, param, status, headers: own } = known;
-  // What is undefined does not stand in the text; what a stranger sent may, so a browser must not take it for a page.
+  // JSON omits undefined fields. A message may quote the client, so nosniff keeps browsers from showing it as a page.
   const text = JSON.stringify({ error: { code, message, contractError, transactionError, reason, retry, param } });
   return new Response(text, {
     status,
@@ -26,7 +26,7 @@ export function errorResponse(error: unknown, headers: Record<string, string>, h
   });
 }
 
-/** Where the index of errors tells of this one (RFC 8288), by the name that says most. */
+/** Link to this error in the index of errors (RFC 8288), by its most specific name. */
 function helpLink({ code, contractError, transactionError }: GatewayError): string {
   const isNamed = contractError !== undefined && (NAMED_CONTRACT_ERRORS as readonly string[]).includes(contractError);
   const name = isNamed ? contractError : transactionError ?? code;
@@ -36,10 +36,10 @@ function helpLink({ code, contractError, transactionError }: GatewayError): stri
 function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof StoreError) {
-    // The operator finds the store's path in the log; a stranger does not.
+    // Only the log shows the store's path.
     return new GatewayError(
       "unavailable",
-      "the gateway's store cannot be used right now; whether something was written is not known",
+      "the gateway's store is unavailable now; the outcome of a write is unknown",
       { cause: error },
     );
   }

@@ -21,14 +21,14 @@ import type { CachedRequest, ResponseCache } from "./response_cache.ts";
 import type { Cors } from "./middleware/cors.ts";
 import type { GatewayStatus, NetworkResponse } from "./status_response.ts";
 
-/** What the handlers call: one part a noun. */
+/** The parts that handlers call, one for each noun. */
 export interface Dependencies {
   network(): NetworkResponse;
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
   transactions: Omit<TransactionIntents, "status"> & {
-    /** What became of a transaction. `signal`: aborted when the caller leaves before the answer. */
+    /** The status of a transaction. `signal`: aborted when the client disconnects before the response. */
     status(hash: string, signal: AbortSignal): Promise<TransactionStatus>;
   };
   history: History;
@@ -37,64 +37,64 @@ export interface Dependencies {
   status(): Promise<GatewayStatus>;
 }
 
-/** What every answer needs, whatever its path. */
+/** The parts that every response needs. */
 export interface AppParts {
   dependencies: Dependencies;
   verifier: Pick<KeyVerifier, "verify">;
   limiter: Pick<Limiter, "take" | "peek">;
-  /** For callers whose key fails, and only for them. */
+  /** Limits callers without a valid key. */
   addresses: AddressLimiter;
-  /** How many proxies are believed in `X-Forwarded-For`. */
+  /** Number of trusted proxies in `X-Forwarded-For`. */
   trustProxy: number;
   rateHeaders: RateLimitHeaders;
   cors: Cors | undefined;
   responseCache: ResponseCache;
   requestId(request: Request): string;
-  /** The contract of an asset by the name that people give it (`native`, `CODE:ISSUER`), undefined for none. */
+  /** The contract id of an asset by name (`native`, `CODE:ISSUER`), undefined for none. */
   assetId(name: string): string | undefined;
   log: Log;
-  /** What counts the answers of this endpoint, or of all that is none (undefined). */
+  /** Counts the responses of this endpoint; undefined: of all requests without an endpoint. */
   meterOf(spec: object | undefined): RequestMeter;
-  /** Told when a request is refused for the rate of its key or of its address. */
+  /** Called when a request is refused for the rate of its key or of its address. */
   onLimited(by: "key" | "address"): void;
-  /** Whether the gateway is shutting down and answers nothing any more. */
+  /** Whether the gateway has shut down and refuses all requests. */
   isStopping(): boolean;
-  /** Whether connections are to be given up: each gets its answer, and is closed. */
+  /** Whether the gateway closes each connection after its response. */
   isDraining(): boolean;
-  /** Whether the store's file is gone: the gateway is not well. */
+  /** Whether the store's file is missing. */
   isStoreGone(): boolean;
-  /** How long a body may take to come. */
+  /** How long a body may take to arrive. */
   bodyTimeoutMs: number;
-  /** Whether the pages for browsers are served; errors link to them then. */
+  /** Whether the gateway serves the pages for browsers. Errors then link to them. */
   pages: boolean;
-  /** Development and tests: also check what is answered against the endpoint's schema. */
+  /** Development and tests: check responses against the endpoint's schema. */
   checkAnswers: boolean;
 }
 
 /**
- * Counts the answers of one route. What is answered at once, from memory, is not timed: looking at a clock twice would
- * cost more than all the counting.
+ * Counts the responses of one route. Synchronous responses, from memory, are not timed: two readings of the clock would
+ * cost more than the counting.
  */
 export interface RequestMeter {
-  /** To be called as soon as a request turns out to take its time; answers when that was, for `answered`. */
+  /** Begins the timing of an asynchronous response; returns the time for `answered`. */
   begin(): number;
-  /** `begunAt`: 0 for what is answered at once. */
+  /** `begunAt`: 0 for a synchronous response. */
   answered(status: number, begunAt: number): void;
 }
 
-/** One request, from its arrival to its line in the log. Hono hands it around as `c.env`. */
+/** One request, from its arrival to its log line. Hono passes it as `c.env`. */
 export class RequestContext {
   readonly requestId: string;
   meter: RequestMeter;
-  /** What is known of its URL from an earlier answer. */
+  /** Its URL in the response cache. */
   known: CachedRequest | undefined = undefined;
-  /** Whose key was verified. */
+  /** The verified key. */
   key: KeyRecord | undefined = undefined;
-  /** How the limit of the key stands, or of the address where there is no valid key. */
+  /** State of the key's rate limit, or of the address's without a valid key. */
   rate: Verdict | undefined = undefined;
   /** See `RequestMeter`. */
   begunAt = 0;
-  /** What the log line says beside what every line says. */
+  /** Further fields of the log line. */
   noted: LogFields | undefined = undefined;
 
   constructor(readonly parts: AppParts, readonly request: Request, readonly peer: Peer) {
@@ -106,12 +106,12 @@ export class RequestContext {
     this.noted = { ...this.noted, ...fields };
   }
 
-  /** The address of who asks, as far as the proxies in front are believed. */
+  /** Address of the client, as the trusted proxies report it. */
   get client(): string {
     return clientAddress(this.request.headers, this.peer.remoteAddress, this.parts.trustProxy);
   }
 
-  /** How the limit stands; of the address, which pays nothing for it, where no key was verified. */
+  /** State of the rate limit; without a verified key that of the address, which loses no token. */
   get limit(): Verdict {
     return this.rate ??= this.parts.addresses.peek(() => this.client);
   }

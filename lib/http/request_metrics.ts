@@ -3,13 +3,13 @@ import type { RequestMeter } from "./request_context.ts";
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** What is counted of requests. */
+/** Metrics of requests. */
 export interface RequestMetrics {
-  /** What counts the answers of one route; `path` is its pattern. */
+  /** Counts the responses of one route; `path` is its pattern. */
   meter(method: string, path: string): RequestMeter;
-  /** A request was refused for its key's rate or its address's, or because too many `Idempotency-Key`s are kept. */
+  /** Counts a request refused for the rate of its key or its address, or for too many stored `Idempotency-Key`s. */
   limited(by: "key" | "address" | "idempotency_keys"): void;
-  /** Requests that take longer than the turn of the event loop they came in. */
+  /** Requests in progress, without those that end in the event-loop turn of their arrival. */
   readonly inFlight: number;
 }
 
@@ -17,28 +17,28 @@ export interface RequestMetrics {
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const answers = registry.counter(
     "gateway_requests_total",
-    "Requests answered, by route pattern.",
+    "Responses, by route pattern.",
     ["method", "route", "status"],
   );
   const durations = registry.histogram(
     "gateway_request_duration_seconds",
-    "Time to an answer, by route pattern; what is answered from memory at once counts as 0.",
+    "Time to the response, by route pattern; responses from memory count as 0.",
     SECONDS,
     ["method", "route"],
   );
   const limited = registry.counter(
     "gateway_requests_limited_total",
-    "Requests refused for the rate of their key or, with no valid key, of their address; or as too many Idempotency-Keys are kept.",
+    "Refused requests, by the rate of their key, the rate of their address (without a valid key), or too many stored Idempotency-Keys.",
     ["by"],
   );
-  // There from the start, so that the first one is an increase.
+  // Created at the start, so that the first refusal is an increase.
   for (const by of ["key", "address", "idempotency_keys"]) limited.with(by);
   let inFlight = 0;
 
   return {
     meter(method, path) {
       const seconds = durations.with(method, path);
-      /** By status: a route has a handful. */
+      /** By status. */
       const counters: ReturnType<typeof answers.with>[] = [];
       return {
         begin() {

@@ -1,18 +1,18 @@
 /**
- * What a request asks for, read from its request target. A runtime makes `request.url` of the target and the `Host`
- * header, and a header that strangers write must not decide which path is answered: Deno puts it before the target as it
- * is, and Bun leaves it out where it is missing or wrong.
+ * Path and query of a request, from its request target. A runtime builds `request.url` from the target and the `Host` header,
+ * and this header must not decide the path. Deno puts the header before the target unchanged, and Bun omits a missing or
+ * wrong one.
  */
 
 import { percentDecoded } from "../percent_encoding.ts";
 
-/** `uri-host [ ":" port ]` (RFC 9110 §7.2), without percent-encoding, which nobody's name has. */
+/** `uri-host [ ":" port ]` (RFC 9110 §7.2), without percent-encoding, which no real host name has. */
 const HOST = /^(?:[\w.~-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
 
-/** Nearly all requests have the same one. */
+/** The last accepted host: nearly all requests have the same one. */
 let lastGood = "";
 
-/** Whether the `Host` header is one. It may be missing or empty: HTTP/1.0 has none, and health checks of proxies speak that. */
+/** Whether the `Host` header is valid. It may be missing or empty, as in HTTP/1.0, which health checks of proxies use. */
 export function hasGoodHost(request: Request): boolean {
   const host = request.headers.get("host");
   if (host === null || host === "" || host === lastGood) return true;
@@ -22,10 +22,10 @@ export function hasGoodHost(request: Request): boolean {
   return true;
 }
 
-/** Answered as the path of a request whose `Host` is none: no route has it. */
+/** Path of a request with a wrong `Host`: no route has it. */
 const NO_PATH = "";
 
-/** The path as it was sent, percent-encoding and all; empty when the `Host` header is none. */
+/** The path as sent, with its percent-encoding; empty when the `Host` header is wrong. */
 export function requestPath(request: Request): string {
   if (!hasGoodHost(request)) return NO_PATH;
   const { url } = request;
@@ -35,7 +35,7 @@ export function requestPath(request: Request): string {
   return url.slice(start, end);
 }
 
-/** Behind the shortest `http://h`. */
+/** The length of the shortest `http://h`. */
 const AFTER_SCHEME = 8;
 
 function pathEnd(url: string): number {
@@ -45,7 +45,7 @@ function pathEnd(url: string): number {
   return fragment === -1 ? query : Math.min(query, fragment);
 }
 
-/** The query as it was sent, without its question mark; empty when there is none. */
+/** The query as sent, without its question mark; empty for none. */
 export function requestQuery({ url }: Request): string {
   const start = url.indexOf("?");
   if (start === -1) return "";
@@ -54,10 +54,10 @@ export function requestQuery({ url }: Request): string {
   return fragment < start ? "" : url.slice(start + 1, fragment);
 }
 
-/** What of a path is shown. */
+/** A message or log line shows at most so many characters of a path. */
 const MAX_SHOWN_LENGTH = 200;
 
-/** The path for people and for the log, which masks what is secret in it: decoded, and cut. */
+/** The path for people and for the log, decoded and cut. The log masks its secrets. */
 export function shownPath(request: Request): string {
   const start = requestPath(request).slice(0, MAX_SHOWN_LENGTH);
   return percentDecoded(start) ?? start;

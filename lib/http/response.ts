@@ -6,23 +6,23 @@ import type { RequestContext } from "./request_context.ts";
 import { REQUEST_ID_HEADER } from "./middleware/request_id.ts";
 import { shownPath } from "./request_target.ts";
 
-/** The good answer of an endpoint: with its headers, counted and logged. */
+/** A good response of an endpoint. Adds the headers, counts and logs it. */
 export function goodResponse(context: RequestContext, status: number, body: string): Response {
   const response = jsonResponse(body, status, context.parts.rateHeaders.policy(context.limit), ownHeaders(context));
   answered(context, status);
   return response;
 }
 
-/** The answer to whatever was thrown on the way: with its headers, counted and logged. */
+/** The response to a thrown error. Adds the headers, counts and logs it. */
 export function failureResponse(context: RequestContext, error: unknown): Response {
-  const response = errorResponse(error, answerHeaders(context), context.parts.pages);
+  const response = errorResponse(error, responseHeaders(context), context.parts.pages);
   answered(context, response.status, error);
   return response;
 }
 
-/** An answer that is no endpoint's: a page, a preflight. With its headers, counted and logged. */
+/** A response outside the endpoints: a page, a preflight. Adds the headers, counts and logs it. */
 export function plainResponse(context: RequestContext, response: Response): Response {
-  const { vary, ...others } = answerHeaders(context);
+  const { vary, ...others } = responseHeaders(context);
   for (const [name, value] of Object.entries(others)) response.headers.set(name, value);
   if (vary !== undefined) response.headers.append("vary", vary);
   answered(context, response.status);
@@ -30,17 +30,17 @@ export function plainResponse(context: RequestContext, response: Response): Resp
 }
 
 function answered(context: RequestContext, status: number, error?: unknown): void {
-  logAnswer(context, status, error);
+  logResponse(context, status, error);
   context.meter.answered(status, context.begunAt);
 }
 
-function answerHeaders(context: RequestContext): Record<string, string> {
+function responseHeaders(context: RequestContext): Record<string, string> {
   return { ...context.parts.rateHeaders.policy(context.limit), ...ownHeaders(context) };
 }
 
 /**
- * What stands on every answer beside the limit: what is left of it, the request's id, what CORS wants, and while the
- * gateway gives up its connections that the other side shall close this one.
+ * Headers of every response beside the policy of the limit: state of the limit, request id, CORS, and `Connection: close`
+ * while the gateway drains its connections.
  */
 function ownHeaders(context: RequestContext): Record<string, string> {
   const { parts, request } = context;
@@ -52,10 +52,10 @@ function ownHeaders(context: RequestContext): Record<string, string> {
 }
 
 /**
- * Logs what was answered: failures of the gateway or the node with what caused them; refusals and writes at info; the
- * rest at debug. The path is logged, never a query, a header or a body.
+ * Logs a response: failures with their cause, refusals and writes at info, all others at debug. The log contains the path,
+ * and never a query, a header or a body.
  */
-function logAnswer(context: RequestContext, status: number, error?: unknown): void {
+function logResponse(context: RequestContext, status: number, error?: unknown): void {
   const { request, parts: { log } } = context;
   const level = levelOf(request.method, status);
   if (!log.writes(level)) return;
@@ -68,7 +68,7 @@ function logAnswer(context: RequestContext, status: number, error?: unknown): vo
     key: context.key?.id,
     client: context.client,
     ...context.noted,
-    ...(error === undefined ? {} : whyOf(error, status)),
+    ...(error === undefined ? {} : errorFields(error, status)),
   });
 }
 
@@ -77,7 +77,7 @@ function levelOf(method: string, status: number): LogLevel {
   return status >= 400 || method === "POST" || method === "DELETE" ? "info" : "debug";
 }
 
-function whyOf(error: unknown, status: number): LogFields {
+function errorFields(error: unknown, status: number): LogFields {
   if (!(error instanceof GatewayError)) return { cause: error };
   const { code, message: problem, cause } = error;
   return { code, problem, ...(status >= 500 || cause !== undefined ? { cause } : {}) };

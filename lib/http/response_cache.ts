@@ -1,24 +1,24 @@
 import { createRecentMap } from "../bounded_map.ts";
 
-/** What is known of the URL of a read that has been answered: it need not be taken apart and checked again. */
+/** Path and parameters of a URL that a cached read has answered before. */
 export interface CachedRequest {
   path: string;
   params: unknown;
 }
 
-/** Cached reads are asked for again and again: one look-up spares all that is known of their URL. */
+/** Parsed URLs of cached reads: one look-up replaces parsing and checking. */
 export interface ResponseCache {
   get(url: string): CachedRequest | undefined;
-  /** To be called for answers only: nothing is kept of what was refused. Frozen `params`: many requests share them. */
+  /** For good responses only. `params` must be frozen, because many requests share them. */
   remember(url: string, read: CachedRequest): void;
   readonly size: number;
 }
 
 const MAX_URLS = 10_000;
-/** A longer one is none of a cached read. */
+/** No cached read has a longer URL. */
 const MAX_URL_LENGTH = 256;
 
-/** @param keepPath tells the router that this path comes again */
+/** @param keepPath has the router cache this path */
 export function createResponseCache(keepPath: (path: string) => void): ResponseCache {
   const known = createRecentMap<CachedRequest>(MAX_URLS);
   return {

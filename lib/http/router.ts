@@ -1,7 +1,7 @@
 import { createRecentMap } from "../bounded_map.ts";
 import { METHOD_NAME_ALL, type Result, type Router, UnsupportedPathError } from "hono/router";
 
-/** Where one step of a path leads: what may follow it, and what answers when the path ends here. */
+/** One step of a path: its possible next steps, and the handlers of a path that ends here. */
 interface Node<T> {
   fixed: { step: string; node: Node<T> }[];
   named: { name: string; node: Node<T> } | undefined;
@@ -10,22 +10,20 @@ interface Node<T> {
 
 const NOTHING: Result<never> = [[]];
 
-const MAX_KEPT = 10_000;
+const MAX_CACHED = 10_000;
 
 /**
- * Hono's router for a surface of fixed paths (`/v1/devices/:hash/policy`), every request of which has exactly one
- * handler. Hono's own routers answer all handlers that fit, and with more than one it makes promises of the whole chain:
- * here the handler for any method (`app.all`) stands back where the path has one for this method, so that the wrong
- * method has its answer and a read held in memory still costs no promise.
+ * A router for Hono with exactly one handler for each request. Hono's own routers return all matching handlers, and Hono
+ * creates promises for a chain of several. Here the handler for any method (`app.all`) only answers where the path has no
+ * handler for this method. So a wrong method gets its response, and a cached read still costs no promise.
  *
- * A fixed step beats a name and is not gone back on, so that `GET /v1/transactions/submit` is a wrong method and no hash.
- * Nothing is kept of a path unless it is told to. Wildcards, and so Hono's `app.use`, do not fit: they throw
- * when they are added.
+ * A fixed step takes precedence over a name, without backtracking: `GET /v1/transactions/submit` is a wrong method and no
+ * hash. The router caches a path only after `keep`. Wildcards, and so Hono's `app.use`, throw when they are added.
  */
 export class PathRouter<T> implements Router<T> {
   readonly name = "PathRouter";
   readonly #root: Node<T> = newNode();
-  readonly #kept = createRecentMap<Result<T>>(MAX_KEPT);
+  readonly #kept = createRecentMap<Result<T>>(MAX_CACHED);
 
   add(method: string, path: string, handler: T): void {
     if (/[*?{]/.test(path) || !path.startsWith("/")) throw new UnsupportedPathError();
@@ -34,7 +32,7 @@ export class PathRouter<T> implements Router<T> {
       node = step.startsWith(":") ? named(node, step.slice(1)) : fixed(node, step);
     }
     node.handlers ??= new Map();
-    if (node.handlers.has(method)) throw new TypeError(`${method} ${path} has a handler already`);
+    if (node.handlers.has(method)) throw new TypeError(`${method} ${path} already has a handler`);
     node.handlers.set(method, handler);
   }
 
@@ -42,7 +40,7 @@ export class PathRouter<T> implements Router<T> {
     return (method === "GET" ? this.#kept.get(path) : undefined) ?? this.#find(method, path);
   }
 
-  /** Keeps what answers a GET of this path, for one that is asked for again and again. */
+  /** Caches the handler of a GET of this path. */
   keep(path: string): void {
     this.#kept.set(path, this.#find("GET", path));
   }
@@ -76,7 +74,7 @@ function fixed<T>(node: Node<T>, step: string): Node<T> {
   return next;
 }
 
-/** Compares in place: a path is cut up, and its pieces hashed, at ten times the cost. */
+/** Compares in place: cutting the path and hashing its pieces costs ten times as much. */
 function fixedStep<T>(node: Node<T>, path: string, start: number, end: number): Node<T> | undefined {
   for (const { step, node: next } of node.fixed) {
     if (step.length === end - start && path.startsWith(step, start)) return next;
@@ -86,6 +84,6 @@ function fixedStep<T>(node: Node<T>, path: string, start: number, end: number): 
 
 function named<T>(node: Node<T>, name: string): Node<T> {
   node.named ??= { name, node: newNode() };
-  if (node.named.name !== name) throw new TypeError(`:${name} stands where a path has :${node.named.name} already`);
+  if (node.named.name !== name) throw new TypeError(`a path already has :${node.named.name} in place of :${name}`);
   return node.named.node;
 }

@@ -6,7 +6,7 @@ const isoTime = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time 
 const rateRule = `must be an integer from 1 to ${MAX_RATE}`;
 const nameRule = `must be 1–${MAX_NAME_LENGTH} printable characters`;
 
-/** A key as it stands in a keys file or in `SERVICE_API_KEYS`. Unknown fields are refused: "disabeld" must not pass. */
+/** A key in a keys file or in `SERVICE_API_KEYS`. Unknown fields are refused, because a mistyped "disabeld" must not pass. */
 const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
   id: z.string("must be a string").regex(/^[0-9A-Za-z]{1,32}$/, "must be 1–32 letters and digits"),
   name: z.string("must be a string").regex(NAME_PATTERN, nameRule)
@@ -21,8 +21,8 @@ const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
 }, { error: (issue) => issue.code === "unrecognized_keys" ? undefined : "must be an object" });
 
 /**
- * Key records in a text are wrong. The message names record and field, or reads on after the name of the text ("must be
- * JSON …"); it quotes nothing: hashes stay out of logs.
+ * Key records in a text are wrong. The message names record and field, or continues the name of the text ("must be JSON …").
+ * It quotes nothing, so that hashes stay out of logs.
  */
 export class KeyRecordsError extends Error {
   override name = "KeyRecordsError";
@@ -30,9 +30,9 @@ export class KeyRecordsError extends Error {
 }
 
 /**
- * Reads key records: a JSON array, or one JSON record a line as `keygen --record` prints them (commas at the line ends
- * are fine). No two may have one id.
- * @throws {KeyRecordsError} for the first record that is wrong.
+ * Reads key records: a JSON array, or one JSON record a line as `keygen --record` prints them (with or without a comma at
+ * the end). Each needs its own id.
+ * @throws {KeyRecordsError} for the first wrong record
  */
 export function parseKeyRecords(text: string): KeyRecord[] {
   const found = jsonRecords(text);
@@ -41,7 +41,7 @@ export function parseKeyRecords(text: string): KeyRecord[] {
     const read = keyRecordSchema.safeParse(value);
     if (!read.success) throw new KeyRecordsError(`key record ${index + 1}: ${firstIssue(read.error)}`);
     if (ids.has(read.data.id)) {
-      throw new KeyRecordsError(`key record ${index + 1}: id ${read.data.id} is that of an earlier record`);
+      throw new KeyRecordsError(`key record ${index + 1}: id must be unique; got ${read.data.id} of an earlier record`);
     }
     ids.add(read.data.id);
     return read.data;
@@ -54,21 +54,23 @@ function jsonRecords(text: string): unknown[] {
   if (array !== undefined) return array;
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== "")
     .map((line) => parsed(`[${line.trim().replace(/,$/, "")}]`));
-  // Where no line is a record, the text is not meant as lines.
+  // A text without any record on a line is no list of lines.
   if (trimmed.startsWith("[") || !lines.some((line) => line?.length === 1)) {
-    throw new KeyRecordsError(`must be JSON: an array of key records or a record a line, got ${sizeOf(trimmed)}`);
+    throw new KeyRecordsError(
+      `must be JSON: an array of key records, or a record on each line; got ${sizeOf(trimmed)}`,
+    );
   }
   return lines.map((line, index) => {
-    if (line?.length !== 1) throw new KeyRecordsError(`key record ${index + 1} is not valid JSON`);
+    if (line?.length !== 1) throw new KeyRecordsError(`key record ${index + 1} must be valid JSON`);
     return line[0];
   });
 }
 
 function sizeOf(text: string): string {
-  return `${text.length} ${text.length === 1 ? "character that is" : "characters that are"} none`;
+  return `${text.length} ${text.length === 1 ? "character" : "characters"} without a record`;
 }
 
-/** The array in this text, undefined when it is no JSON. The parser's own message would quote the text. */
+/** The array in this text, undefined for invalid JSON. The parser's own message would quote the text. */
 function parsed(text: string): unknown[] | undefined {
   try {
     return JSON.parse(text) as unknown[];

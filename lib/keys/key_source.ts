@@ -1,17 +1,17 @@
 import type { KeyRecord, Store } from "../store/store.ts";
 import { KeyRecordsError, parseKeyRecords } from "./key_record.ts";
 
-/** Where a running gateway takes its keys from. */
+/** The keys of a running gateway. */
 export interface KeySource {
-  /** For people: where the keys live. */
+  /** Location of the keys, for people. */
   readonly location: string;
-  /** The key with this id, undefined when there is none. Rejects when the source cannot be read. */
+  /** The key with this id, undefined for none. Rejects when the source is unreadable. */
   get(id: string): Promise<KeyRecord | undefined>;
-  /** Whether there is not a single key. */
+  /** Whether the source has no key. */
   isEmpty(): Promise<boolean>;
-  /** Whether any key may have changed since the last call; true at the first. Rejects when that cannot be told. */
+  /** Whether any key may have changed since the last call; true at the first call. Rejects when the source is unreadable. */
   changed(): Promise<boolean>;
-  /** Notes when keys were last used, at most 500 at once, where the source keeps such notes. */
+  /** Stores the last use of keys, at most 500 at once, where the source supports it. */
   touch(uses: KeyUse[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface KeyUse {
   lastUsedAt: string;
 }
 
-/** Keys from the store, which stays open: it belongs to whoever opened it. */
+/** Keys from the store, which the caller closes. */
 export function keySourceFromStore(
   store: Pick<Store, "location" | "keys">,
 ): KeySource {
@@ -45,8 +45,8 @@ export function keySourceFromStore(
 }
 
 /**
- * Keys from the text of `SERVICE_API_KEYS`: they never change while the gateway runs, and their use is not noted.
- * @throws {KeyRecordsError} in a message that names the setting, the record and the field.
+ * Keys from the text of `SERVICE_API_KEYS`. They never change while the gateway runs, and their use is not stored.
+ * @throws {KeyRecordsError} with setting, record and field
  */
 export function keySourceFromText(text: string): KeySource {
   const records = new Map(recordsOf(text).map((record) => [record.id, record]));

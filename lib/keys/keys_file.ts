@@ -9,7 +9,7 @@ import { type KeyRecord, StoreError } from "../store/store.ts";
 import type { KeyLocation } from "./key_location.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
 
-/** What tells one state of a file from another without reading it. */
+/** Metadata that changes with a file's content. */
 export interface FileState {
   /** Device, inode, size and times in one text. */
   fingerprint: string;
@@ -19,15 +19,15 @@ export interface FileState {
   uid: number;
 }
 
-/** How often a change is tried anew when somebody edits the file at the same moment. */
+/** Attempts at a change while an editor writes the file at the same time. */
 const MAX_ATTEMPTS = 5;
 const LOCK_WAIT_MS = 5_000;
 const LOCK_RETRY_MS = 20;
 
 /**
- * The keys in a JSON file, a record an array element. Every change is written to a new file that takes the old one's
- * place, mode 0600, under a lock at `<path>.lock`; an operator's editor knows no lock, so a change made meanwhile is seen
- * and built upon. A file that does not exist holds no keys; the first insert makes it.
+ * The keys in a JSON file, an array of records. Each change writes a new file (mode 0600) and renames it over the old one,
+ * under a lock at `<path>.lock`. An editor takes no lock, so a change is repeated when the file has changed meanwhile. A missing
+ * file has no keys, and the first insert creates it.
  */
 export function openKeysFile(path: string): KeyLocation {
   const absolute = resolve(path);
@@ -71,18 +71,18 @@ export function openKeysFile(path: string): KeyLocation {
   };
 }
 
-/** @throws {KeysFileError} when there is no such file, saying how one is made. */
+/** @throws {KeysFileError} when the file does not exist, with the command that creates it */
 export async function requireKeysFile(path: string): Promise<void> {
   const absolute = resolve(path);
   if (await fileState(absolute) !== undefined) return;
   throw new KeysFileError(
-    `there is no keys file ${absolute} yet: gateway keygen makes it; or name another with --keys-file`,
+    `the keys file ${absolute} does not exist: create it with gateway keygen, or name another with --keys-file`,
   );
 }
 
 /**
- * Reads all keys, and the state of the file they were read from (undefined: there is no file).
- * @throws {KeysFileError} when the file cannot be read or is not what it must be.
+ * Reads all keys, and the state of their file (undefined: no file).
+ * @throws {KeysFileError} when the file is unreadable or malformed
  */
 async function readKeysFile(path: string): Promise<{ records: KeyRecord[]; state: FileState | undefined }> {
   const before = await fileState(path);
@@ -90,7 +90,7 @@ async function readKeysFile(path: string): Promise<{ records: KeyRecord[]; state
   return { records: await recordsIn(path, await readText(path)), state: before };
 }
 
-/** @throws {KeysFileError} naming the file, the record and the field. */
+/** @throws {KeysFileError} with file, record and field */
 export async function recordsIn(path: string, text: string): Promise<KeyRecord[]> {
   // Loaded only here: `keygen` on a store starts faster without the schema.
   const { parseKeyRecords } = await import("./key_record.ts");
@@ -108,25 +108,25 @@ export async function readText(path: string): Promise<string> {
   });
 }
 
-/** The state of the file, undefined when there is none. @throws {KeysFileError} */
+/** The state of the file, undefined for no file. @throws {KeysFileError} */
 export async function fileState(path: string): Promise<FileState | undefined> {
   const found = await stat(path, { bigint: true }).catch((error) => {
     if (error.code === "ENOENT") return undefined;
     throw cannot("be read", path, error);
   });
   if (found === undefined) return undefined;
-  if (!found.isFile()) throw new KeysFileError(`keys file ${path} is no regular file`);
+  if (!found.isFile()) throw new KeysFileError(`keys file ${path} must be a regular file`);
   const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, mode, uid } = found;
   return {
     fingerprint: [dev, ino, size, mtimeNs, ctimeNs].join(":"),
     modifiedAtMs: Number(mtimeMs),
-    // Windows has no such bits: it says 666 of every file.
+    // Windows has no such bits and reports 666 for every file.
     mode: process.platform === "win32" ? 0o600 : Number(mode) & 0o777,
     uid: Number(uid),
   };
 }
 
-/** Reads, changes and writes under the lock. `change` answers undefined when there is nothing to write. */
+/** Reads, changes and writes under the lock. `change` returns undefined when there is nothing to write. */
 async function changeKeys(path: string, change: (records: KeyRecord[]) => KeyRecord[] | undefined): Promise<void> {
   const target = await linkTarget(path);
   const lock = await waitForLock(target);
@@ -136,23 +136,23 @@ async function changeKeys(path: string, change: (records: KeyRecord[]) => KeyRec
       const changed = change(records);
       if (changed === undefined || await replaceFile(target, state, changed)) return;
     }
-    throw new KeysFileError(`keys file ${target} is being edited by somebody else; try again`);
+    throw new KeysFileError(`keys file ${target} changes at the same time; try again`);
   } finally {
     lock.release();
   }
 }
 
-/** Puts a new file in the old one's place; false, and nothing done, when the old one is not as it was read. */
+/** Replaces the file; returns false, without a change, when the file has changed since it was read. */
 async function replaceFile(path: string, asRead: FileState | undefined, records: KeyRecord[]): Promise<boolean> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     const file = await open(temporary, "wx", 0o600);
     try {
       await file.writeFile(JSON.stringify(records, null, 2) + "\n");
-      // Run by root for a gateway that is not: the gateway must still be able to read its file, and its user to change it.
+      // Root may run this command for a gateway of another user, who must be able to read and change the file.
       if (asRead !== undefined) {
         await keepOwner(file, asRead.uid);
-        await giveTo(asRead.uid, lockOf(path));
+        await chownLock(asRead.uid, lockOf(path));
       }
       await file.sync();
     } finally {
@@ -160,7 +160,7 @@ async function replaceFile(path: string, asRead: FileState | undefined, records:
     }
     if ((await fileState(path))?.fingerprint !== asRead?.fingerprint) return false;
     await rename(temporary, path);
-    // A rename is durable once the folder is written.
+    // A rename is durable after the folder is synced.
     syncToDisk(dirname(path));
     return true;
   } catch (error) {
@@ -177,10 +177,10 @@ async function keepOwner(file: Awaited<ReturnType<typeof open>>, uid: number): P
 }
 
 /**
- * Gives a lock that is held to the file's owner, where this process may. By its name: to close a descriptor of it would give
- * the lock up. A link that somebody put there, of either kind, is left alone.
+ * Gives the lock file to the owner of the keys file, where this process may. It uses the name, because closing a descriptor
+ * would release the lock. It leaves links alone, hard or symbolic.
  */
-async function giveTo(uid: number, path: string): Promise<void> {
+async function chownLock(uid: number, path: string): Promise<void> {
   const own = await lstat(path);
   const isLockAlone = own.isFile() && own.nlink === 1;
   if (own.uid !== uid && isLockAlone) await lchown(path, uid, own.gid).catch(() => {});
@@ -198,13 +198,13 @@ async function waitForLock(path: string): Promise<FileLock> {
     if (lock !== undefined) return lock;
     await new Promise((wake) => setTimeout(wake, LOCK_RETRY_MS));
   }
-  throw new KeysFileError(`keys file ${path} is being changed by another process (${lockOf(path)}); try again`);
+  throw new KeysFileError(`keys file ${path} is locked by another process (${lockOf(path)}); try again`);
 }
 
 function cannotLock(path: string, error: { code?: unknown }): KeysFileError {
   if (typeof error.code === "string") return cannot("be written", path, error);
   const why = error.code === SQLITE.full || error.code === SQLITE.ioError
-    ? "the disk cannot be written: check that it has room and works"
-    : `${lockOf(path)} cannot be used: check its owner and mode`;
+    ? "the disk is full or fails: make room, or check the disk"
+    : `${lockOf(path)} is unusable: check its owner and mode`;
   return new KeysFileError(`keys file ${path} cannot be locked: ${why}`, { cause: error });
 }

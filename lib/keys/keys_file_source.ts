@@ -8,26 +8,25 @@ export interface KeysFileSourceOptions {
   path: string;
   /** Unix ms. */
   now(): number;
-  /** Told once a change when the file is not what it should be; the keys stay as they were. */
+  /** Called once for each change that makes the file unusable; the keys stay as they were. */
   onProblem(message: string): void;
 }
 
-/** A file changed so recently may change again without its time stamp showing it: some file systems count whole seconds. */
+/** A file may change again within this time without a new time stamp, because some file systems store whole seconds. */
 const RECENT_MS = 2_500;
 
-/** The file as it was last read. */
+/** The last read of the file. */
 interface LastRead {
   text: string | undefined;
   mode: number;
-  /** Undefined while its time stamp proves nothing. */
+  /** Undefined while the time stamp is too recent to prove anything. */
   fingerprint: string | undefined;
 }
 
 /**
- * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse, is empty or has
- * vanished leaves the keys as they were. Use is not noted in it: writing there would race with an operator's editor, and
- * lose a `disabled`.
- * @throws {KeysFileError} when the file is there but cannot be used. A missing one is a problem told, and holds no keys.
+ * Keys from a file that an operator may edit. `changed()` reads it again; a malformed, empty or missing file leaves the keys as
+ * they were. The use of keys is not stored: a write would race with the operator's editor, and could lose a `disabled`.
+ * @throws {KeysFileError} when the file exists but is unusable. A missing file is reported to `onProblem`, and has no keys.
  */
 export async function openKeysFileSource({ now, onProblem, ...options }: KeysFileSourceOptions): Promise<KeySource> {
   const path = resolve(options.path);
@@ -36,8 +35,8 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
   let lastProblem: string | undefined;
   let asked = false;
 
-  /** Whether the keys are others than before. Throws when the file cannot be used. */
-  async function look(): Promise<boolean> {
+  /** Whether the keys have changed. Throws when the file is unusable. */
+  async function refresh(): Promise<boolean> {
     const seen = await fileState(path);
     if (seen === undefined) throw new KeysFileError(`keys file ${path} does not exist`);
     const isStable = now() - seen.modifiedAtMs >= RECENT_MS;
@@ -47,9 +46,9 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
     const isSame = text === last.text;
     last = { text, mode: seen.mode, fingerprint: isStable ? seen.fingerprint : undefined };
     if (isSame) return false;
-    // A program that writes a file in its place empties it first, and may then find no room.
+    // A program that overwrites a file empties it first, and may then find the disk full.
     if (text.trim() === "" && keys.size > 0) {
-      throw new KeysFileError(`keys file ${path} is empty: write [] into it where there are to be no keys`);
+      throw new KeysFileError(`keys file ${path} is empty: write [] for a file without keys`);
     }
     keys = new Map((await recordsIn(path, text)).map((record) => [record.id, record]));
     return true;
@@ -57,19 +56,19 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
 
   function warnOfMode(mode: number): void {
     if ((mode & 0o077) === 0) return;
-    onProblem(`keys file ${path} is open to other users (mode ${mode.toString(8)}); make it 600`);
+    onProblem(`keys file ${path} is open to other users (mode ${mode.toString(8)}); change it to 600`);
   }
 
-  function tell(error: unknown, consequence: string): void {
+  function report(error: unknown, consequence: string): void {
     if (!(error instanceof KeysFileError)) throw error;
     if (error.message !== lastProblem) onProblem(`${error.message}; ${consequence}`);
     lastProblem = error.message;
   }
 
   const exists = (await fileState(path)) !== undefined;
-  await look().catch((error) => {
+  await refresh().catch((error) => {
     if (exists) throw error;
-    tell(error, "there are no keys until it does");
+    report(error, "the gateway has no keys until it exists");
   });
 
   return {
@@ -80,10 +79,10 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
       let isNew = !asked;
       asked = true;
       try {
-        if (await look()) isNew = true;
+        if (await refresh()) isNew = true;
         lastProblem = undefined;
       } catch (error) {
-        tell(error, "the keys stay as they were");
+        report(error, "the keys stay as they were");
       }
       return isNew;
     },

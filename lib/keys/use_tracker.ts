@@ -1,18 +1,18 @@
 import type { KeySource } from "./key_source.ts";
 
-/** Remembers in memory when keys were used and writes it down now and then. */
+/** Collects the last use of keys in memory, and writes it in batches. */
 export interface UseTracker {
-  /** The key was used at this time, Unix ms. */
+  /** Records a use of the key at this time, Unix ms. */
   note(id: string, atMs: number): void;
-  /** Writes what was noted, in batches; what cannot be written is kept for the next time. Rejects then. */
+  /** Writes the recorded uses in batches. When a write fails, it rejects, and the uses stay for the next flush. */
   flush(): Promise<void>;
-  /** As `flush`, when it was last done so long ago that it is time. */
+  /** As `flush`, when the last flush is 5 s ago. */
   flushIfDue(): Promise<void>;
 }
 
-/** The most one `touch` takes: see the store's bounds. */
+/** Most uses in one `touch`: see the store's bounds. */
 const BATCH_SIZE = 500;
-/** Uses of all keys are written together at most this often. */
+/** Uses are written at most this often. */
 const FLUSH_MS = 5_000;
 
 export function createUseTracker({ source, monotonicMs }: {

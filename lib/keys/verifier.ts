@@ -11,61 +11,61 @@ export type KeyVerdict = { record: KeyRecord } | { reason: KeyRefusal };
 
 export interface KeyVerifierOptions {
   source: KeySource;
-  /** The wall clock says what has expired and when a key was used; how old an answer is goes by the monotonic one. */
+  /** The wall clock decides expiry and the time of a use, the monotonic clock the age of a cached key. */
   clock: Pick<Clock, "now" | "monotonicMs">;
-  /** Told once when the source stops answering, and when a note of use cannot be written; no key in it. */
+  /** Called once when the source fails, and when a use cannot be written. The message contains no key. */
   onProblem(message: string, cause: unknown): void;
-  /** Verified keys kept in memory; 20 000 by default. */
+  /** Verified keys in memory; 20 000 by default. */
   maxCached?: number;
-  /** How often the source is asked whether anything changed; 400 ms by default, below `MAX_STALE_MS`. */
+  /** Interval between checks for changed keys; 400 ms by default, below `MAX_STALE_MS`. */
   pollMs?: number;
 }
 
 export interface KeyVerifier {
   /**
-   * Says whose key this is. Answers at once when the key was verified lately, otherwise asks the source.
-   * Rejects only when the source cannot be read.
+   * Verifies a key; synchronous for a cached key, otherwise with a read of the source.
+   * Rejects only when the source is unreadable.
    */
   verify(presented: string): KeyVerdict | Promise<KeyVerdict>;
-  /** Asks the source whether keys changed, and writes down which were used. Never rejects. */
+  /** Checks the source for changed keys, and writes the uses. Never rejects. */
   refresh(): Promise<void>;
-  /** Refreshes from now on. */
+  /** Begins to refresh at intervals. */
   start(): void;
-  /** Stops refreshing and writes the last uses down. The source stays open. */
+  /** Stops refreshing and writes the last uses. The source stays open. */
   stop(): Promise<void>;
 }
 
-/** A change of a key is heeded within this time, also when the source is slow to say that there was one. */
+/** A change of a key takes effect within this time, even with a slow source. */
 const MAX_STALE_MS = 1_000;
 /** A key's last use is written at most this often. */
 const USE_INTERVAL_MS = 60_000;
 
-/** A verified key in memory, found by the presented string itself: that spares the hash. */
+/** A verified key. Its cache key is the presented string, which saves the hash. */
 interface CachedKey {
   verdict: { record: KeyRecord };
   /** Monotonic. */
   verifiedAtMs: number;
-  /** Infinity: never. */
+  /** Infinity without an end. */
   expiresAtMs: number;
   useNotedAtMs: number;
 }
 
 const EXPIRED: KeyVerdict = { reason: "expired" };
 
-/** Verifies presented keys against a source. Refusals are never cached: an address limit bounds what they cost. */
+/** Verifies presented keys against a source. Refusals are never cached, because the address limit bounds their cost. */
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { source, clock, onProblem, maxCached = 20_000, pollMs = 400 } = options;
   const cache = createRecentMap<CachedKey>(maxCached);
   const uses = createUseTracker({ source, monotonicMs: clock.monotonicMs });
-  const underWay = new Map<string, { verdict: Promise<KeyVerdict>; startedAtMs: number }>();
-  /** When the source last said that nothing (more) has changed, monotonic: the whole cache is good for a while from then on. */
+  const pending = new Map<string, { verdict: Promise<KeyVerdict>; startedAtMs: number }>();
+  /** Time of the last successful check for changes, monotonic: the whole cache is current for a second after it. */
   let freshSinceMs = -Infinity;
-  /** Raised when keys changed: what was read before must not be cached after. */
+  /** Incremented when keys change, so that an earlier read is not cached afterwards. */
   let generation = 0;
   const refreshing = createRecurring({
     work: refresh,
     everyMs: pollMs,
-    onProblem: (cause) => onProblem("the keys cannot be read again or their use noted; trying on", cause),
+    onProblem: (cause) => onProblem("reading the keys or writing their use failed; retrying", cause),
   });
 
   function verify(presented: string): KeyVerdict | Promise<KeyVerdict> {
@@ -81,18 +81,18 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     }
     const parsed = parseKey(presented);
     if ("error" in parsed) return { reason: parsed.error };
-    // Many requests with one key at the same moment are one question to the source, unless it is slow: a late answer is an old one.
-    const asked = underWay.get(presented);
+    // Concurrent requests with one key share one read of the source, unless the read is slow and its result could be stale.
+    const asked = pending.get(presented);
     const startedAtMs = clock.monotonicMs();
     if (asked !== undefined && startedAtMs - asked.startedAtMs < MAX_STALE_MS) return asked.verdict;
-    const own = { verdict: verifyAnew(presented, parsed.id, startedAtMs), startedAtMs };
-    underWay.set(presented, own);
+    const own = { verdict: verifyAtSource(presented, parsed.id, startedAtMs), startedAtMs };
+    pending.set(presented, own);
     return own.verdict.finally(() => {
-      if (underWay.get(presented) === own) underWay.delete(presented);
+      if (pending.get(presented) === own) pending.delete(presented);
     });
   }
 
-  async function verifyAnew(presented: string, id: string, startedAtMs: number): Promise<KeyVerdict> {
+  async function verifyAtSource(presented: string, id: string, startedAtMs: number): Promise<KeyVerdict> {
     const startedIn = generation;
     const hash = hashKey(presented);
     const record = await source.get(id);
@@ -111,7 +111,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     return cached.verdict;
   }
 
-  /** Now and then. A time that lies ahead is of a clock that was set back since. */
+  /** At most once a minute. A stored time in the future means that the clock was set back. */
   function noteUse(cached: CachedKey, nowMs: number): void {
     if (Math.abs(nowMs - cached.useNotedAtMs) < USE_INTERVAL_MS) return;
     cached.useNotedAtMs = nowMs;
@@ -119,7 +119,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   async function refresh(isLast: boolean): Promise<void> {
-    // Counted from before the question: a change after it is heeded by the next one in time.
+    // Measured from before the check: the next check finds a later change in time.
     const askedAtMs = clock.monotonicMs();
     if (await source.changed()) {
       generation++;

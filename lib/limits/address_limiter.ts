@@ -2,7 +2,7 @@ import { addressGroup } from "./ip_address.ts";
 import { fullBucket, peekToken, REFILL_MS, takeToken, type TokenBucket, type Verdict } from "./token_bucket.ts";
 
 export interface AddressLimiterOptions {
-  /** Whole ms since any moment, never going back. */
+  /** Whole ms, monotonic. */
   monotonicNow(): number;
   /** Requests per minute of one address. */
   rate: number;
@@ -13,24 +13,23 @@ export interface AddressLimiterOptions {
 export interface AddressLimiter {
   /** Takes a token of this address. */
   take(address: string): Verdict;
-  /** What `take` would say, without taking. The address is asked for only when any is on the books. */
+  /** The verdict of `take`, without taking. It calls `address` only when the limiter has any address. */
   peek(address: () => string): Verdict;
   /** Addresses in memory. */
   readonly size: number;
 }
 
-/** For what is no address: a request through a Unix socket, say. */
+/** Group of callers without an address: requests through a Unix socket, for example. */
 const NO_ADDRESS = "none";
 
 /**
- * Slows down callers whose key fails, by their address. The table is bounded: a bucket leaves it only when it is full
- * again, so that no crowd of addresses gets anyone a fresh one. While all places are taken, further addresses share
- * one bucket.
+ * Limits callers without a valid key, by their address. The table is bounded, and a bucket leaves it only when it is full
+ * again, so many addresses cannot push out a used bucket. While the table is full, further addresses share one bucket.
  */
 export function createAddressLimiter(
   { monotonicNow, rate, maxAddresses = 10_000 }: AddressLimiterOptions,
 ): AddressLimiter {
-  /** Used since the last rotation, and not since then: whatever still is in `resting` at the next rotation is full. */
+  /** Buckets used since the last rotation, and older ones: a bucket still in `resting` at the next rotation is full. */
   let inUse = new Map<string, TokenBucket>();
   let resting = new Map<string, TokenBucket>();
   let rotatedAtMs = monotonicNow();
@@ -43,7 +42,7 @@ export function createAddressLimiter(
     rotatedAtMs = nowMs;
   }
 
-  /** The bucket of this group of addresses, made when there is a place for it. */
+  /** The bucket of this group of addresses, created while the table has room. */
   function bucketOf(group: string, nowMs: number): TokenBucket {
     const known = inUse.get(group);
     if (known !== undefined) return known;

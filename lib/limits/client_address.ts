@@ -1,9 +1,9 @@
 import { addressGroup } from "./ip_address.ts";
 
 /**
- * The address a request came from. With proxies in front it is the one the outermost trusted proxy saw: as many
- * entries of `X-Forwarded-For` from the right as there are proxies. What stands further left the caller may have
- * written itself. A header that is too short or malformed is not believed: then it is `remoteAddress`.
+ * The address of the client. Behind proxies it is the address that the outermost trusted proxy saw: with n proxies the nth
+ * entry of `X-Forwarded-For` from the right. The caller may have written the entries further left. A header that is too short
+ * or malformed is ignored in favour of `remoteAddress`.
  */
 export function clientAddress(headers: Headers, remoteAddress: string, trustProxyHops: number): string {
   if (trustProxyHops === 0) return remoteAddress;

@@ -1,17 +1,17 @@
 import { isIP } from "node:net";
 
-/** As every socket writes it: without leading zeros. */
+/** The form of sockets, without leading zeros. */
 const USUAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
-/** As some proxies write it: `192.000.002.007`. */
+/** The form of some proxies: `192.000.002.007`. */
 const PADDED_IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
 /**
- * The name under which an address counts: an IPv4 address as it is, IPv6 by its /64 (one customer's network holds
- * that many), IPv4-mapped IPv6 as IPv4. Undefined when the text is no address.
+ * The group under which an address counts: an IPv4 address itself, an IPv6 address its /64 (a customer usually has that many),
+ * an IPv4-mapped IPv6 address its IPv4 address. Undefined when the text is no address.
  */
 export function addressGroup(text: string): string | undefined {
   if (USUAL_IPV4.test(text)) return text;
-  // A zone id (RFC 4007 §11) is passed over.
+  // A zone id (RFC 4007 §11) is ignored.
   const address = PADDED_IPV4.test(text) ? text.split(".").map(Number).join(".") : text.split("%", 1)[0]!;
   const version = isIP(address);
   if (version !== 6) return version === 4 ? address : undefined;
@@ -21,7 +21,7 @@ export function addressGroup(text: string): string | undefined {
   return groups.slice(0, 4).map((group) => group.toString(16)).join(":") + "::/64";
 }
 
-/** The eight groups of an IPv6 address. A URL writes each address in one way, and what is IPv4 in it as two groups. */
+/** The eight groups of an IPv6 address. A URL normalises the address, and turns an IPv4 part into two groups. */
 function groupsOf(address: string): number[] {
   const [head = "", tail = ""] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
   const parsed = (half: string) => half === "" ? [] : half.split(":").map((group) => parseInt(group, 16));

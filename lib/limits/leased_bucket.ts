@@ -1,12 +1,12 @@
 import { REFILL_MS, UNITS_PER_TOKEN } from "./token_bucket.ts";
 
 /**
- * A token bucket that several gateways draw from: what is in it, and the tokens that each has leased to spend by itself.
- * Leased tokens count as if they were still in it, so that bucket and leases never hold more than its capacity, and
- * whatever the gateways spend in sum is what one bucket would have let through. All in the units of `token_bucket.ts`.
+ * A token bucket that several gateways share: its content, and the tokens that each gateway has leased. Leased tokens count as
+ * content, so bucket and leases together never exceed the capacity. So the gateways together let through as much as one bucket
+ * would. The units are those of `token_bucket.ts`.
  */
 export interface LeasedBucket {
-  /** Tokens per minute, and the most that bucket and leases hold. */
+  /** Tokens per minute, and the capacity of bucket and leases together. */
   rate: number;
   units: number;
   /** By the store's clock, Unix ms. */
@@ -15,7 +15,7 @@ export interface LeasedBucket {
   leases: TokenLease[];
 }
 
-/** Tokens that a gateway may spend without asking. When the time is over they are lost, and the bucket refills for them. */
+/** Tokens that a gateway may spend without the store. At the end of the lease they are lost, and the bucket refills. */
 export interface TokenLease {
   holder: string;
   units: number;
@@ -26,38 +26,38 @@ export interface LeaseRequest {
   /** Unique to a process. */
   holder: string;
   rate: number;
-  /** Tokens of the holder's last lease that it has not spent and spends no more. */
+  /** Unspent tokens of the holder's last lease, which it returns. */
   unspent: number;
-  /** What requests that wait cost, in their order: their tokens are spent with this. */
+  /** Costs of the waiting requests, in their order, to pay now. */
   costs: readonly number[];
-  /** Tokens to lease beyond these, as far as there are any. */
+  /** Further tokens to lease, if the bucket has them. */
   ahead: number;
 }
 
-/** For so long after it was asked for a holder may spend what it leased, by its own clock … */
+/** A holder may spend its lease for so long after the request, by its own clock … */
 export const SPEND_MS = 5_000;
-/** … and for so long, by the store's, it is counted and can be given back. */
+/** … and the bucket counts the lease for so long, by the store's clock. */
 const LEASE_MS = 8_000;
 
 export interface LeaseAnswer {
-  /** As it is then. */
+  /** The bucket afterwards. */
   bucket: LeasedBucket;
-  /** Whether anything was taken from it or given back: else it need not be kept. */
+  /** Whether tokens were taken or returned; otherwise the store need not write the bucket. */
   isChanged: boolean;
-  /** Which of the costs were paid. */
+  /** For each cost, whether it was paid. */
   paid: boolean[];
   /** How many tokens were leased. */
   leased: number;
 }
 
-/** Takes from a bucket; undefined: a full one. At most a tenth of a bucket is leased. */
+/** Takes tokens from a bucket (undefined: a full one). A lease is at most a tenth of a bucket. */
 export function leaseTokens(
   bucket: LeasedBucket | undefined,
   { holder, rate, unspent, costs, ahead }: LeaseRequest,
   nowMs: number,
 ): LeaseAnswer {
-  const kept = bucket ?? { rate, units: rate * UNITS_PER_TOKEN, updatedAtMs: nowMs, leases: [] };
-  const now = refilled(withRate(sane(kept, nowMs), rate, nowMs), nowMs);
+  const stored = bucket ?? { rate, units: rate * UNITS_PER_TOKEN, updatedAtMs: nowMs, leases: [] };
+  const now = refilled(withRate(sane(stored, nowMs), rate, nowMs), nowMs);
   const own = now.leases.find((lease) => lease.holder === holder);
   const leases = now.leases.filter((lease) => lease !== own);
   let units = now.units + Math.min(unspent * UNITS_PER_TOKEN, own?.units ?? 0);
@@ -67,7 +67,7 @@ export function leaseTokens(
     units -= price;
     return true;
   });
-  // While some wait for the bucket to refill, nobody takes more of it than is spent at once.
+  // While a request waits for the bucket to refill, no gateway leases tokens ahead.
   const isShort = paid.includes(false);
   const leased = isShort ? 0 : Math.min(ahead, Math.floor(rate / 10), Math.floor(units / UNITS_PER_TOKEN));
   if (leased > 0) {
@@ -78,12 +78,12 @@ export function leaseTokens(
   return { bucket: { rate, units, updatedAtMs: now.updatedAtMs, leases }, isChanged, paid, leased };
 }
 
-/** What costs more than a bucket holds takes a full one. */
+/** A cost above the capacity takes a full bucket. */
 function priceOf(cost: number, rate: number): number {
   return Math.min(cost, rate) * UNITS_PER_TOKEN;
 }
 
-/** How many ms after this time there is as much in the bucket as this costs, if nobody takes or gives back any. */
+/** Ms after this time until the bucket can pay this cost, if no gateway takes or returns tokens. */
 export function waitMsFor(bucket: LeasedBucket, cost: number, atMs: number): number {
   const price = priceOf(cost, bucket.rate);
   let now = refilled(bucket, atMs);
@@ -97,12 +97,12 @@ export function waitMsFor(bucket: LeasedBucket, cost: number, atMs: number): num
   }
 }
 
-/** The most that the bucket may hold beside the leases. */
+/** Capacity of the bucket without the leases. */
 export function roomIn({ rate, leases }: LeasedBucket): number {
   return leases.reduce((room, { units }) => room - units, rate * UNITS_PER_TOKEN);
 }
 
-/** The bucket at this time: up to the end of each lease it refills as far as there is room beside that. */
+/** The bucket at this time. Until the end of each lease it refills up to the capacity without this lease. */
 function refilled(bucket: LeasedBucket, atMs: number): LeasedBucket {
   let { units, updatedAtMs, leases } = bucket;
   const fillUntil = (endMs: number) => {
@@ -118,7 +118,7 @@ function refilled(bucket: LeasedBucket, atMs: number): LeasedBucket {
   return { rate: bucket.rate, units, updatedAtMs, leases };
 }
 
-/** Another rate: the bucket stays as full as it was, in proportion, and of a lower rate what is leased with it. */
+/** The bucket with another rate: its content stays in proportion, and a lower rate reduces the leases too. */
 function withRate(bucket: LeasedBucket, rate: number, nowMs: number): LeasedBucket {
   if (bucket.rate === rate) return bucket;
   const before = refilled(bucket, nowMs);
@@ -128,7 +128,7 @@ function withRate(bucket: LeasedBucket, rate: number, nowMs: number): LeasedBuck
   return { ...before, rate, leases, units: Math.max(0, Math.min(inProportion(before.units), room)) };
 }
 
-/** What was written by a clock that was far ahead counts as written now: else nothing would refill until then. */
+/** A bucket from a clock that was far ahead counts as written now. Otherwise it would not refill until then. */
 function sane(bucket: LeasedBucket, nowMs: number): LeasedBucket {
   if (bucket.updatedAtMs - nowMs <= REFILL_MS) return bucket;
   const leases = bucket.leases.map((lease) => ({ ...lease, untilMs: Math.min(lease.untilMs, nowMs + LEASE_MS) }));

@@ -14,27 +14,27 @@ import {
 
 export interface LimiterOptions {
   store: Pick<Store, "buckets">;
-  /** Unix ms, whole: by which the store's buckets are dated. */
+  /** Unix ms, whole, for the times of the store's buckets. */
   now(): number;
-  /** Whole ms since any moment, never going back: by which buckets are refilled. */
+  /** Whole ms, monotonic, for the refill. */
   monotonicNow(): number;
   /** Requests per minute of a key without a rate of its own. */
   defaultRate: number;
-  /** How often changed buckets are written; 1 000 by default. */
+  /** Interval between writes of changed buckets; 1 000 ms by default. */
   flushMs?: number;
-  /** Told once when buckets cannot be written; they stay in memory and are tried again. */
+  /** Called once when buckets cannot be written. They stay in memory for a retry. */
   onProblem(message: string, cause: unknown): void;
 }
 
 /** Limits the requests of keys. */
 export interface Limiter {
-  /** Takes tokens of this key, one unless told otherwise. Rejects only when it has to ask the store and that fails. */
+  /** Takes tokens of this key, one by default. Rejects only when it needs the store and the store fails. */
   take(keyId: string, rate?: number, cost?: number): Verdict | Promise<Verdict>;
-  /** What `take` would say, without taking. */
+  /** The verdict of `take`, without taking. */
   peek(keyId: string, rate?: number): Verdict;
-  /** Brings to the store what is only in memory, and forgets what need not be kept. Never rejects. */
+  /** Writes changed buckets to the store, and drops full ones. Never rejects. */
   flush(): Promise<void>;
-  /** Flushes from now on. */
+  /** Begins to flush at intervals. */
   start(): void;
   /** Stops, with a last flush. */
   stop(): Promise<void>;
@@ -42,38 +42,38 @@ export interface Limiter {
   readonly size: number;
 }
 
-/** The limiter of the one gateway that serves a store: it always answers at once. */
+/** The limiter of a gateway with a store of its own. It is always synchronous. */
 export interface LocalLimiter extends Limiter {
-  /** Reads the buckets at rest: once, before the first take. */
+  /** Reads the stored buckets: once, before the first take. */
   load(): Promise<void>;
   take(keyId: string, rate?: number, cost?: number): Verdict;
 }
 
-/** What one commit of the store takes. */
+/** Most buckets in one commit of the store. */
 const BATCH_SIZE = 500;
-/** How often buckets that are full again are looked for: memory holds those of two such times at most. */
+/** Interval between sweeps for full buckets: a full bucket stays in memory for at most two intervals. */
 const SWEEP_MS = REFILL_MS;
-/** Buckets at rest go when they were full long ago; the margin is for clocks that differ. */
+/** Stored buckets are deleted at this age. They are full after half of it; the margin is for clocks that differ. */
 const PRUNE_AGE_MS = 2 * REFILL_MS;
 
 interface KeyBucket extends TokenBucket {
   keyId: string;
-  /** Changed since it was last written, and in the list of those. */
+  /** Changed since the last write, and in the list `dirty`. */
   dirty: boolean;
 }
 
-/** Token buckets of keys, in the memory of the one gateway that serves a store; written behind. */
+/** Token buckets of keys in the memory of one gateway. The store gets changes a moment later. */
 export function createLimiter(options: LimiterOptions): LocalLimiter {
   const { store, now, monotonicNow, defaultRate, flushMs = 1_000, onProblem } = options;
   const buckets = new Map<string, KeyBucket>();
-  /** Buckets at rest whose key has not come yet (its rate, and so their capacity, is not known before), by monotonic time. */
-  const atRest = new Map<string, BucketState>();
+  /** Stored buckets whose key has not sent a request yet, by monotonic time. Their rate is unknown until then. */
+  const stored = new Map<string, BucketState>();
   let dirty: KeyBucket[] = [];
   let sweptAtMs = monotonicNow();
   const flushing = createRecurring({
     work: flush,
     everyMs: flushMs,
-    onProblem: (cause) => onProblem("rate limits cannot be written to the store; trying on", cause),
+    onProblem: (cause) => onProblem("writing rate limits to the store failed; retrying", cause),
   });
 
   function bucketOf(keyId: string, rate: number, nowMs: number): KeyBucket {
@@ -82,8 +82,8 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
       if (known.rate !== rate) changeRate(known, rate, nowMs);
       return known;
     }
-    const rest = atRest.get(keyId);
-    atRest.delete(keyId);
+    const rest = stored.get(keyId);
+    stored.delete(keyId);
     const bare = rest === undefined ? fullBucket(rate, nowMs) : bucketWith(rest.tokens, rate, rest.updatedAtMs);
     const bucket = { ...bare, keyId, dirty: false };
     buckets.set(keyId, bucket);
@@ -95,7 +95,7 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     await writeDirty();
     if (nowMs - sweptAtMs < SWEEP_MS) return;
     sweptAtMs = nowMs;
-    forgetFull(nowMs);
+    dropFull(nowMs);
     await store.buckets.prune(now() - PRUNE_AGE_MS);
   }
 
@@ -126,28 +126,28 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     dirty.push(bucket);
   }
 
-  function forgetFull(nowMs: number): void {
+  function dropFull(nowMs: number): void {
     for (const [keyId, bucket] of buckets) {
       if (!bucket.dirty && nowMs - bucket.updatedAtMs >= REFILL_MS) buckets.delete(keyId);
     }
-    for (const [keyId, rest] of atRest) {
-      if (nowMs - rest.updatedAtMs >= REFILL_MS) atRest.delete(keyId);
+    for (const [keyId, rest] of stored) {
+      if (nowMs - rest.updatedAtMs >= REFILL_MS) stored.delete(keyId);
     }
   }
 
   return {
     async load() {
       for (const rest of await store.buckets.load()) {
-        // One written by a clock ahead of this one counts as written now.
+        // A bucket from a clock ahead of this one counts as written now.
         const ageMs = Math.max(0, now() - rest.updatedAtMs);
-        if (ageMs < REFILL_MS) atRest.set(rest.keyId, { ...rest, updatedAtMs: monotonicNow() - ageMs });
+        if (ageMs < REFILL_MS) stored.set(rest.keyId, { ...rest, updatedAtMs: monotonicNow() - ageMs });
       }
     },
     take(keyId, rate = defaultRate, cost = 1) {
       const nowMs = monotonicNow();
       const bucket = bucketOf(keyId, rate, nowMs);
       const verdict = takeToken(bucket, nowMs, cost);
-      // A refusal changes nothing that the next start could not work out.
+      // A refusal changes only the refill, which the next start computes itself.
       if (verdict.allowed) markDirty(bucket);
       return verdict;
     },
@@ -159,7 +159,7 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     start: flushing.start,
     stop: flushing.stop,
     get size() {
-      return buckets.size + atRest.size;
+      return buckets.size + stored.size;
     },
   };
 }

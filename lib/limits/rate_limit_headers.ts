@@ -1,34 +1,34 @@
 import type { Verdict } from "./token_bucket.ts";
 
-/** Kept for reuse: the texts of remainders up to here, and the policies of so many limits. */
-const MAX_KEPT = 10_000;
+/** Most cached texts of remainders, and most cached policies. */
+const MAX_CACHED = 10_000;
 
-/** The rate-limit headers of an answer, lower-case. */
+/** The rate-limit headers of a response, lower-case. */
 export interface RateLimitHeaders {
-  /** Those that say the limit: as good as always the same object for the same limit. Not to be changed. */
+  /** The headers of the limit: a shared object, not to be changed. */
   policy(verdict: Verdict): Readonly<Record<string, string>>;
-  /** Those that say what is left of it. A fresh object at each call: the caller adds its own. */
+  /** The headers of the rest: a new object at each call, to which the caller adds headers. */
   state(verdict: Verdict): Record<string, string>;
 }
 
 /**
  * Makes the rate-limit headers: `X-RateLimit-Limit` and `X-RateLimit-Remaining`, and the IETF's `RateLimit-Policy` and
- * `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): `"default";q=120;w=60` and `"default";r=119;t=1`, where `t` is
- * the seconds within which no more than `r` can be had, so never later than `Retry-After`.
+ * `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): `"default";q=120;w=60` and `"default";r=119;t=1`. Within `t` seconds
+ * the client can send at most `r` requests, so `t` never exceeds `Retry-After`.
  */
 export function createRateLimitHeaders(): RateLimitHeaders {
   const policies = new Map<number, Readonly<Record<string, string>>>();
   const numbers: string[] = [];
 
   function text(n: number): string {
-    return n > MAX_KEPT ? String(n) : (numbers[n] ??= String(n));
+    return n > MAX_CACHED ? String(n) : (numbers[n] ??= String(n));
   }
 
   return {
     policy({ limit }) {
       const known = policies.get(limit);
       if (known !== undefined) return known;
-      if (policies.size >= MAX_KEPT) policies.clear();
+      if (policies.size >= MAX_CACHED) policies.clear();
       const made = policyHeaders(limit);
       policies.set(limit, made);
       return made;

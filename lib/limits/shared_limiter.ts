@@ -7,42 +7,42 @@ import { REFILL_MS, refillSeconds, UNITS_PER_TOKEN, type Verdict } from "./token
 
 export interface SharedLimiterOptions {
   store: Pick<Store, "sharedState">;
-  /** Whole ms since any moment, never going back. */
+  /** Whole ms, monotonic. */
   monotonicNow(): number;
   /** Requests per minute of a key without a rate of its own. */
   defaultRate: number;
   /** Unique to this process. */
   holder: string;
-  /** Told once when leased tokens cannot be given back; they run out by themselves. */
+  /** Called once when leased tokens cannot be returned. Their leases then expire. */
   onProblem(message: string, cause: unknown): void;
 }
 
-/** How often leased tokens that nobody spends are given back. */
+/** Interval between returns of unspent tokens. */
 const GIVE_BACK_MS = 1_000;
-/** For so long after a refusal the store is not asked again: a flood costs it ten questions a second and key. */
+/** Pause of store requests after a refusal: a flood costs the store ten requests a second for each key. */
 const PAUSE_MS = 100;
-/** A bucket that was not touched for so long is a full one. */
+/** A bucket unused for so long is full. */
 const KEEP_MS = 2 * REFILL_MS;
 
 type Kept = SharedStateChange<LeasedBucket, LeaseAnswer & { storeMs: number }>;
 
-/** What this gateway has of a key's bucket. Times are monotonic ms. */
+/** This gateway's share of a key's bucket. Times are monotonic ms. */
 interface KeyLease {
   rate: number;
-  /** Leased tokens that are left, to be spent before `spendBy`. */
+  /** Unspent leased tokens, valid before `spendBy`. */
   tokens: number;
   spendBy: number;
-  /** How many were leased last: the next lease is larger while they are used up within a second. */
+  /** Size of the last lease: the next one is larger when this one was spent within a second. */
   leased: number;
   askedAt: number;
   usedAt: number;
-  /** The bucket as the store said it last, then; its time is ours plus `aheadMs`. */
+  /** The bucket of the last store response, at `answeredAt`; its time is ours plus `aheadMs`. */
   bucket: LeasedBucket | undefined;
   answeredAt: number;
   aheadMs: number;
-  /** The most that it can hold beside what is leased. */
+  /** Its capacity without the leases. */
   room: number;
-  /** What costs at least so much is refused without asking until then. */
+  /** Until `refusedUntil`, a cost of at least `refusedCost` is refused without the store. */
   refusedCost: number;
   refusedUntil: number;
   waiting: { cost: number; resolve(verdict: Verdict): void; reject(cause: unknown): void }[];
@@ -50,9 +50,9 @@ interface KeyLease {
 }
 
 /**
- * Limits keys on a store that several gateways share. Their buckets are in the store; a key that is used often leases
- * tokens ahead, more at each time up to a tenth of its bucket, so that most of its requests ask nobody. What one gateway
- * refuses goes by what it knows of the bucket, without asking again.
+ * Limits keys on a store that several gateways share. The store has the buckets. A busy key leases tokens ahead, each time more,
+ * up to a tenth of its bucket, so most of its requests need no store. For a short time after a refusal the gateway refuses by the
+ * bucket that it knows.
  */
 export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
   const { store, monotonicNow, defaultRate, holder, onProblem } = options;
@@ -60,7 +60,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
   const givingBack = createRecurring({
     work: giveBackUnused,
     everyMs: GIVE_BACK_MS,
-    onProblem: (cause) => onProblem("leased tokens cannot be given back", cause),
+    onProblem: (cause) => onProblem("returning leased tokens failed", cause),
   });
 
   function leaseOf(keyId: string, rate: number): KeyLease {
@@ -70,7 +70,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     return key;
   }
 
-  /** Asks the store for all who wait for this key, until nobody waits; answers what went wrong. */
+  /** Requests tokens from the store until no request waits for this key; returns the last error. */
   async function ask(keyId: string, key: KeyLease): Promise<unknown> {
     let problem: unknown;
     key.isAsking = true;
@@ -82,7 +82,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
         problem = cause;
         for (const { reject } of asked) reject(cause);
       }
-      // For who came meanwhile it may be known now.
+      // The response may also decide requests that came meanwhile.
       key.waiting = key.waiting.filter(({ cost, resolve }) => {
         const known = takeKnown(key, cost, monotonicNow());
         if (known !== undefined) resolve(known);
@@ -99,7 +99,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     const isUsedUp = key.tokens === 0 && nowMs - key.askedAt < GIVE_BACK_MS;
     const ahead = isUsedUp && costs.length > 0 ? Math.max(1, 2 * key.leased, costs.length) : 0;
     const request = { holder, rate: key.rate, unspent: key.tokens, costs, ahead };
-    // What the store is told of is no longer ours, whatever becomes of the question.
+    // The tokens go back to the store with this request, whatever its outcome.
     key.tokens = 0;
     key.askedAt = nowMs;
     const { paid, leased, bucket, storeMs } = await store.sharedState.change(
@@ -127,7 +127,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     asked.forEach(({ cost, resolve }, at) => resolve(verdict(key, answeredAt, paid[at] ? undefined : cost)));
   }
 
-  /** Tokens that were not spent for a second, or can be spent no more. */
+  /** Returns tokens that are unspent for a second, or past their lease. */
   async function giveBackUnused(isAll: boolean): Promise<void> {
     const nowMs = monotonicNow();
     const asked: Promise<unknown>[] = [];
@@ -169,7 +169,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
   };
 }
 
-/** Undefined: the store has to be asked. */
+/** The verdict without the store; undefined when it needs the store. */
 function takeKnown(key: KeyLease, cost: number, nowMs: number): Verdict | undefined {
   const tokens = nowMs < key.spendBy ? key.tokens : 0;
   if (tokens >= cost) {
@@ -198,7 +198,7 @@ function verdict(key: KeyLease, nowMs: number, refused?: number): Verdict {
   };
 }
 
-/** Units left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
+/** Units that this gateway can let through: its lease, and the known content of the bucket. */
 function unitsLeft({ rate, tokens, bucket, answeredAt, room }: KeyLease, nowMs: number): number {
   if (bucket === undefined) return rate * UNITS_PER_TOKEN;
   const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, room));
@@ -224,7 +224,7 @@ function newLease(rate: number, nowMs: number): KeyLease {
   };
 }
 
-/** What was leased by the measure of another rate is to be given back. */
+/** Tokens leased at another rate are returned. */
 function changeRate(key: KeyLease, rate: number): void {
   Object.assign(key, { rate, bucket: undefined, spendBy: -Infinity, refusedUntil: -Infinity });
 }

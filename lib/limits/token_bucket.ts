@@ -1,32 +1,32 @@
 /**
- * A token bucket: capacity = rate, refilled continuously at rate per minute. Counted in units of 1/60 000 token, of which
- * one millisecond brings exactly `rate`: with whole milliseconds every sum is an integer below 2^53, so nothing is lost
- * to rounding and `Retry-After` is exact.
+ * A token bucket: its capacity is `rate`, and it refills continuously at `rate` per minute. It counts units of 1/60 000 token,
+ * and each millisecond adds exactly `rate` units. With whole milliseconds every sum is an integer below 2^53, so there is no
+ * rounding, and `Retry-After` is exact.
  */
 export interface TokenBucket {
-  /** Tokens per minute, and the most the bucket holds. A whole number from 1 to 1 000 000. */
+  /** Tokens per minute, and the capacity. A whole number from 1 to 1 000 000. */
   rate: number;
   units: number;
-  /** Ms, by the clock of the one who takes, up to which the refill is counted. */
+  /** Time up to which the refill is counted, in ms of the caller's clock. */
   updatedAtMs: number;
 }
 
-/** What taking tokens said. */
+/** The result of taking tokens. */
 export interface Verdict {
   allowed: boolean;
   /** Requests per minute. */
   limit: number;
   /** Whole tokens left. */
   remaining: number;
-  /** Whole seconds until one more than `remaining` can be had: the effective window of `RateLimit`. */
+  /** Whole seconds until the bucket has one token more than `remaining`: the effective window of `RateLimit`. */
   resetSeconds: number;
-  /** Whole seconds after which a request is let through if nothing else spends meanwhile; 0 when allowed. */
+  /** Whole seconds until a request passes, if no other request takes tokens; 0 when allowed. */
   retryAfterSeconds: number;
 }
 
 export const UNITS_PER_TOKEN = 60_000;
 
-/** Within this time every bucket is full again, whatever its rate. */
+/** Every bucket is full after this time, whatever its rate. */
 export const REFILL_MS = 60_000;
 
 export function fullBucket(rate: number, nowMs: number): TokenBucket {
@@ -44,7 +44,7 @@ export function tokensIn(bucket: TokenBucket): number {
   return bucket.units / UNITS_PER_TOKEN;
 }
 
-/** Takes `cost` tokens when there are so many. What costs more than the bucket holds takes a full one. */
+/** Takes `cost` tokens if the bucket has them. A cost above the capacity takes a full bucket. */
 export function takeToken(bucket: TokenBucket, nowMs: number, cost = 1): Verdict {
   refill(bucket, nowMs);
   const units = Math.min(cost, bucket.rate) * UNITS_PER_TOKEN;
@@ -53,20 +53,20 @@ export function takeToken(bucket: TokenBucket, nowMs: number, cost = 1): Verdict
   return verdict(bucket.rate, bucket.units, missing);
 }
 
-/** What `takeToken` would say; the bucket is left as it is, and `remaining` counts the token it would take. */
+/** The verdict of `takeToken` without a change of the bucket; `remaining` includes the token that it would take. */
 export function peekToken(bucket: TokenBucket, nowMs: number): Verdict {
   const units = unitsAt(bucket, nowMs);
   return verdict(bucket.rate, units, UNITS_PER_TOKEN - units);
 }
 
-/** Another rate at once: the bucket stays as full as it was, in proportion. */
+/** Changes the rate at once: the content stays in proportion. */
 export function changeRate(bucket: TokenBucket, rate: number, nowMs: number): void {
   refill(bucket, nowMs);
   bucket.units = Math.floor((bucket.units / bucket.rate) * rate);
   bucket.rate = rate;
 }
 
-/** A clock set back brings nothing, and the refill goes on from there. */
+/** A clock that was set back adds nothing, and the refill continues from its time. */
 function refill(bucket: TokenBucket, nowMs: number): void {
   bucket.units = unitsAt(bucket, nowMs);
   bucket.updatedAtMs = nowMs;
@@ -77,7 +77,7 @@ function unitsAt({ rate, units, updatedAtMs }: TokenBucket, nowMs: number): numb
   return Math.min(units + elapsedMs * rate, rate * UNITS_PER_TOKEN);
 }
 
-/** `missing`: units that the request lacks; none or less lets it through. */
+/** `missing`: units that the request lacks; at most 0 lets it pass. */
 function verdict(rate: number, units: number, missing: number): Verdict {
   const remaining = Math.floor(units / UNITS_PER_TOKEN);
   const untilNext = UNITS_PER_TOKEN - (units - remaining * UNITS_PER_TOKEN);
@@ -90,7 +90,7 @@ function verdict(rate: number, units: number, missing: number): Verdict {
   };
 }
 
-/** Whole seconds in which so many units come. */
+/** Whole seconds for the refill of so many units. */
 export function refillSeconds(units: number, rate: number): number {
   return Math.ceil(Math.ceil(units / rate) / 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * Counters, gauges and histograms in Prometheus' text format 0.0.4. Made for a hot path: a series is looked up by its
- * labels once, when it is bound, and counting is an addition from then on (prom-client hashes the labels at each).
+ * Counters, gauges and histograms in Prometheus' text format 0.0.4. On the hot path counting is one addition, because `with`
+ * looks a series up by its labels once. (prom-client hashes the labels at each call.)
  */
 
 export interface Counter {
@@ -8,7 +8,7 @@ export interface Counter {
 }
 
 export interface Gauge {
-  /** Undefined: nothing is known, and nothing is shown. */
+  /** Undefined: the value is unknown, and the series is omitted. */
   set(value: number | undefined): void;
 }
 
@@ -16,9 +16,9 @@ export interface Histogram {
   observe(value: number): void;
 }
 
-/** All series of one name, one for each combination of label values. The values must come from a bounded set. */
+/** All series of a name, one for each combination of label values. The set of values must be bounded. */
 export interface Family<S> {
-  /** The series with these label values, in the order of the names; the same one each time. */
+  /** The series with these label values, in the order of the label names; always the same object. */
   with(...values: string[]): S;
 }
 
@@ -27,13 +27,13 @@ export interface Registry {
   gauge(name: string, help: string, labels?: readonly string[]): Family<Gauge>;
   /** `buckets`: upper bounds, ascending. */
   histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Family<Histogram>;
-  /** Every series, in the order in which the families were made. */
+  /** All series, in the order of their families' creation. */
   render(): string;
 }
 
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** A series that can be written down, under the name of its family and with its labels (`a="b"`, comma-separated). */
+/** A series as text, with the name of its family and its labels (`a="b"`, comma-separated). */
 interface Series {
   write(name: string, labels: string): string;
 }
@@ -91,7 +91,7 @@ export function createRegistry(): Registry {
     labels: readonly string[],
     create: () => S,
   ): Family<S> {
-    if (families.has(name)) throw new TypeError(`the metric ${name} is there already`);
+    if (families.has(name)) throw new TypeError(`the metric ${name} already exists`);
     const series = new Map<string, S>();
     families.set(name, () => {
       const lines = [...series].map(([written, one]) => one.write(name, written)).join("");
@@ -99,7 +99,7 @@ export function createRegistry(): Registry {
     });
     return {
       with(...values) {
-        if (values.length !== labels.length) throw new TypeError(`${name} has the labels ${labels.join(", ")}`);
+        if (values.length !== labels.length) throw new TypeError(`${name} must have the labels ${labels.join(", ")}`);
         const written = labels.map((label, index) => `${label}="${escapedValue(values[index]!)}"`).join(",");
         let one = series.get(written);
         if (one === undefined) series.set(written, one = create());

@@ -1,7 +1,7 @@
-/** How often the event loop is looked at. */
+/** Interval between measurements. */
 const INTERVAL_MS = 250;
 
-/** Tells how late the event loop is for a timer, in seconds, until it is stopped. */
+/** Measures how late the event loop runs a timer, in seconds, until `stop`. */
 export function watchLoopDelay(onDelay: (seconds: number) => void): { stop(): void } {
   let dueAt = performance.now() + INTERVAL_MS;
   const timer = setInterval(() => {

@@ -15,31 +15,31 @@ export interface RetentionParts {
   holder: string;
   /** Unix milliseconds. */
   now(): number;
-  /** How long events are kept, in days. 0: for ever. */
+  /** How long the store keeps events, in days. 0: for ever. */
   historyDays: number;
-  /** How long attempts are kept, in days. 0: for ever. */
+  /** How long the store keeps attempts, in days. 0: for ever. */
   attemptDays: number;
 }
 
-/** Of gateways that share a store, one does it within this time; a little less than the hour between two of its own. */
+/** One of several gateways does the job in this time: a little less than the hour between two runs of a gateway. */
 const LEASE_MS = 3_300_000;
 const DAY_MS = 86_400_000;
-/** Longer than an envelope can be valid and than any node remembers it. */
+/** Longer than an envelope can be valid, and longer than any node remembers it. */
 export const SUBMISSION_DAYS = 30;
-/** How long an `Idempotency-Key` is remembered: no caller tries again after that. */
+/** How long the store keeps an `Idempotency-Key`. No client retries later. */
 const INTENT_DAYS = 7;
-/** The most that `events.forget` takes. */
-const FORGOTTEN_AT_ONCE = 200;
-/** Failed deliveries that go with them in one commit, at most: a tenth of a second's work. */
+/** The bound of `events.forget`. */
+const EVENTS_AT_ONCE = 200;
+/** The most failed deliveries to delete in one commit: a tenth of a second's work. */
 const FAILED_AT_ONCE = 5_000;
-const READERS_AT_ONCE = 100;
+const CONSUMERS_AT_ONCE = 100;
 const CONSUMERS_PAGE = 500;
 
 /**
- * Forgets everything that has been kept long enough, in one place, until nothing is left to forget; in small commits with
- * others' turns in between. What counts as now is the older of the clock and the newest ledger's close time: a clock that
- * jumps ahead forgets nothing. What a deleted subscription left behind goes, too. On a shared store a lease, which is not
- * given back when all is done, keeps the others from doing the same.
+ * Makes the retention job. It deletes everything that is old enough, and the rows of deleted subscriptions, in small commits
+ * with turns for others in between. Age counts by the older of the clock and the newest ledger's close time. So a clock that
+ * jumps ahead deletes nothing. On a shared store a lease keeps the other gateways from the same run. A complete run does
+ * not release it.
  */
 export function createRetention(parts: RetentionParts): (signal: AbortSignal) => Promise<void> {
   const { store, holder, now, historyDays, attemptDays } = parts;
@@ -49,25 +49,25 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     while (!signal.aborted && await commit()) await yieldToOthers();
   }
 
-  /** Unix ms; undefined while no ledger was seen: then nothing is known to be old. */
-  async function judgedNow(): Promise<number | undefined> {
+  /** Unix ms. Undefined before the first ledger: then the age of nothing is known. */
+  async function networkNow(): Promise<number | undefined> {
     const closeTime = (await store.events.watcherState())?.latestLedgerCloseTime ?? 0;
     return closeTime === 0 ? undefined : Math.min(now(), closeTime * 1_000);
   }
 
   async function forgetEvents(signal: AbortSignal, closedBefore: string): Promise<void> {
     await repeat(signal, async () => await store.events.forgetUndecoded(closedBefore) > 0);
-    const { last, behind, failing } = await consumersInTheWay();
-    // Each may keep one of every event.
-    const atOnce = Math.max(1, Math.min(FORGOTTEN_AT_ONCE, Math.floor(FAILED_AT_ONCE / failing)));
-    await repeat(signal, () => forgetSome({ last, behind }, closedBefore, atOnce));
+    const { last, behind, failing } = await consumersBehind();
+    // Each consumer may have a failed delivery for every event.
+    const atOnce = Math.max(1, Math.min(EVENTS_AT_ONCE, Math.floor(FAILED_AT_ONCE / failing)));
+    await repeat(signal, () => deleteSome({ last, behind }, closedBefore, atOnce));
   }
 
   /**
-   * Those that have something before them up to the log's end, by id: few, where deliveries go well; and of how many
-   * deliveries have failed.
+   * The consumers that have events before them up to the log's end, by id. They are few where deliveries go well. `failing` is the
+   * number of consumers with failed deliveries.
    */
-  async function consumersInTheWay(): Promise<{ last: number; behind: Map<string, StoredConsumer>; failing: number }> {
+  async function consumersBehind(): Promise<{ last: number; behind: Map<string, StoredConsumer>; failing: number }> {
     const behind = new Map<string, StoredConsumer>();
     let failing = 0;
     const { last } = await store.events.bounds();
@@ -85,8 +85,8 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     }
   }
 
-  /** True while there may be more. What comes after `last` waits for the next time: who has not been sent it is not known. */
-  async function forgetSome(
+  /** True while there may be more. Events after `last` wait for the next run: their undelivered consumers are unknown. */
+  async function deleteSome(
     { last, behind }: { last: number; behind: Map<string, StoredConsumer> },
     closedBefore: string,
     atOnce: number,
@@ -100,17 +100,21 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const upTo = old.at(-1)!.sequence;
     const isBefore = ({ progress }: StoredConsumer) => progress.cursor < upTo;
     const waiting = [...behind.values()].filter(isBefore);
-    // What fails of events that are gone is not counted, so all are told before.
-    for (let areMore = true; areMore; waiting.splice(0, READERS_AT_ONCE)) {
-      areMore = waiting.length > READERS_AT_ONCE;
-      let some = waiting.slice(0, READERS_AT_ONCE);
-      while (!await forgetFor(some, old, { upTo, areMore })) some = (await lookAgain(behind, some)).filter(isBefore);
+    // Later failures of deleted events do not count, so the steps name all consumers before the events go.
+    for (let areMore = true; areMore; waiting.splice(0, CONSUMERS_AT_ONCE)) {
+      areMore = waiting.length > CONSUMERS_AT_ONCE;
+      let some = waiting.slice(0, CONSUMERS_AT_ONCE);
+      while (!await forgetFor(some, old, { upTo, areMore })) some = (await readAgain(behind, some)).filter(isBefore);
     }
     return true;
   }
 
-  /** What failed of the last so many events: beyond the cursor, too, where a delivery before it was not settled. */
-  async function keptOf({ subscription, progress }: StoredConsumer, upTo: number, limit: number): Promise<Set<number>> {
+  /** The failed deliveries among the given number of oldest events. Some lie after the cursor, if a delivery before them was not settled. */
+  async function failedOf(
+    { subscription, progress }: StoredConsumer,
+    upTo: number,
+    limit: number,
+  ): Promise<Set<number>> {
     const { cursor, retrying, rejected, dead } = progress;
     if (retrying + rejected + dead === 0) return new Set();
     const subscriptionId = subscription.id;
@@ -128,7 +132,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const undelivered = [];
     for (const consumer of consumers) {
       const { subscription, progress: { cursor } } = consumer;
-      const [filter, failed] = [filterOf(subscription), await keptOf(consumer, upTo, old.length)];
+      const [filter, failed] = [filterOf(subscription), await failedOf(consumer, upTo, old.length)];
       const isUnsent = (event: LoggedEvent) =>
         event.sequence > cursor && matches(filter, event) && !failed.has(event.sequence);
       undelivered.push({ subscriptionId: subscription.id, cursor, events: old.filter(isUnsent).length });
@@ -138,8 +142,8 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     return true;
   }
 
-  /** One of them has moved on meanwhile: all of them as they are now. */
-  async function lookAgain(
+  /** One of these consumers has moved on: reads all of them again. */
+  async function readAgain(
     behind: Map<string, StoredConsumer>,
     consumers: StoredConsumer[],
   ): Promise<StoredConsumer[]> {
@@ -168,7 +172,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   async function forgetAll(signal: AbortSignal): Promise<void> {
     await repeat(signal, () => store.subscriptions.purgeDeleted());
-    const nowMs = await judgedNow();
+    const nowMs = await networkNow();
     if (nowMs === undefined) return;
     await repeat(signal, async () => await store.sharedState.prune(nowMs) > 0);
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);

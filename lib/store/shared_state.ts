@@ -23,10 +23,10 @@ export interface SharedStateStore {
   /** The value under this name (1 to 200 characters), undefined when there is none or its time is over. */
   read<T>(name: string): Promise<T | undefined>;
   /**
-   * Changes a value atomically. Simultaneous changes of one name run in turn: each gets the value that the one before left, as
-   * `read` returns it, and the store's time, Unix ms. The store may call `change` several times, and only the last call
-   * counts. So `change` must do nothing else, and must not modify its argument. An error that it throws reaches the caller,
-   * and nothing is written.
+   * Changes a value atomically. Simultaneous changes of one name run in turn. Each gets the value of the one before, as `read`
+   * returns it, and the store's time, Unix ms. The store may call `change` several times, and only the last call counts. So
+   * `change` must do nothing else, and must not modify its argument. An error that it throws reaches the caller, and nothing
+   * is written.
    */
   change<T, A>(name: string, change: (value: T | undefined, nowMs: number) => SharedStateChange<T, A>): Promise<A>;
   /** Every value, expired or not: at most `limit` (≤ 500) after the name `after`, ascending by name. */

@@ -4,25 +4,25 @@ import type { Store } from "./store.ts";
 /** A clock that several gateways have in common. */
 export interface StoreClock {
   clock: Clock;
-  /** Learns the store's time anew. Never rejects: what cannot be learnt stays as it was. */
+  /** Reads the store's time again. Never rejects: after a failure the clock goes on as before. */
   look(): Promise<void>;
 }
 
-/** So much the time may be wrong by how long an answer took. */
+/** A slow answer may put the time off by this much. */
 const LATE_MS = 1_000;
 
 /**
- * The clock by which retries are due, and secrets and keys end: the store's where several gateways share it, so that a step of one machine's
- * clock ends nothing early or late, and this machine's where it has the store for itself.
+ * The clock for due times of retries, and for the ends of secrets and keys. Gateways that share a store use the store's
+ * clock, so a clock step of one machine ends nothing early or late. A gateway with a store of its own uses its own clock.
  */
 export async function openStoreClock(
   { sharedState, isShared }: Pick<Store, "sharedState" | "isShared">,
   own: Clock,
 ): Promise<StoreClock> {
-  /** The store's time is the monotonic one plus this. Undefined: not learnt yet, or the store has none of its own. */
+  /** The store's time less the monotonic time. Undefined: not read yet, or the store has no clock of its own. */
   let aheadMs: number | undefined;
   let asked = 0;
-  /** Of the looks that were answered, the one that was asked last. */
+  /** Of the answered requests, the one that was sent last. */
   let newest = 0;
 
   async function look(): Promise<void> {
@@ -31,15 +31,15 @@ export async function openStoreClock(
     try {
       const askedAtMs = own.monotonicMs();
       const storeMs = await sharedState.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
-      // One that was asked later was answered sooner: the store's clock may have been set in between.
+      // A later request was answered sooner. The store's clock may have been set in between.
       if (nth < newest) return;
       newest = nth;
-      // It was so late at some moment on the way: an answer that took long says little, and does not set the time back.
+      // The store read its clock at some moment on the way. A slow answer is imprecise, and does not set the time back.
       const [leastMs, mostMs] = [storeMs - own.monotonicMs(), storeMs - askedAtMs];
       const isLate = mostMs - leastMs >= LATE_MS;
       aheadMs = isLate ? Math.min(Math.max(aheadMs ?? leastMs, leastMs), mostMs) : leastMs;
     } catch {
-      // A store that fails is told of by whoever needs it for more than its time.
+      // Other calls report that the store fails.
     }
   }
 

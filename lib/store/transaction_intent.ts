@@ -54,11 +54,11 @@ export interface TransactionIntentStore {
   /** Every intent, in an order of the store's own: at most `limit` (≤ 500) after the one with the name `after`. */
   transactions(page: { after?: TransactionIntentName; limit: number }): Promise<ListedTransactionIntent[]>;
   /**
-   * Writes an intent if it is still as it was seen. Answers `changed`, and writes nothing, when it is not, and `full` when a
-   * new one would be one more than `mostOfKey` of its API key or `mostInAll`. Kept seven days from the later of the store's
-   * clock and `atMs`, the network's time in Unix ms, and never shorter than before. Durable when it resolves.
-   * @param step `seen`: the version that `transaction` answered, undefined: that there is none; `version`: the new one,
-   * unlike any other
+   * Writes an intent if it is unchanged since the caller saw it. Returns `changed`, and writes nothing, when it has changed.
+   * Returns `full` when a new intent would exceed `mostOfKey` of its API key or `mostInAll`. The store keeps it for seven days from
+   * the later of its own clock and `atMs`, the network's time in Unix ms. A write never shortens that. Durable when it
+   * resolves.
+   * @param step `seen` is the version from `transaction`. Undefined: there was none. `version` is a new text, unlike any other
    */
   setTransaction(
     step: {

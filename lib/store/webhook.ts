@@ -133,8 +133,8 @@ export interface FailedDelivery {
 export const CLOCK_STEP_MS = 60_000;
 
 /**
- * Whether a failed delivery is due. It is when the clock has reached the due time. It also is when the clock shows a time
- * before the failed attempt, or when the due time is further ahead than any delay: the clock was set back.
+ * Whether a failed delivery is due: the clock has reached the due time, or the clock was set back. It was if it shows a time
+ * before the failed attempt, or if the due time is further ahead than any delay.
  */
 export function isDue({ dueAtMs, attemptedAtMs }: FailedDelivery, nowMs: number): boolean {
   if (dueAtMs === null) return false;

@@ -126,7 +126,7 @@ test("neither webhooks nor secrets rekey create a missing store", async () => {
     assert.equal(io.out, "");
     assert.match(
       io.err,
-      /^gateway (webhooks|secrets): sqlite:.*missing\.db: there is no store yet: .*keygen.*--store\n$/,
+      /^gateway (webhooks|secrets): sqlite:.*missing\.db: there is no store yet\. .*keygen.*--store\n$/,
     );
     assert.ok(!existsSync(missing));
   }

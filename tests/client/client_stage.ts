@@ -46,7 +46,7 @@ export function stageOfFile(): void {
 }
 
 /** The operation that registers a card of this name. */
-export async function newCard(uid: string): Promise<Operation> {
+export function newCard(uid: string): Operation {
   return { kind: "registerDevice", deviceHash: hashOfName(uid), agent: stage.accounts.agent.address };
 }
 

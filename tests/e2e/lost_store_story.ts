@@ -29,7 +29,7 @@ export async function tellLostStore(info: SandboxInfo, command: string[], folder
       assert.ok(Date.now() < deadline, gateway.log());
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    assert.match(gateway.log(), /lost\.db was removed: what is written now is lost with this process/);
+    assert.match(gateway.log(), /lost\.db was removed: all further writes are lost at the end of this process/);
     const refused = [
       await api.post("/v1/webhooks", hook),
       await api.post("/v1/transactions/prepare", payment),

@@ -57,7 +57,7 @@ test("a read-only disk is named, whether the store is there or not", {
   assert.equal(lines[0], "0");
   assert.match(lines[1]!, refused);
   assert.match(lines[3]!, refused);
-  assert.match(lines[5]!, /new\.db: the file cannot be created in \S+ \(EROFS\): check its owner and mode$/);
+  assert.match(lines[5]!, /new\.db: the file cannot be created in \S+ \(EROFS\)\. Check its owner and mode$/);
   assert.deepEqual([lines[2], lines[4], lines[6]], ["1", "1", "1"], lines.join("\n"));
 });
 

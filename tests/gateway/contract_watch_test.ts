@@ -14,7 +14,7 @@ import { openStore } from "../../lib/store/open.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const HASH = "ab".repeat(32);
-const TOLD = "the contract is not as expected; gateway doctor says more";
+const TOLD = "the contract is not as expected; gateway doctor reports details";
 
 const on = networkOfFile();
 
@@ -200,7 +200,7 @@ describe("the contracts of the settings", () => {
       on.network.closeLedger();
       await until(async () => (await problems()).every((problem) => problem === null));
       const [, mended, ...more] = told();
-      assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected now"]);
+      assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected again"]);
       assert.match(mended!.setting!, /^SERVICE_API_AGENT_REGISTRY /);
       assert.deepEqual(more, []);
     });

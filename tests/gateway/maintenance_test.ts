@@ -30,7 +30,7 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   maintenance.look();
   maintenance.look();
   assert.equal(maintenance.isStoreGone(), true);
-  assert.match(maintenance.troubles()[0]!, /^the file of sqlite:.* was removed: what is written now is lost/);
+  assert.match(maintenance.troubles()[0]!, /^the file of sqlite:.* was removed: all further writes are lost/);
   assert.equal(lines.filter((line) => /"level":"error"/.test(line)).length, 1);
   writeFileSync(path, "another file of this name");
   maintenance.look();
@@ -38,7 +38,7 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   renameSync(`${path}.away`, path);
   maintenance.look();
   assert.equal(maintenance.isStoreGone(), false);
-  assert.ok(lines.some((line) => line.includes("the store's file is there again")));
+  assert.ok(lines.some((line) => line.includes("the store's file is back")));
 });
 
 test("a store whose whole folder is gone is told like one whose file is, and nothing is said of a disk", () => {

@@ -42,7 +42,7 @@ describe("stopping one thing after another", () => {
       step("leases", () => Promise.resolve()),
     ]);
     assert.deepEqual([isClean, ended, tookMs()], [false, ["posts", "leases"], 3_000]);
-    assert.deepEqual(problems, ["posts did not end within 3000 ms and are left behind: undefined"]);
+    assert.deepEqual(problems, ["posts did not stop within 3000 ms: undefined"]);
   });
 
   test("tells of what fails, at once or later, and goes on", async () => {
@@ -56,8 +56,8 @@ describe("stopping one thing after another", () => {
     ]);
     assert.deepEqual([isClean, ended], [false, ["posts", "leases", "keys"]]);
     assert.deepEqual(problems, [
-      "posts could not be ended well: Error: no",
-      "leases could not be ended well: Error: never",
+      "stopping posts failed: Error: no",
+      "stopping leases failed: Error: never",
     ]);
   });
 });

@@ -124,8 +124,8 @@ test("who was not told of a payment is remembered until somebody is, for a day, 
   for (const n of [1, 2, 3, 2, 9]) await unresolvedSubmissions.add(hashOf(n));
   const kept = async (source: string) => (await unresolvedSubmissions.of(source, "ab")).map(({ hash }) => hash);
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2), hashOf(1)], [hashOf(3)]]);
-  await unresolvedSubmissions.told(hashOf(1));
-  await unresolvedSubmissions.told(hashOf(9));
+  await unresolvedSubmissions.resolve(hashOf(1));
+  await unresolvedSubmissions.resolve(hashOf(9));
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2)], [hashOf(3)]]);
   confirmed.closeTime += 86_401;
   assert.deepEqual([await kept("G1"), await kept("G3")], [[], []]);

@@ -99,7 +99,7 @@ test("a batch of payments whose answers were all lost is warned of from its firs
     await unresolvedSubmissions.add(hash);
   }
   for (const hash of batch) assert.deepEqual(await unresolvedSubmissions.of(SOURCE, hash), [{ hash, operation: hash }]);
-  await unresolvedSubmissions.told(batch[0]!);
+  await unresolvedSubmissions.resolve(batch[0]!);
   assert.deepEqual(await unresolvedSubmissions.of(SOURCE, batch[0]!), []);
 });
 

@@ -62,7 +62,7 @@ test("a body that does not end in time is told so, and read no further", async (
       controller.enqueue(new TextEncoder().encode("1"));
     },
   }, { highWaterMark: 0 });
-  await assert.rejects(read(body, 100), { status: 408, message: "the body did not come within 0.1 s" });
+  await assert.rejects(read(body, 100), { status: 408, message: "the body must arrive within 0.1 s: send it again" });
   const sofar = pulled;
   await wait(200);
   assert.ok(pulled <= sofar + 1, `${pulled - sofar} more`);

@@ -43,7 +43,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.deepEqual([first.status, first.body.error.retry], [400, "never"], first.text);
     const again = await prepared(card, { key: "own", of: late });
     assert.deepEqual([again.status, again.body.error.retry], [400, "never"], again.text);
-    assert.match(again.body.error.message, new RegExp(`transaction ${hash} can no longer be told`));
+    assert.match(again.body.error.message, new RegExp(`transaction ${hash} stays unknown`));
     // A node that still has it says so.
     assert.equal((await prepared(card, { key: "own" })).body.status, "success");
   });

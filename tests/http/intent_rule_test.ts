@@ -92,7 +92,7 @@ describe("the rule by which one intent is one payment", () => {
       const more = verdict.kind === "outcome"
         ? [verdict.outcome.hash]
         : verdict.kind === "unknown"
-        ? [verdict.hash, ...verdict.isForGood ? ["for good"] : []]
+        ? [verdict.hash, ...verdict.isPermanent ? ["for good"] : []]
         : verdict.kind === "replace"
         ? verdict.live.map(({ hash }) => hash)
         : [];

@@ -146,7 +146,7 @@ describe("prepare with an Idempotency-Key", () => {
     const { status, body } = await prepared(card, { key: "mine" }, "8");
     assert.equal(status, 400);
     assert.deepEqual([body.error.code, body.error.param], ["invalid_request", "Idempotency-Key"]);
-    assert.match(body.error.message, /Idempotency-Key "mine" was used for another request/);
+    assert.match(body.error.message, /Idempotency-Key "mine" belongs to another request/);
     const apiKey = await stage.newKey(["write"]);
     assert.equal((await prepared(card, { key: "mine", apiKey }, "8")).status, 200);
   });

@@ -206,7 +206,7 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     await asked(`/v1/webhooks/${first.body.id}`, undefined, { apiKey, method: "DELETE" });
     const again = await created(wanted("a"), { key: "half", apiKey });
     assert.equal(again.status, 404);
-    assert.match(again.body.error.message, /was deleted since/);
+    assert.match(again.body.error.message, /is deleted: use a new key/);
   });
 
   test("whoever was slow does not make again what another made and its owner deleted", async () => {
@@ -229,7 +229,7 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     goesOn();
     const { status, text } = await stage.time.until(late);
     assert.equal(status, 404, text);
-    assert.match(text, /was deleted since/);
+    assert.match(text, /is deleted: use a new key/);
     const held = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
     assert.deepEqual(held.body.webhooks, []);
   });

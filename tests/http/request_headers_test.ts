@@ -29,7 +29,7 @@ for (const name of ["X-Idempotency-Key", "x-idempotency-token", "Idempotent-Key"
     for (const path of ["/v1/transactions/prepare", "/v1/transactions/submit", "/v1/webhooks"]) {
       const { status, body } = await api.request("POST", path, { body: {}, headers: { [name]: "order-1" } });
       assert.deepEqual([status, body.error.code], [400, "invalid_request"], path);
-      assert.match(body.error.message, /is not read: send Idempotency-Key$/);
+      assert.match(body.error.message, /is not supported: send Idempotency-Key instead$/);
     }
   });
 }

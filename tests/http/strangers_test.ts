@@ -15,12 +15,12 @@ async function problem(method: string, path: string, options = {}): Promise<stri
 
 test("a query of thousands of parameters is refused unread, and one of too many is told how many there may be", async () => {
   const query = (n: number) => Array.from({ length: n }, (_, at) => `p${at}=1`).join("&");
-  assert.equal(await problem("GET", `/v1/events?${query(33)}`), "a query has at most 32 parameters");
+  assert.equal(await problem("GET", `/v1/events?${query(33)}`), "the query must have at most 32 parameters");
   assert.match(await problem("GET", `/v1/events?${query(32)}`), /^unknown query parameter p0, p1/);
-  assert.equal(await problem("GET", `/v1/events?${query(10_000)}`), "a query has at most 32 parameters");
-  assert.equal(await problem("GET", `/v1/events?${"&".repeat(60_000)}`), "a query has at most 32 parameters");
+  assert.equal(await problem("GET", `/v1/events?${query(10_000)}`), "the query must have at most 32 parameters");
+  assert.equal(await problem("GET", `/v1/events?${"&".repeat(60_000)}`), "the query must have at most 32 parameters");
   const none = await problem("GET", `/v1/network?${query(10_000)}`);
-  assert.match(none, /^unknown query parameter p0: there are none here$/);
+  assert.match(none, /^unknown query parameter p0: this endpoint takes none$/);
   assert.match(await problem("GET", "/v1/events?__proto__=1"), /^unknown query parameter __proto__$/);
 });
 
@@ -80,7 +80,7 @@ test("another scheme in Authorization does not matter beside a key in X-API-Key"
 test("what takes no body refuses the fields of one, by name, and takes an empty one", async () => {
   const path = "/v1/webhooks/wh_nobody/secret";
   assert.equal(await problem("POST", path, { body: { secret: "mine" } }), "unknown field secret");
-  assert.match(await problem("POST", path, { body: "{" }), /^the body is not JSON/);
+  assert.match(await problem("POST", path, { body: "{" }), /^the body must be JSON/);
   for (const body of [undefined, {}, ""]) assert.equal((await api.request("POST", path, { body })).status, 404);
   assert.match(await problem("DELETE", "/v1/webhooks/wh_nobody", { body: { force: true } }), /^unknown field force$/);
 });
@@ -90,7 +90,7 @@ test("the method that is meant is named where a path has only another", async ()
   assert.deepEqual([status, headers.get("allow"), body.error.message], [
     405,
     "POST",
-    "GET is not allowed at /v1/transactions/submit; POST is meant",
+    "the method of /v1/transactions/submit must be POST; got GET",
   ]);
 });
 
@@ -104,7 +104,7 @@ test("a replay costs ten tokens, and Retry-After says when there are ten", async
   const refused = await replay();
   assert.equal(refused.status, 429);
   assert.equal(refused.headers.get("retry-after"), "10");
-  assert.match(refused.body.error.message, /this request takes 10 of them/);
+  assert.match(refused.body.error.message, /this request costs 10 requests/);
 });
 
 test("the log says whose request it was, from where and how long it took, and of a write what it was", async () => {

@@ -121,16 +121,21 @@ const QUERIES: [what: string, path: string, message: string, param: string][] = 
   [
     "a parameter where there are none",
     "/v1/network?verbose=1",
-    "unknown query parameter verbose: there are none here",
+    "unknown query parameter verbose: this endpoint takes none",
     "verbose",
   ],
   [
     "the same behind an empty one",
     "/v1/network?&&verbose=1",
-    "unknown query parameter verbose: there are none here",
+    "unknown query parameter verbose: this endpoint takes none",
     "verbose",
   ],
-  ["a parameter twice", "/v1/events?limit=5&limit=6", "query parameter limit is given 2 times", "limit"],
+  [
+    "a parameter twice",
+    "/v1/events?limit=5&limit=6",
+    "query parameter limit must appear once; got it 2 times",
+    "limit",
+  ],
   ["a number", "/v1/events?limit=1O", 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
   [
     "a number that is too large",

@@ -57,25 +57,25 @@ describe("mintKey", () => {
   });
 
   const refused: [string, Partial<NewKey>, KeyFieldError["field"], RegExp][] = [
-    ["an empty name", { name: " " }, "name", /1–64 printable characters, got " "/],
+    ["an empty name", { name: " " }, "name", /1–64 printable characters; got " "/],
     ["a name of 65 characters", { name: "x".repeat(65) }, "name", /1–64/],
     ["a name that moves the cursor", { name: "a\u001b[2Jb" }, "name", /printable/],
     ["a name with a line break", { name: "a\nb" }, "name", /printable/],
     ["a name that turns the writing around", { name: "a\u202eb" }, "name", /printable/],
     ["no scope", { scopes: [] }, "scopes", /at least one of read, write, webhooks/],
-    ["an unknown scope", { scopes: ["read", "admin"] }, "scopes", /some of read, write, webhooks, got "admin"/],
-    ["a rate of 0", { rate: 0 }, "rate", /from 1 to 1000000 requests a minute, got 0/],
+    ["an unknown scope", { scopes: ["read", "admin"] }, "scopes", /some of read, write, webhooks; got "admin"/],
+    ["a rate of 0", { rate: 0 }, "rate", /from 1 to 1000000 requests a minute; got 0/],
     ["a fractional rate", { rate: 1.5 }, "rate", /got 1.5/],
     ["a rate above a million", { rate: 1_000_001 }, "rate", /got 1000001/],
     ["an expiry in the past", { expiresAt: "2026-03-01T12:00:00Z" }, "expiresAt", /in the future/],
     ["an expiry without a zone", { expiresAt: "2026-04-01T12:00" }, "expiresAt", /ISO 8601/],
     ["a day that is none", { expiresAt: "2027-02-30" }, "expiresAt", /must be a day and time that exist/],
-    ["an hour that is none", { expiresAt: "2027-02-28T25:00:00Z" }, "expiresAt", /that exist, got "2027-02-28T25/],
+    ["an hour that is none", { expiresAt: "2027-02-28T25:00:00Z" }, "expiresAt", /that exist; got "2027-02-28T25/],
     [
       "what is no time",
       { expiresAt: "soon" },
       "expiresAt",
-      /ISO 8601 date \(2027-01-31\) or time with its zone .*, got "soon"/,
+      /ISO 8601 date \(2027-01-31\) or time with its zone .*; got "soon"/,
     ],
   ];
   for (const [what, changed, field, message] of refused) {

@@ -88,8 +88,8 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
     assert.deepEqual(await source.get(record.id), record);
     assert.deepEqual(problems, [
-      `keys file ${path}: must be JSON: an array of key records or a record a line, ` +
-      "got 2 characters that are none; the keys stay as they were",
+      `keys file ${path}: must be JSON: an array of key records, or a record on each line; ` +
+      "got 2 characters without a record; the keys stay as they were",
     ]);
     await write('[{"id": 3}]');
     assert.equal(await source.changed(), false);
@@ -109,8 +109,7 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
     assert.equal(await source.changed(), false);
     assert.deepEqual(await source.get(record.id), record);
-    const told =
-      `keys file ${path} is empty: write [] into it where there are to be no keys; the keys stay as they were`;
+    const told = `keys file ${path} is empty: write [] for a file without keys; the keys stay as they were`;
     assert.deepEqual(problems, [told]);
     await writeRecords();
     assert.equal(await source.changed(), true);
@@ -148,7 +147,7 @@ describe("keys from a file", () => {
   test("may come later: a missing file is told, and holds none", async () => {
     const source = await open();
     assert.equal(await source.isEmpty(), true);
-    assert.deepEqual(problems, [`keys file ${path} does not exist; there are no keys until it does`]);
+    assert.deepEqual(problems, [`keys file ${path} does not exist; the gateway has no keys until it exists`]);
     await source.changed();
     assert.equal(problems.length, 1);
     const { record } = testKey();
@@ -169,7 +168,7 @@ describe("keys from a file", () => {
     const source = await open();
     await source.changed();
     assert.deepEqual(await source.get(record.id), record);
-    assert.deepEqual(problems, [`keys file ${path} is open to other users (mode 644); make it 600`]);
+    assert.deepEqual(problems, [`keys file ${path} is open to other users (mode 644); change it to 600`]);
     await chmod(path, 0o600);
     assert.equal(await source.changed(), false);
     assert.equal(problems.length, 1);

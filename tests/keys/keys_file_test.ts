@@ -152,10 +152,10 @@ describe("a keys file", () => {
     await assert.rejects(inNone.keys.insert(testKey().record), {
       name: "KeysFileError",
       message:
-        `keys file ${folder}/none/keys.json cannot be written: there is no directory ${folder}/none: create it, ` +
+        `keys file ${folder}/none/keys.json cannot be written: the directory ${folder}/none does not exist: create it, ` +
         "or name another path",
     });
-    await assert.rejects(openKeysFile(folder).keys.list({ limit: 1 }), /is no regular file/);
+    await assert.rejects(openKeysFile(folder).keys.list({ limit: 1 }), /must be a regular file/);
     await writeFile(path, "[]");
     await assert.rejects(openKeysFile(join(path, "keys.json")).keys.insert(testKey().record), /\.json is no directory/);
   });
@@ -177,7 +177,7 @@ describe("a keys file", () => {
   test("is asked to be there where it must be", async () => {
     await assert.rejects(requireKeysFile(path), {
       name: "KeysFileError",
-      message: `there is no keys file ${path} yet: gateway keygen makes it; or name another with --keys-file`,
+      message: `the keys file ${path} does not exist: create it with gateway keygen, or name another with --keys-file`,
     });
     await openKeysFile(path).keys.insert(testKey().record);
     await requireKeysFile(path);

@@ -213,7 +213,7 @@ describe("the limiter of gateways that share a store", () => {
     pass(1_000);
     await limiter.flush();
     await limiter.flush();
-    assert.deepEqual(problems, ["leased tokens cannot be given back"]);
+    assert.deepEqual(problems, ["returning leased tokens failed"]);
   });
 
   test("forgets keys that rest: in memory after a minute, in the store after two", async () => {

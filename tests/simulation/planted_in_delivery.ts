@@ -24,16 +24,16 @@ export const IN_DELIVERY = [
   },
   {
     name: "commits are not fenced",
-    file: "lib/store/sqlite/leases.ts",
-    from: "if (isOwn.get(name, term) === undefined) {",
-    to: "if (isOwn.get(name, term) === null) {",
+    file: "lib/store/sql/leases.ts",
+    from: "if (lost !== undefined) throw fenced(lost);",
+    to: "if (lost === null) throw fenced(lost);",
     seed: 36,
   },
   {
     name: "the leases of the dead are never over",
-    file: "lib/store/sqlite/leases.ts",
-    from: "return remainingMs <= 0 || remainingMs > durationMs + LEASE_SLACK_MS;",
-    to: "return remainingMs > Infinity;",
+    file: "lib/store/sql/leases.ts",
+    from: " OR held.until_ms <= ${now}\n      OR held.until_ms > ${now} + $3 + ${LEASE_SLACK_MS}",
+    to: "",
     seed: 1,
   },
   {
@@ -46,8 +46,8 @@ export const IN_DELIVERY = [
   {
     name: "due times stand where a jumping clock put them",
     file: "lib/store/sqlite/deliveries.ts",
-    from: "due.all(subscription, nowMs, limit).map(toDue)",
-    to: "due.all(subscription, nowMs, limit).map(toDue).filter(({ delivery }) => delivery.dueAtMs! <= nowMs)",
+    from: "toDue(due.all(subscription, nowMs, limit))",
+    to: "toDue(due.all(subscription, nowMs, limit).filter((row) => row.due_at_ms! <= nowMs))",
     seed: 67,
   },
   {
@@ -115,8 +115,8 @@ export const IN_DELIVERY = [
   },
   {
     name: "a lease lasts for as long as a clock was set back",
-    file: "lib/store/sqlite/leases.ts",
-    from: " || remainingMs > durationMs + LEASE_SLACK_MS",
+    file: "lib/store/sql/leases.ts",
+    from: "\n      OR held.until_ms > ${now} + $3 + ${LEASE_SLACK_MS}",
     to: "",
     seed: 85,
     wasReal: true,

@@ -37,7 +37,7 @@ describe("the log that a deleted store has left", () => {
       const path = join(directory, `${scheme}-new`);
       const setting = `${scheme}:${path}`;
       const log = await leaveLog(scheme, path);
-      const refusal = storeError("unavailable", log, "put that database back", "delete the log");
+      const refusal = storeError("unavailable", log, "Restore that database", "delete the log");
       await assert.rejects(openStore(setting), refusal);
       await assert.rejects(inspectStore(setting), refusal, "doctor says the same");
       rmSync(log);
@@ -61,4 +61,10 @@ describe("the log that a deleted store has left", () => {
       await restored.close();
     });
   }
+
+  test("sqlite: a rollback journal is refused like a write-ahead log", async () => {
+    const path = join(directory, "journal");
+    writeFileSync(`${path}-journal`, "changes");
+    await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", `${path}-journal`, "delete the log"));
+  });
 });

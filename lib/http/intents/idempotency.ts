@@ -12,25 +12,25 @@ import { busy, full, KEPT_INTENTS, unknownOutcome } from "./intent_errors.ts";
 const MOST_TRIES = 20;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
-/** An intent that is used is written at least so often: it is kept seven days from there. */
+/** The use of an intent is written at most so often. The store keeps an intent seven days after its last use. */
 const USE_NOTED_MS = 86_400_000;
 
-/** A verdict that needs nothing more to be read. */
+/** A verdict that needs no further reads. */
 export type FinalVerdict = Exclude<Verdict, { kind: "read account" | "look up" | "unknown" }>;
 
-/** An intent as it was read, and what can be done about it. */
+/** An intent as read, with its verdict. */
 export interface Judged {
   name: TransactionIntentName;
   seen: KeptTransactionIntent | undefined;
   verdict: FinalVerdict;
 }
 
-/** Intents in the store, each changed only as it was read: a gateway that stood still meanwhile reads and judges again. */
+/** Intents in the store. Each change is a compare-and-set: a gateway that was frozen reads and judges again. */
 export interface Idempotency {
   read(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
   /**
-   * Reads what the rule needs, with what is known already, and writes an outcome; undefined when another was first.
-   * @throws {GatewayError} when nobody can tell what became of an envelope
+   * Reads the missing facts, applies the rule, and writes an outcome; undefined when another gateway was first.
+   * @throws {GatewayError} when the outcome of an envelope is unknown
    */
   judge(
     name: TransactionIntentName,
@@ -38,13 +38,13 @@ export interface Idempotency {
     source: string,
     known?: Known,
   ): Promise<Judged | undefined>;
-  /** Writes an intent; false when another was first. @throws {GatewayError} `rate_limited` when too many are kept */
+  /** Writes an intent; false when another gateway was first. @throws {GatewayError} `rate_limited` for too many intents */
   commit(judged: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean>;
-  /** Notes that an intent was used, so that it is kept. */
+  /** Writes the use of an intent, which prolongs its retention. */
   noteUse(judged: Pick<Judged, "name" | "seen">): Promise<void>;
   /**
-   * Does this until it answers something; undefined says that another was first.
-   * @throws {GatewayError} 409 when others were first again and again
+   * Repeats an attempt until it returns a value; undefined means that another gateway was first.
+   * @throws {GatewayError} 409 after 20 attempts
    */
   repeat<T>(attempt: () => Promise<{ is: T } | undefined>): Promise<T>;
 }
@@ -53,11 +53,11 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
   intents: Pick<IntentStore, "transaction" | "setTransaction">;
   transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
   clock: Pick<Clock, "wait">;
-  /** The network's time, Unix seconds: only for how long an intent is kept. */
+  /** The network's time, Unix seconds. It only decides the retention of an intent. */
   networkSeconds(): number;
-  /** A text unlike any other. */
+  /** A unique text. */
   newVersion(): string;
-  /** Told of each request that is refused because too many intents are kept. */
+  /** Called for each request refused because the store has too many intents. */
   onFull?(): void;
 }): Idempotency {
   const networkMs = () => networkSeconds() * 1_000;

@@ -4,15 +4,15 @@ import type { Intent, IntentClaim, IntentName, IntentStore } from "../../store/i
 import { isFenced } from "../../store/store.ts";
 import { anotherRequest, busy, full, KEPT_INTENTS } from "./intent_errors.ts";
 
-/** What one request with an `Idempotency-Key` asks for. */
+/** The operation of a request with an `Idempotency-Key`. */
 export interface Task<T> {
-  /** Alike for two requests that ask for the same: 64 hex digits. */
+  /** Digest of the request: 64 hex digits, equal for equal requests. */
   request: string;
-  /** What came of it before, as it is answered now. */
+  /** The response for the stored result of an earlier request. */
   repeat(result: string): Promise<T>;
   /**
-   * Does it under this claim, whose `id` is the intent's own, and the same however often it is tried. A `GatewayError` says
-   * that nothing was done.
+   * Does the work under this claim. The `id` of the claim is the intent's, and stays the same over all attempts.
+   * @throws {GatewayError} when the work had no effect
    */
   work(claim: IntentClaim): Promise<{ answer: T; result: string }>;
 }
@@ -20,9 +20,9 @@ export interface Task<T> {
 export type IdempotentOperation = <T>(name: IntentName, task: Task<T>) => Promise<T>;
 
 export const INTENT_LIMITS = {
-  /** How long a claim keeps others off: longer than any work takes while all is well. */
+  /** Duration of a claim: longer than any work normally takes. */
   claimMs: 30_000,
-  /** How long whoever comes second waits for the first. */
+  /** How long a second request waits for the first. */
   waitMs: 10_000,
 } as const;
 
@@ -30,22 +30,21 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Does once what is asked for many times, on however many gateways: where each of them may be killed between any two of
- * its steps, and every answer may be lost.
+ * Runs an operation once for all requests with the same key, on all gateways. Any gateway may be killed between two steps, and
+ * any response may be lost.
  *
  *     get ──► none ───────────────────────────────────────► claim ──► work ──► complete ──► answer
  *      ├────► has a result ── repeat ──► answer              │  ▲        │          │
  *      │                                                     │  │        │          └ fenced: get again
- *      └────► claimed by another: wait, get again; 409       │  │        └ GatewayError: release, and tell it; get again
+ *      └────► claimed by another: wait, get again; 409       │  │        └ GatewayError: release, return it; get again
  *                                                            │  │          when another has claimed it since
  *                                                            └──┴─ taken: get again
  *
- * - A claim is given only for the intent as it was seen: whoever saw an older result looks again before anything is done.
- * - What came of it is in the store before it is answered; so what was answered is what everybody is told from then on.
- * - A claim ends by itself. Who is killed before `complete` has answered nothing; who was only slow is fenced there, or
- *   sees it when it is refused, and tells what the other came to.
- * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim, and where it
- *   may be undone by others under the claim itself.
+ * - The store grants a claim only for the intent as read. A gateway with an older state reads again before it does anything.
+ * - The result is in the store before the response, so all later responses are the same.
+ * - A claim expires. A gateway that is killed before `complete` has sent no response. The store fences a slow gateway at
+ *   `complete`, and this gateway then returns the result of the other one.
+ * - Side effects of `work` use the intent's `id`, which outlives the claim. Side effects that others may undo use the claim.
  */
 export function createIdempotentOperation({ intents, clock, networkSeconds, newId, onFull }: {
   intents: IntentStore;
@@ -54,7 +53,7 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
   networkSeconds(): number;
   /** 22 random letters and digits. */
   newId(): string;
-  /** Told of each request that is refused because too many intents are kept. */
+  /** Called for each request refused because the store has too many intents. */
   onFull?(): void;
 }): IdempotentOperation {
   const { claimMs: durationMs, waitMs } = INTENT_LIMITS;
@@ -66,7 +65,7 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
     for (let pauseMs = FIRST_PAUSE_MS;; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       const isLastLook = clock.monotonicMs() >= endsAtMs;
       const seen = await intents.get(name);
-      // What has no new result since is not asked about again while another is at it.
+      // While another gateway works, only a new result is worth a look.
       if (seen !== undefined && (seen.id !== looked?.id || seen.result !== looked.result)) {
         const answer = await repeated(name, task, seen);
         if (answer !== undefined) return answer.is;
@@ -97,7 +96,7 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
     }
   };
 
-  /** The answer of before; undefined when there is none that counts. */
+  /** The response of an earlier request; undefined without a result. */
   async function repeated<T>(
     name: IntentName,
     task: Task<T>,
@@ -107,16 +106,16 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
     return result === undefined ? undefined : { is: await task.repeat(result) };
   }
 
-  /** The answer of work that was done and written down; undefined when it has to be looked at again. */
+  /** The response after the work; undefined when the caller must read the intent again. */
   async function done<T>(claim: IntentClaim, task: Task<T>): Promise<{ is: T } | undefined> {
     let work;
     try {
       work = await task.work(claim);
     } catch (error) {
       if (isFenced(error)) return undefined;
-      // Of any other error it is not known what was done: the claim ends by itself, and the next one goes on from there.
+      // After any other error the effect of the work is unknown. The claim expires, and the next request continues.
       if (!(error instanceof GatewayError)) throw error;
-      if (await isAnothers(claim)) return undefined;
+      if (await isClaimedByOther(claim)) return undefined;
       await intents.release(claim);
       throw error;
     }
@@ -124,13 +123,13 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
     return isMine ? { is: work.answer } : undefined;
   }
 
-  /** Whether another has claimed it since: an error may come of what that one did. */
-  async function isAnothers(claim: IntentClaim): Promise<boolean> {
+  /** Whether another gateway has claimed the intent since, so that its work may have caused an error. */
+  async function isClaimedByOther(claim: IntentClaim): Promise<boolean> {
     const seen = await intents.get(claim);
     return seen !== undefined && (seen.id !== claim.id || seen.term !== claim.term);
   }
 
-  /** False when another has claimed it since. */
+  /** False when another gateway has claimed the intent since. */
   async function completed(claim: IntentClaim, done: { request: string; result: string }): Promise<boolean> {
     try {
       await intents.complete(claim, { ...done, atMs: networkMs() });

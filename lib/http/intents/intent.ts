@@ -3,57 +3,57 @@ import { type IntentEnvelope, MAX_INTENT_ENVELOPES, type TransactionIntent } fro
 /** The source account, as of one ledger. */
 export interface AccountAsOf {
   ledger: number;
-  /** The last sequence number that it used; undefined: there is no such account. */
+  /** Its last used sequence number; undefined: the account does not exist. */
   sequence: bigint | undefined;
-  /** When a ledger not above `ledger` closed, Unix seconds; 0: none is known. */
+  /** Close time of a ledger not above `ledger`, Unix seconds; 0 while unknown. */
   closedAt: number;
 }
 
-/** What ledgers hold of the envelopes of an intent. */
+/** What the ledgers contain of an intent's envelopes. */
 export type LookedUp =
-  /** One was applied with success; `envelope`: its bytes, unsigned, where a node has them. */
+  /** The network applied one with success; `envelope`: its unsigned bytes, where a node has them. */
   | { status: "applied"; hash: string; ledger: number; envelope?: Uint8Array }
-  /** One was applied without success: it has used the sequence number of all. */
+  /** The network applied one without success, which used the sequence number of all. */
   | { status: "failed" }
-  /** None was found. `unknown`: those that may be in a ledger that a node no longer holds. */
+  /** None was found. `unknown`: envelopes that may be in a ledger that the nodes have pruned. */
   | { status: "missing"; unknown: string[] };
 
-/** What the rule goes by. */
+/** The facts that the rule uses. */
 export interface Known {
   account?: AccountAsOf;
   lookedUp?: LookedUp;
 }
 
-/** What can be done about an intent. `live`: its envelopes that may still be applied, newest first. */
+/** The next step for an intent. `live`: envelopes that the network may still apply, newest first. */
 export type Verdict =
-  /** The account has to be read, or the envelopes looked up, before anything else is known. */
+  /** The rule needs the account, or a look-up of the envelopes. */
   | { kind: "read account" | "look up" }
-  /** One was applied with success, which is so for good; `envelope` as in `LookedUp`. */
+  /** The network applied one with success, which is final; `envelope` as in `LookedUp`. */
   | { kind: "outcome"; outcome: { hash: string; ledger: number }; envelope?: Uint8Array }
-  /** The newest may still be applied: it is answered again. */
+  /** The network may still apply the newest: return it again. */
   | { kind: "again"; live: IntentEnvelope[] }
-  /** The newest was turned down or is past its bound: another replaces it, with the same sequence number. */
+  /** The network rejected the newest, or its bound has passed: replace it, with the same sequence number. */
   | { kind: "replace"; live: IntentEnvelope[] }
-  /** The newest is past its bound and may not be replaced, until all are. */
+  /** The newest is past its bound, and no replacement is allowed until all are. */
   | { kind: "wait"; live: IntentEnvelope[] }
-  /** Nobody can tell about this one now; `isForGood`: nor later. */
-  | { kind: "unknown"; hash: string; isForGood: boolean }
-  /** None will ever be applied: a fresh one may be made. */
+  /** The outcome of this envelope is unknown; `isPermanent`: it stays unknown. */
+  | { kind: "unknown"; hash: string; isPermanent: boolean }
+  /** The network can never apply any of them: build a fresh envelope. */
   | { kind: "fresh" };
 
 /**
- * The rule by which one intent is one payment. All envelopes of an intent that may still be applied use one sequence number, and
- * the network applies one transaction for one number. Every time is a ledger's close time.
+ * The rule that makes one intent one payment. All live envelopes of an intent share one sequence number, and the network applies
+ * one transaction for one number. Every time is a ledger's close time.
  *
- * | outcome kept                                        | outcome  |
+ * | outcome stored                                      | outcome  |
  * | no envelope left                                    | fresh    |
- * | number unused, newest neither refused nor past      | again    |
+ * | number unused, newest neither rejected nor past     | again    |
  * | number unused, all past their bounds                | fresh    |
  * | number unused, it is the next, fewer than 16 live   | replace  |
  * | number unused, else                                 | again; wait when the newest is past its bound |
  * | number used or no account: one applied              | outcome  |
  * | … one failed                                        | fresh    |
- * | … none found, one may have been forgotten           | unknown  |
+ * | … none found, one may be pruned                     | unknown  |
  * | … none found, no account, one within its bound      | unknown  |
  * | … none found                                        | fresh    |
  */
@@ -71,12 +71,12 @@ export function judge(intent: TransactionIntent | undefined, { account, lookedUp
   }
   if (lookedUp.status === "failed") return { kind: "fresh" };
   const [forgotten] = lookedUp.unknown;
-  if (forgotten !== undefined) return { kind: "unknown", hash: forgotten, isForGood: true };
+  if (forgotten !== undefined) return { kind: "unknown", hash: forgotten, isPermanent: true };
   const [live] = account.sequence === undefined ? withinBound(envelopes, account) : [];
-  return live === undefined ? { kind: "fresh" } : { kind: "unknown", hash: live.hash, isForGood: false };
+  return live === undefined ? { kind: "fresh" } : { kind: "unknown", hash: live.hash, isPermanent: false };
 }
 
-/** None is applied yet. */
+/** The verdict while the network has applied no envelope. */
 function whileUnused({ sequence, envelopes, isRejected }: TransactionIntent, account: AccountAsOf): Verdict {
   const live = withinBound(envelopes, account);
   if (live.length === 0) return { kind: "fresh" };
@@ -95,7 +95,7 @@ function withinBound(envelopes: IntentEnvelope[], { closedAt }: AccountAsOf): In
   return envelopes.filter(({ validUntil }) => closedAt <= validUntil);
 }
 
-/** An envelope that is about to be kept. */
+/** An envelope to store. */
 export interface NewEnvelope {
   hash: string;
   sequence: string;
@@ -105,7 +105,7 @@ export interface NewEnvelope {
   warning?: string;
 }
 
-/** The intent with an envelope that prepare made; `sinceLedger`: a ledger at which its number was unused. */
+/** The intent with a new envelope; `sinceLedger`: a ledger at which its number was unused. */
 export function withPrepared(
   request: string,
   { live }: { live: IntentEnvelope[] },
@@ -117,9 +117,9 @@ export function withPrepared(
 }
 
 /**
- * The intent with an envelope that a client brings, which does the same. It joins when its sequence number is that of the live
- * ones, or when none is live. `refused`: it does not. `full`: it may join once one is past its bound. `dead`: it need not, for
- * it is past its own bound, and will never be applied.
+ * The intent with an envelope that a client submits for the same operation. The envelope joins when it has the sequence number
+ * of the live ones, or when none is live. Otherwise it is `refused`. `full`: it may join when one passes its bound. `dead`: it
+ * is past its own bound, so the network can never apply it.
  */
 export function withBrought(
   request: string,
@@ -136,7 +136,7 @@ export function withBrought(
   return withPrepared(request, { live }, envelope, isKnownUnused ? account.ledger : undefined);
 }
 
-/** The intent with its outcome, and with the envelope that was applied, as far as that is known. */
+/** The intent with its outcome, and with the applied envelope where it is known. */
 export function withOutcome(
   intent: TransactionIntent,
   { outcome, envelope }: Pick<Extract<Verdict, { kind: "outcome" }>, "outcome" | "envelope">,
@@ -145,7 +145,7 @@ export function withOutcome(
   return isNewest ? { ...intent, outcome } : { ...intent, outcome, envelope, warning: undefined };
 }
 
-/** The intent when none of its envelopes will ever be applied. */
+/** The intent without its dead envelopes. */
 export function withoutEnvelopes(intent: TransactionIntent): TransactionIntent {
   return { ...intent, envelope: new Uint8Array(), warning: undefined, isRejected: false, envelopes: [] };
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../errors.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
 
-/** What is kept at most: about 600 MB of a store. */
+/** Most intents in the store: about 600 MB. */
 export const KEPT_INTENTS = { mostOfKey: 200_000, mostInAll: 1_000_000 } as const;
 
 const param = IDEMPOTENCY_KEY;
@@ -9,30 +9,32 @@ const param = IDEMPOTENCY_KEY;
 export function anotherRequest(key: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `${IDEMPOTENCY_KEY} ${JSON.stringify(key)} was used for another request: one key is for one intent, use a new one`,
+    `${IDEMPOTENCY_KEY} ${JSON.stringify(key)} belongs to another request: use a new key for a new request`,
     { param },
   );
 }
 
-/** The client that signed an earlier envelope is led back to what the newest one does. */
+/** The client has signed another envelope than the intent's live or applied one. */
 export function anotherTransaction(hash: string, isApplied: boolean): GatewayError {
-  const what = isApplied ? "which was applied" : "which may still be applied";
+  const state = isApplied ? "which the network has applied" : "which the network may still apply";
   return new GatewayError(
     "invalid_request",
-    `this ${IDEMPOTENCY_KEY} was used for transaction ${hash}, ${what}: prepare again with the same key to see what is left to do`,
+    `this ${IDEMPOTENCY_KEY} belongs to transaction ${hash}, ${state}: prepare again with the same key to get its state`,
     { param, retry: "prepare_again" },
   );
 }
 
 export function busy(waitMs: number): GatewayError {
-  return conflict(`another request with this ${IDEMPOTENCY_KEY} is under way: send the same again in a moment`, waitMs);
+  return conflict(
+    `another request with this ${IDEMPOTENCY_KEY} is in progress: send the same request again after Retry-After seconds`,
+    waitMs,
+  );
 }
 
-/** The newest envelope is past its time bound, and others are not. */
+/** The newest envelope is past its time bound, and earlier ones are not. */
 export function waitForBounds(hash: string): GatewayError {
-  const message =
-    `transaction ${hash} of this ${IDEMPOTENCY_KEY} may still be applied, and no other can take its place: ` +
-    "send the same again when its time bound has passed";
+  const message = `the network may still apply transaction ${hash} of this ${IDEMPOTENCY_KEY}: ` +
+    "send the same request again when the transaction's time bound has passed";
   return conflict(message, 30_000);
 }
 
@@ -45,38 +47,38 @@ export function full(): GatewayError {
   const { mostOfKey, mostInAll } = KEPT_INTENTS;
   return new GatewayError(
     "rate_limited",
-    `too many different values of ${IDEMPOTENCY_KEY} in seven days: at most ${mostOfKey} are kept of an API key and ` +
-      `${mostInAll} in all; each goes seven days after it was used`,
+    `too many values of ${IDEMPOTENCY_KEY}: the gateway stores at most ${mostOfKey} for an API key and ${mostInAll} in all, ` +
+      "for seven days after their last use",
     { param, headers: { "Retry-After": "3600" } },
   );
 }
 
-/** Told "refused for good", a client would pay some other way, and this transaction may be applied. */
+/** A final refusal would make the client pay in another way, while the network may still apply this transaction. */
 export function refusedMeanwhile(hash: string, refusal: GatewayError): GatewayError {
   const location = `/v1/transactions/${hash}`;
   return new GatewayError(
     "upstream_error",
-    `transaction ${hash} was turned down and may be applied all the same, while another in its place would be refused now ` +
-      `(${refusal.message}): prepare again with the same key until that shows, or ask GET ${location}`,
+    `the network rejected transaction ${hash} and may still apply it, and it would refuse a replacement now ` +
+      `(${refusal.message}): prepare again with the same key until the outcome is known, or call GET ${location}`,
     { headers: { Location: location }, cause: refusal },
   );
 }
 
-/** What became of a transaction cannot be told now, or (`isForGood`) ever. */
-export function unknownOutcome({ hash, isForGood }: { hash: string; isForGood: boolean }): GatewayError {
+/** The outcome of a transaction is unknown now, or (`isPermanent`) stays unknown. */
+export function unknownOutcome({ hash, isPermanent }: { hash: string; isPermanent: boolean }): GatewayError {
   const location = `/v1/transactions/${hash}`;
-  if (!isForGood) {
+  if (!isPermanent) {
     return new GatewayError(
       "upstream_error",
-      `the outcome of transaction ${hash} is not known: its source account does not exist any more; ask GET ${location}, ` +
-        "or send the same again when its time bound has passed",
+      `the outcome of transaction ${hash} is unknown, because its source account no longer exists: call GET ${location}, ` +
+        "or send the same request again when its time bound has passed",
       { headers: { Location: location } },
     );
   }
   return new GatewayError(
     "invalid_request",
-    `the outcome of transaction ${hash} can no longer be told: its sequence number is used, and the RPC nodes do not hold all ` +
-      "ledgers that it may be in; look whether it was applied (in an archive, or by what it would have changed) before " +
-      "preparing it with another key",
+    `the outcome of transaction ${hash} stays unknown, because its sequence number is used and the RPC nodes have pruned ` +
+      "ledgers that may contain it. Check in an archive, or by the transaction's effects, whether the network applied it. " +
+      "Only then prepare again with another key",
   );
 }

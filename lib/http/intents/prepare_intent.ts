@@ -10,12 +10,12 @@ import type { Idempotency } from "./idempotency.ts";
 import { type NewEnvelope, withoutEnvelopes, withPrepared } from "./intent.ts";
 import { anotherRequest, refusedMeanwhile, waitForBounds } from "./intent_errors.ts";
 
-/** Where an intent is done: `status` and `ledger`, and no envelope when its bytes are not kept any more. */
+/** For a completed intent it has `status` and `ledger`, and no envelope when its bytes are no longer stored. */
 export type PrepareAnswer =
   | PreparedRequest & {
     status?: "success";
     ledger?: number;
-    /** The transaction before this one, which may be applied all the same: of the two at most one is. */
+    /** The replaced transaction. The network may still apply it, but at most one of the two. */
     replaces?: string;
   }
   | { hash: string; status: "success"; ledger: number };
@@ -23,8 +23,8 @@ export type PrepareAnswer =
 export type PrepareIntent = (name: TransactionIntentName, request: PrepareRequest) => Promise<PrepareAnswer>;
 
 /**
- * Prepares an operation for an intent: the same envelope, byte for byte, while it may be applied and once it was; another with
- * the same sequence number when the network turned it down; a fresh one when none will ever be applied.
+ * Prepares an operation for an intent. The envelope is the same, byte for byte, while the network may apply it and after that.
+ * A rejected envelope gets a replacement with the same sequence number. A fresh envelope comes when all are dead.
  */
 export function createIntentPreparer({ idempotency, escrow }: {
   idempotency: Idempotency;
@@ -33,7 +33,7 @@ export function createIntentPreparer({ idempotency, escrow }: {
   const { prepare, preparedOf } = escrow.transactions;
   const { read, judge, commit, noteUse, repeat } = idempotency;
 
-  /** What is answered of the newest envelope, alike however often. */
+  /** The response with the newest envelope, always the same. */
   function answerOf({ envelope, envelopes: [, former], warning }: TransactionIntent, request: PrepareRequest) {
     const { answer } = preparedOf(envelope, request);
     return {
@@ -58,7 +58,7 @@ export function createIntentPreparer({ idempotency, escrow }: {
     return { hash, validUntil, bytes, warning, sequence: preparedOf(bytes, request).sequence };
   }
 
-  /** @throws {GatewayError} when this request asks for something else than the intent is about */
+  /** @throws {GatewayError} when the request differs from the intent's */
   function requireSame(
     { key }: TransactionIntentName,
     seen: KeptTransactionIntent | undefined,
@@ -73,7 +73,7 @@ export function createIntentPreparer({ idempotency, escrow }: {
   }
 
   return async function prepareIntent(name, request) {
-    /** Why no envelope can be built: told only after the rule was asked again. */
+    /** Why no envelope can be built. It is thrown only after the rule has run again. */
     let refusal: GatewayError | undefined;
     return await repeat<PrepareAnswer>(async () => {
       const seen = await read(name);
@@ -99,7 +99,7 @@ export function createIntentPreparer({ idempotency, escrow }: {
       if (built === undefined) return undefined;
       const envelope = builtEnvelope(built, request);
       const live = verdict.kind === "replace" ? verdict.live : [];
-      // Its number was used just now.
+      // The number was used meanwhile.
       if (live.length > 0 && envelope.sequence !== seen!.sequence) return undefined;
       const next = withPrepared(escrow.digestOf(request), { live }, envelope, built.sinceLedger);
       return await commit(judged, next) ? { is: answerOf(next, request) } : undefined;

@@ -5,15 +5,15 @@ import type { Idempotency } from "./idempotency.ts";
 import { withBrought, withOutcome, withoutEnvelopes } from "./intent.ts";
 import { anotherRequest, anotherTransaction, refusedMeanwhile, waitForBounds } from "./intent_errors.ts";
 
-/** What is done for an intent before and after an envelope is sent. */
+/** The steps for an intent before and after its envelope is sent. */
 export interface SubmitIntent {
-  /** Keeps an envelope before it is sent. @throws {GatewayError} when it must not be sent for this intent */
+  /** Stores an envelope before it is sent. @throws {GatewayError} when it must not be sent for this intent */
   join(name: TransactionIntentName, envelope: CheckedEnvelope): Promise<void>;
-  /** Writes that an envelope was applied, before that is told. */
-  keepOutcome(name: TransactionIntentName, envelope: CheckedEnvelope, ledger: number): Promise<void>;
+  /** Stores the outcome of an applied envelope, before the response. */
+  storeOutcome(name: TransactionIntentName, envelope: CheckedEnvelope, ledger: number): Promise<void>;
   /**
-   * Asks the rule again before a refusal is told: another envelope may be applied, or this one after all.
-   * @throws {GatewayError} what is told
+   * Runs the rule again before a refusal is returned: the network may have applied another envelope, or this one after all.
+   * @throws {GatewayError} the refusal for the client
    */
   afterRefusal(name: TransactionIntentName, envelope: CheckedEnvelope, refusal: GatewayError): Promise<Confirmed>;
 }
@@ -49,7 +49,7 @@ export function createIntentSubmitter({ idempotency, escrow }: {
       });
     },
 
-    async keepOutcome(name, { innerHash, unsigned }, ledger) {
+    async storeOutcome(name, { innerHash, unsigned }, ledger) {
       await repeat(async () => {
         const seen = await read(name);
         if (seen === undefined || seen.outcome !== undefined) return { is: undefined };
@@ -87,7 +87,7 @@ export function createIntentSubmitter({ idempotency, escrow }: {
   };
 }
 
-/** A client submits something else than the intent is about. */
+/** The client submits another operation than the intent's. */
 function anotherOperation(
   { key }: TransactionIntentName,
   { outcome, envelopes: [newest] }: TransactionIntent,

@@ -13,30 +13,31 @@ import type { Idempotency } from "./idempotency.ts";
 import { createIntentPreparer, type PrepareAnswer } from "./prepare_intent.ts";
 import { createIntentSubmitter } from "./submit_intent.ts";
 
-/** Whose request it is, and for which intent; without a key every request is one of its own. */
+/** The caller of a request, and its intent. Without an idempotency key each request stands alone. */
 export interface Caller {
   keyId: string;
   idempotencyKey: string | undefined;
 }
 
-/** Whose submit it is. */
+/** The caller of a submit. */
 export interface SubmitCaller extends Caller {
-  /** Aborted when the caller leaves before the answer. */
+  /** Aborted when the client disconnects before the response. */
   signal: AbortSignal;
   /** As in `Transactions`. */
   beforeNoted?(confirmed: Confirmed): Promise<void>;
 }
 
-/** The three steps of a write, of which the second (signing) happens elsewhere. */
+/** The steps of a write: prepare, submit, status. The client signs in between. */
 export interface TransactionIntents {
   /** Prepares an operation; for an intent as in `createIntentPreparer`. */
   prepare(request: PrepareRequest, caller: Caller): Promise<PrepareAnswer>;
   /**
-   * Submits a signed envelope and waits for its outcome; `note` is told what it is before it is sent. With a key it is kept
-   * before it is sent, and refused where another envelope of the intent was or may be applied beside it.
+   * Submits a signed envelope and waits for its outcome; `note` is called with its operation before it is sent. With an
+   * idempotency key the envelope is stored before it is sent. It is refused when the network could apply it beside another one
+   * of the intent.
    */
   submit(xdr: string, caller: SubmitCaller, note: (what: SubmittedOperation) => void): Promise<Confirmed>;
-  /** What became of a transaction. `beforeNoted`: as in `Transactions`. */
+  /** The status of a transaction. `beforeNoted`: as in `Transactions`. */
   status(hash: string, beforeNoted: (hash: string) => Promise<void>): Promise<TransactionStatus>;
 }
 
@@ -51,11 +52,11 @@ export function createTransactionIntents({ idempotency, escrow }: {
   async function prepareWithoutKey(request: PrepareRequest): Promise<PreparedRequest> {
     const { sinceLedger: _, ...prepared } = await prepare(request).catch(async (refusal) => {
       if (!(refusal instanceof GatewayError) || refusal.retry !== "never") throw refusal;
-      // It may come of the one before, which nobody was told of: what that has paid is spent.
+      // An earlier submission with an unknown outcome may be the cause: its money is spent.
       const warned = await warning(request).catch(() => undefined);
       throw warned === undefined ? refusal : refusal.saying(warned);
     });
-    // Only then: what was applied before its sequence number was read had been noted before that.
+    // Only after prepare: a submission that was applied before prepare read the sequence number was noted before that.
     const warned = await warning(request);
     const all = [warned, prepared.warning].filter((one) => one !== undefined);
     return all.length === 0 ? prepared : { ...prepared, warning: all.join("; ") };
@@ -81,7 +82,7 @@ export function createTransactionIntents({ idempotency, escrow }: {
         if (name === undefined || kept === undefined || !(error instanceof GatewayError)) throw error;
         return intents.afterRefusal(name, kept, error);
       });
-      if (name !== undefined) await intents.keepOutcome(name, kept!, confirmed.ledger);
+      if (name !== undefined) await intents.storeOutcome(name, kept!, confirmed.ledger);
       return confirmed;
     },
 

@@ -10,9 +10,9 @@ import type { Caller } from "./transactions.ts";
 export type CreateWebhook = (wanted: NewSubscription, caller: Caller) => Promise<SubscriptionWithSecret>;
 
 /**
- * Creates a subscription; for an intent the same one again, with its secret, which stands nowhere but in the subscription
- * itself. Its id is the intent's: a gateway that was killed after it had made it finds it. It is made under the claim: who
- * was slow does not make it again when it was deleted meanwhile.
+ * Creates a subscription. A repeated request returns the same one with its secret, which only the subscription stores. Its id
+ * is the intent's, so a retry finds it after a kill. Its creation needs the claim, so a slow gateway cannot create it again
+ * after its deletion.
  */
 export function createWebhookIntents(
   { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "create" | "withSecret"> },
@@ -24,8 +24,7 @@ export function createWebhookIntents(
       async repeat(id) {
         const made = await webhooks.withSecret(keyId, id);
         if (made !== undefined) return made;
-        const message =
-          `the webhook ${id}, which this ${IDEMPOTENCY_KEY} made, was deleted since: another needs a new key`;
+        const message = `the webhook ${id} of this ${IDEMPOTENCY_KEY} is deleted: use a new key to create another`;
         throw new GatewayError("not_found", message, { param: IDEMPOTENCY_KEY });
       },
       async work(claim) {
@@ -43,8 +42,8 @@ export type ReplayWebhook = (
 ) => ReturnType<Subscriptions["replay"]>;
 
 /**
- * Begins a replay; for an intent it tells of the same job again. The job's id begins with the intent's: after a gateway
- * was killed that had begun it, it is found for as long as it goes on. What is only counted takes no key.
+ * Begins a replay. A repeated request returns the same job. The job's id begins with the intent's, so a retry after a kill
+ * finds it while the job runs. A dry run ignores the key.
  */
 export function createReplayIntents(
   { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "replay"> },

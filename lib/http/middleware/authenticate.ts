@@ -13,8 +13,8 @@ const REASONS: Record<KeyRefusal, string> = {
 };
 
 /**
- * Says whose key a request presents; at once when the key was verified lately.
- * @throws {GatewayError} `unauthorized`, saying why, or `rate_limited` when the caller's address has failed too often
+ * The key of a request; synchronous when the key is cached.
+ * @throws {GatewayError} `unauthorized` with the reason, or `rate_limited` when the caller's address has failed too often
  */
 export function authenticate(context: RequestContext): KeyRecord | Promise<KeyRecord> {
   const presented = presentedKey(context.request);
@@ -34,18 +34,18 @@ function refuse(context: RequestContext, message: string): never {
   throw new GatewayError("unauthorized", message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** @throws {GatewayError} `insufficient_scope` when the key holds none of these */
+/** @throws {GatewayError} `insufficient_scope` when the key has none of these scopes */
 export function requireScope(key: KeyRecord, scopes: readonly Scope[]): void {
   if (scopes.some((scope) => key.scopes.includes(scope))) return;
   throw new GatewayError(
     "insufficient_scope",
-    `this endpoint needs the scope ${scopes.join(" or ")}; the key has ${key.scopes.join(", ")}`,
+    `the key must have the scope ${scopes.join(" or ")}; it has ${key.scopes.join(", ")}`,
   );
 }
 
 /**
- * Looks whose key it is where none is asked for, so that the answer shows the limit of a valid one. It takes no token of
- * that; a wrong key costs its address one, and is not looked at when those are used up.
+ * Verifies the key of a request that needs none, so that the response shows the limit of a valid key. A valid key loses no
+ * token. A wrong key costs its address one token, and is not verified when the address has no token left.
  */
 export async function recognize(context: RequestContext): Promise<void> {
   const { parts, request } = context;
@@ -61,27 +61,28 @@ export async function recognize(context: RequestContext): Promise<void> {
 }
 
 /**
- * The key a request presents, from `Authorization: Bearer …` (the scheme in any case) or `X-API-Key`. Beside the latter
- * another scheme is none of ours: a proxy's, say.
+ * The key in a request, from `Authorization: Bearer …` (the scheme in any case) or `X-API-Key`. With `X-API-Key` another
+ * scheme in `Authorization` is ignored: a proxy may use it.
  */
 export function presentedKey({ headers }: Request): string | { problem: string } {
   const authorization = headers.get("authorization");
   const apiKey = headers.get("x-api-key");
   if (authorization === null) {
-    return apiKey ?? { problem: "an API key is required: send Authorization: Bearer <key> or X-API-Key: <key>" };
+    return apiKey ??
+      { problem: "an API key is required: send it in the header Authorization (Bearer <key>) or X-API-Key" };
   }
   const bearer = bearerToken(authorization);
   if (bearer === undefined) {
     if (apiKey !== null && !/^bearer\b/i.test(authorization)) return apiKey;
-    return { problem: "Authorization must be: Bearer <key>" };
+    return { problem: "Authorization must be Bearer <key>" };
   }
-  if (apiKey !== null && apiKey !== bearer) return { problem: "Authorization and X-API-Key carry two different keys" };
+  if (apiKey !== null && apiKey !== bearer) return { problem: "Authorization and X-API-Key must have the same key" };
   return bearer;
 }
 
 /** The token of `Authorization: Bearer <token>` (RFC 6750 §2.1, the scheme in any case). */
 export function bearerToken(authorization: string): string | undefined {
-  // As nearly everybody writes it, at a tenth of the cost.
+  // The usual form, at a tenth of the cost.
   if (authorization.startsWith("Bearer ") && !authorization.includes(" ", 7)) {
     return authorization.slice(7) || undefined;
   }

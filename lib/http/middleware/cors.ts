@@ -1,4 +1,4 @@
-/** What a browser's page may read of our answers. */
+/** Response headers that a page may read. */
 const EXPOSED_HEADERS = [
   "Link",
   "Retry-After",
@@ -10,21 +10,21 @@ const EXPOSED_HEADERS = [
   "RateLimit-Policy",
 ].join(", ");
 
-/** What a page may send. The second line is added by tracing libraries (W3C Trace Context, W3C Baggage, Sentry). */
+/** Request headers that a page may send. Tracing libraries add the second line (W3C Trace Context, W3C Baggage, Sentry). */
 const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, X-Request-Id, " +
   "traceparent, tracestate, baggage, sentry-trace";
-/** How long a browser may go by a preflight's answer. */
+/** How long a browser may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = "600";
 
-/** Which pages may call (CORS, the Fetch standard). Credentials are never allowed: keys are sent by hand. */
+/** CORS (the Fetch standard). Credentials are never allowed, because pages send the key themselves. */
 export interface Cors {
-  /** For every answer. */
+  /** For every response. */
   headers(request: Request): Record<string, string>;
-  /** For the answer to a preflight of a path with these methods. */
+  /** For the response to a preflight of a path with these methods. */
   preflightHeaders(methods: readonly string[]): Record<string, string>;
 }
 
-/** @param origins whose pages may call, or `*` */
+/** @param origins the origins whose pages may call, or `*` */
 export function createCors(origins: readonly string[]): Cors {
   const isOpen = origins.includes("*");
   const allowed = new Set(origins);
@@ -45,7 +45,7 @@ export function createCors(origins: readonly string[]): Cors {
   };
 }
 
-/** Whether a browser asks with this if a page may call. */
+/** Whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: Request): boolean {
   return method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 }

@@ -1,11 +1,11 @@
-/** Header that names a request in answers and logs. */
+/** Header with the id of a request, which the log shows too. */
 export const REQUEST_ID_HEADER = "x-request-id";
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Answers how to name requests: the caller's own `X-Request-Id` where it is fit for a log line, else an id that is
- * unique over restarts (random prefix) and cheap (a counter).
+ * Makes the function that gives a request its id: the client's `X-Request-Id` where it suits a log line, else a random
+ * prefix, unique over restarts, and a counter.
  */
 export function createRequestIds(random: string = crypto.randomUUID().slice(0, 8)): (request: Request) => string {
   let count = 0;

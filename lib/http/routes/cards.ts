@@ -20,13 +20,13 @@ const policySchema = z.object({
   }),
   asset: contractId,
   expiresAt: unixSeconds.nullable().meta({
-    description: "End of the policy in Unix seconds; null: it has no end, or note gives the end.",
+    description: "End of the policy in Unix seconds. Null means no end, unless note gives the end.",
   }),
   note: z.string().optional().meta({
     description: "Only present when the end of the policy is larger than a JSON number can hold.",
     example: "expires at 18446744073709551615, more than a JSON number holds",
   }),
-}).meta({ id: "Policy", description: "What the card's agent may pay." });
+}).meta({ id: "Policy", description: "Limits of the card's agent." });
 
 const absent = z.null().meta({ description: "Always null: the card has no agent.", example: null });
 const noPolicy = z.object({ agent: absent, maxAmount: absent, asset: absent, expiresAt: absent })
@@ -36,7 +36,7 @@ const deviceSchema = z.object({
   deviceHash,
   owner: address.meta({ description: "Owner of the card: an account (G…) or a contract (C…)." }),
   policy: z.union([policySchema, noPolicy]).meta({
-    description: "What the card's agent may pay; all fields are null while no agent is registered.",
+    description: "Limits of the card's agent; all fields are null while no agent is registered.",
   }),
   escrowBalance: amountAnswer.meta({
     description: "Balance of the card's escrow, in the asset's smallest unit: a decimal string.",

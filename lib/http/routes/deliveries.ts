@@ -29,7 +29,7 @@ export const attempt = z.object({
   }),
   deliveryId: z.string().nullable().meta({
     description:
-      "Id of the delivery: the event's id, with the id of the replay after a colon in a replay; null for a test event.",
+      "Id of the delivery: the event's id, in a replay followed by a colon and the replay's id. Null for a test event.",
     example: EXAMPLE.eventId,
   }),
   attempt: count(
@@ -40,7 +40,7 @@ export const attempt = z.object({
   durationMs: z.number().meta({ description: "Duration of the attempt in milliseconds.", example: 23 }),
   outcome: z.enum(["delivered", "retry", "rejected", "dead"]).meta({
     description:
-      "rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. The gateway stores " +
+      "`rejected`: the receiver's response ended the retries. `dead`: the gateway stopped retrying. The gateway stores " +
       "both, and can replay them.",
     example: "delivered",
   }),
@@ -70,11 +70,11 @@ const failedDelivery = z.object({
   ledger: ledgerSequence("Ledger of the event."),
   state: z.enum(FAILED_STATES).meta({
     description:
-      "rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. retrying: a retry follows.",
+      "`rejected`: the receiver's response ended the retries. `dead`: the gateway stopped retrying. `retrying`: a retry follows.",
     example: "rejected",
   }),
   failedAt: isoTime("Time of the first failure, or of the end without an attempt, UTC."),
-  attempts: count("Attempts so far; 0: the event became too old while the endpoint was failing.", 1),
+  attempts: count("Attempts so far. 0 means that the event became too old while the endpoint was failing.", 1),
   nextAttemptAt: isoTime("Time of the next attempt, UTC; null unless the state is retrying.").nullable(),
   lastAttempt: attempt.nullable().meta({
     description: "The last attempt; null when there was none, or when the gateway no longer stores it.",

@@ -13,14 +13,14 @@ import type { streamQuery } from "../validation/event_query.ts";
 const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // nginx keeps an answer back until it has a good part of it, unless it is told.
+  // Without this header nginx buffers the response.
   "x-accel-buffering": "no",
 };
 
-/** The header in which a reader that comes back says where it was. */
+/** Header with which a client resumes its stream. */
 const LAST_EVENT_ID = "Last-Event-ID";
 
-/** Says at once that the stream is there; after how long a browser comes back when it has ended. */
+/** First bytes of the stream, with the delay before a browser reconnects. */
 const GREETING = "retry: 2000\n\n";
 
 const encoder = new TextEncoder();
@@ -28,8 +28,8 @@ const encoder = new TextEncoder();
 type StreamInput = Input<unknown, z.infer<typeof streamQuery>, unknown>;
 
 /**
- * Makes the handler of a stream of server-sent events (HTML standard, 9.2): as `endpoint`, but for the answer, which goes
- * on until somebody ends it. `spec.response` is what stands in the data of an event.
+ * Makes the handler of a stream of server-sent events (HTML standard, 9.2). The response lasts until either side ends it.
+ * `spec.response` is the schema of an event's data.
  */
 export function eventStreamEndpoint(spec: AnySpec): Endpoint {
   async function opened(context: RequestContext, { query, key }: StreamInput): Promise<Response> {
@@ -49,7 +49,7 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     } catch (error) {
       throw lastEventId === undefined ? error : namingHeader(error);
     }
-    // Without a body the runtimes would say that its length is 0; of this one they say none, and let it go.
+    // Without a body the runtimes send Content-Length: 0. They send none for a stream, and discard it.
     if (request.method === "HEAD") {
       stream.close();
       return plainResponse(context, new Response(new ReadableStream(), { headers: HEADERS }));
@@ -58,7 +58,7 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     return plainResponse(context, new Response(bodyOf(stream, context, check), { headers: HEADERS }));
   }
 
-  /** Why the key that opened the stream would not open it any more. */
+  /** Returns a check that reports why the key may no longer read this stream, undefined while it may. */
   function refusalOf({ parts, request }: RequestContext, { id }: KeyRecord) {
     const presented = presentedKey(request) as string;
     type Verdict = Awaited<ReturnType<typeof parts.verifier.verify>>;
@@ -76,13 +76,13 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
   return guarded(spec, ({ env: context }, input: StreamInput) => opened(context, input));
 }
 
-/** The cursor at fault was that of the header, and whoever sent it knows of no other. */
+/** The error about the cursor, with the name of the header that held it. */
 function namingHeader(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param !== "cursor") return error;
   return new GatewayError(error.code, error.message.replace("cursor", LAST_EVENT_ID), { param: LAST_EVENT_ID });
 }
 
-/** The body asks for frames as fast as it is read, and no faster: nothing gathers here for a reader that is slow. */
+/** The body pulls frames only when the client reads, so it buffers nothing for a slow client. */
 function bodyOf(
   stream: EventStream,
   { parts: { log }, requestId, key }: RequestContext,
@@ -94,7 +94,7 @@ function bodyOf(
 
   function ended(cause?: unknown): void {
     const durationMs = Math.round(performance.now() - openedAt);
-    log.debug("an event stream has ended", { requestId, key: key?.id, durationMs, events, cause });
+    log.debug("event stream ended", { requestId, key: key?.id, durationMs, events, cause });
   }
 
   return new ReadableStream<Uint8Array>({
@@ -128,7 +128,7 @@ function bodyOf(
   }, { highWaterMark: 0 });
 }
 
-/** A frame as server-sent events are written. */
+/** The text of a frame. */
 function frameText(frame: StreamFrame): string {
   switch (frame.kind) {
     case "event":

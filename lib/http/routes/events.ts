@@ -43,7 +43,7 @@ const movement = {
     example: "40000000",
   }),
   asset: contractId.nullable().meta({
-    description: "Contract id (C…) of the asset; null: unknown, because the gateway could not read it.",
+    description: "Contract id (C…) of the asset; null when the gateway could not read it.",
   }),
 };
 
@@ -53,7 +53,7 @@ function eventOf<T extends EventType, S extends z.ZodRawShape>(type: T, id: stri
   return z.object({ ...common, type: typeField, ...fields }).meta({ id, description });
 }
 
-/** An event in responses and deliveries; `type` says which fields it has. */
+/** An event in responses and deliveries; `type` selects its fields. */
 export const eventSchema = z.discriminatedUnion("type", [
   eventOf("device.registered", "DeviceRegistered", "An owner registered a card, with an agent.", { deviceHash, agent }),
   eventOf("device.revoked", "DeviceRevoked", "The owner gave a card up.", { deviceHash }),
@@ -61,7 +61,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     deviceHash,
     agent,
     asset: contractId.nullable().optional().meta({
-      description: "Contract id (C…) of the policy's asset; null: unknown, because the gateway could not read it.",
+      description: "Contract id (C…) of the policy's asset; null when the gateway could not read it.",
     }),
   }),
   eventOf("agent.revoked", "AgentRevoked", "No agent may pay with a card any more.", { deviceHash }),
@@ -83,7 +83,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     merchant,
     ...movement,
   }),
-]).meta({ id: "Event", description: "An event of the contracts; type says which fields it has." });
+]).meta({ id: "Event", description: "An event of the contracts; type selects its fields." });
 type EventResponse = z.infer<typeof eventSchema>;
 
 /** The event history, for clients that pull. */

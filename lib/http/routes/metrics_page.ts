@@ -7,7 +7,7 @@ import { bearerToken } from "../middleware/authenticate.ts";
 import { takeFromAddress } from "../middleware/rate_limit.ts";
 
 export interface MetricsSource {
-  /** What a scraper has to send as `Authorization: Bearer <token>`. */
+  /** Token that the scraper sends as `Authorization: Bearer <token>`. */
   token: string;
   /** The metrics as text. */
   render(): Promise<string>;
@@ -15,19 +15,22 @@ export interface MetricsSource {
 }
 
 /**
- * `/metrics`, for who knows the token. A wrong one costs its address a token of the limit that wrong keys share; the
- * right one is never refused.
+ * `/metrics`, with a token. A wrong token counts against the address, as a wrong key does. The right token has no rate limit.
  */
 export function metricsPage({ token, render, contentType }: MetricsSource): Hono<AppEnv> {
   const expected = hashKey(token);
   return new Hono<AppEnv>().get("/metrics", async ({ env: context }) => {
     const presented = bearerToken(context.request.headers.get("authorization") ?? "");
-    // Hashes of one length, compared to their end: the time does not tell how much of the token was right.
+    // The comparison of hashes takes constant time, so it reveals nothing of the token.
     if (presented === undefined || !sameHash(hashKey(presented), expected)) {
       takeFromAddress(context);
-      throw new GatewayError("unauthorized", "the metrics need their token: send Authorization: Bearer <token>", {
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
+      throw new GatewayError(
+        "unauthorized",
+        "the metrics token is missing or wrong: send it in the Authorization header, as a bearer token",
+        {
+          headers: { "WWW-Authenticate": "Bearer" },
+        },
+      );
     }
     const headers = {
       "content-type": contentType,

@@ -37,7 +37,7 @@ export const payments = new Hono<AppEnv>()
           authorizedAt: unixSeconds.meta({ description: "Time of the authorisation, in Unix seconds." }),
           expiresAt: unixSeconds.nullable().meta({
             description:
-              "Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers; null: unknown.",
+              "Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers. Null while unknown.",
           }),
         })).nullable().meta({
           description:

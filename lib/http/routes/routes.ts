@@ -9,7 +9,7 @@ import { status } from "./status.ts";
 import { transactions } from "./transactions.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** Every noun of the surface, in the order of its description. */
+/** The endpoints by noun, in the order of the API description. */
 export const NOUNS: readonly Hono<AppEnv>[] = [
   network,
   cards,

@@ -46,7 +46,7 @@ const preparedSchema = z.object({
       "it, but it applies at most one of the two.",
   ).optional(),
   warning: z.string().optional().meta({
-    description: "What to know before signing.\n\n" +
+    description: "Facts that the client should know before it signs.\n\n" +
       "- Without an Idempotency-Key: this source submitted the same operation before, and its client did not get the outcome. " +
       "The warning names the transaction to look up.\n" +
       "- registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.\n" +

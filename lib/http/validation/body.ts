@@ -5,20 +5,20 @@ import type { AppParts, RequestContext } from "../request_context.ts";
 import { checked, checkedAssets } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";
 
-/** Bodies above this are refused with 413: the largest envelope that the network takes (132 096 bytes) has room in base64. */
+/** A larger body gets 413. The network's largest envelope (132 096 bytes) fits in base64. */
 export const MAX_BODY_BYTES = 192 * 1024;
 
-/** Bodies that have not come after this are refused with 408. */
+/** A body that takes longer gets 408. */
 export const BODY_TIMEOUT_MS = 30_000;
 
-/** Most have room in so many. */
+/** Most bodies fit into the first buffer. */
 const FIRST_BYTES = 4 * 1024;
 
 const noFields = z.strictObject({});
 
 /**
- * Reads and checks the body of a request; undefined where there is none to read. What needs no body takes an empty object.
- * @throws {GatewayError} `invalid_request`, with status 413 when it is too large
+ * Reads and checks the body of a request, undefined without a body. An endpoint without fields also accepts an empty object.
+ * @throws {GatewayError} `invalid_request`, with status 413 for a body that is too large
  */
 export function checkedBody(
   { body: schema }: AnySpec,
@@ -32,11 +32,13 @@ export function checkedBody(
 async function required(schema: z.ZodType, request: Request, parts: AppParts): Promise<unknown> {
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
-    const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
-    throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${was}`);
+    const given = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
+    throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${given}`);
   }
   const text = await readText(request, parts.bodyTimeoutMs);
-  if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
+  if (text.trim() === "") {
+    throw new GatewayError("invalid_request", "the body must be a JSON object; got an empty body");
+  }
   return checkedAssets(schema, parseJson(text), "field", parts);
 }
 
@@ -58,7 +60,7 @@ async function readText(request: Request, timeoutMs: number): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new GatewayError("invalid_request", "the body is not UTF-8");
+    throw new GatewayError("invalid_request", "the body must be UTF-8");
   }
 }
 
@@ -66,22 +68,22 @@ async function readBytes(request: Request, timeoutMs: number): Promise<Uint8Arra
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const reader = request.body?.getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => timer = setTimeout(() => reject(tooLate(timeoutMs)), timeoutMs));
+  const timeout = new Promise<never>((_, reject) => timer = setTimeout(() => reject(tooLate(timeoutMs)), timeoutMs));
   try {
-    // One race for all of it: each would hold its chunk until the time is up.
-    return await Promise.race([reader === undefined ? new Uint8Array() : wholeOf(reader), late]);
+    // One race for the whole body: a race for each chunk would hold all chunks until the timeout.
+    return await Promise.race([reader === undefined ? new Uint8Array() : wholeOf(reader), timeout]);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    // Nobody is there any more to read this; it is for the log, and no failure of ours.
-    throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
+    // The client has disconnected, so only the log shows this error.
+    throw new GatewayError("invalid_request", "the connection closed before the end of the body", { retry: "same" });
   } finally {
     clearTimeout(timer);
-    // What is left of the body is the server's to read or to refuse. Whoever still reads is told.
+    // The server reads or refuses the rest of the body. A pending read rejects.
     reader?.releaseLock();
   }
 }
 
-/** Copies each chunk as it comes: of a body that comes byte by byte a runtime makes as many chunks, of kilobytes each. */
+/** Copies each chunk at once: for a body that arrives byte by byte the runtimes create a chunk of kilobytes for each byte. */
 async function wholeOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
   let bytes = new Uint8Array(FIRST_BYTES);
   let size = 0;
@@ -101,18 +103,18 @@ async function wholeOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 }
 
 function tooLate(timeoutMs: number): GatewayError {
-  const message = `the body did not come within ${timeoutMs / 1000} s`;
+  const message = `the body must arrive within ${timeoutMs / 1000} s: send it again`;
   return new GatewayError("invalid_request", message, { status: 408, retry: "same", headers: { Connection: "close" } });
 }
 
 function tooLarge(): GatewayError {
-  return new GatewayError("invalid_request", `the body is larger than ${MAX_BODY_BYTES} bytes`, { status: 413 });
+  return new GatewayError("invalid_request", `the body must have at most ${MAX_BODY_BYTES} bytes`, { status: 413 });
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new GatewayError("invalid_request", `the body is not JSON: ${jsonProblem(text)}`);
+    throw new GatewayError("invalid_request", `the body must be JSON: ${jsonProblem(text)}`);
   }
 }

@@ -4,21 +4,20 @@ import type { AppParts } from "../request_context.ts";
 import { valueAt } from "./fields.ts";
 import { findTypo } from "./typos.ts";
 
-/** How much of a name that somebody sent is quoted. */
+/** A message quotes at most so many characters of a name. */
 const MAX_NAME_LENGTH = 100;
-/** How many unknown names are listed. */
+/** A message lists at most so many unknown names. */
 const MOST_NAMES = 8;
 
 /**
- * What a schema makes of a value.
- * @throws {GatewayError} `invalid_request`: a name that was mistyped, else the first thing wrong, in one sentence that names
- * the field by its path
+ * Parses a value with a schema.
+ * @throws {GatewayError} `invalid_request`: a mistyped name, else the first problem, in one sentence with the field's path
  */
 export function checked<T>(schema: z.ZodType<T>, value: unknown, noun: string): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
   const { issues } = read.error;
-  // First of all: what was mistyped is missing under its own name, and zod says that before.
+  // Zod reports the field as missing before it reports the mistyped name.
   const typo = findTypo(issues, schema, value);
   if (typo !== undefined) throw unknownNames([pathText(typo.path)], noun, `; did you mean ${typo.meant}?`);
   const issue = issues[0]!;
@@ -30,7 +29,7 @@ export function checked<T>(schema: z.ZodType<T>, value: unknown, noun: string): 
 }
 
 /**
- * As `checked`: whoever names an asset as people do is told the contract that goes by this name here, too.
+ * As `checked`. For an asset by name (`native`, `CODE:ISSUER`) the message also gives its contract id on this network.
  * @throws {GatewayError} `invalid_request`
  */
 export function checkedAssets<T>(schema: z.ZodType<T>, value: unknown, noun: string, { assetId }: AppParts): T {

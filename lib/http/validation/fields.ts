@@ -11,7 +11,7 @@ interface Definition {
   values?: readonly unknown[];
 }
 
-/** The names of the fields that a schema knows at this path of a value; none where it has no fixed ones. */
+/** The names of a schema's fields at this path of a value; empty where the schema has no fixed fields. */
 export function fieldsAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
   const shape = shapeOf(schema, value);
   const [step, ...rest] = path;
@@ -38,7 +38,7 @@ function definition(schema: z.ZodType): Definition {
   return schema._zod.def as unknown as Definition;
 }
 
-/** What stands at a path of a value, undefined when nothing does. */
+/** The part of a value at a path, undefined for none. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (at, step) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),

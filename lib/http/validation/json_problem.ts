@@ -1,4 +1,4 @@
-/** What may stand at one place of a JSON text. */
+/** The next token that JSON allows. */
 type Expected =
   | "a value"
   | "a value or ]"
@@ -10,13 +10,13 @@ type Expected =
   | "nothing more";
 
 const TOKEN =
-  // deno-lint-ignore no-control-regex -- a string may not hold them as they are
+  // deno-lint-ignore no-control-regex -- JSON strings must escape them
   /[{}[\],:]|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const BLANKS = /[ \t\n\r]*/y;
 
 /**
- * Where a text stops being JSON (RFC 8259), for people: `a comma or } was expected at line 3, column 7`. Not every runtime's
- * parser says that. Only for a text that its parser has refused.
+ * The first error of a text that is not JSON (RFC 8259), for people: `a comma or } was expected at line 3, column 7`. The
+ * parsers of the runtimes do not all report the position.
  */
 export function jsonProblem(text: string): string {
   const open: string[] = [];
@@ -33,7 +33,7 @@ export function jsonProblem(text: string): string {
   }
 }
 
-/** What may follow a token, of which the first character tells the kind; undefined when it does not belong here. */
+/** The tokens that may follow a token with this first character; undefined for a token that is not expected here. */
 function after(first: string, expected: Expected, open: string[]): Expected | undefined {
   const takesValue = expected === "a value" || expected === "a value or ]";
   const ended = (): Expected =>
@@ -62,7 +62,7 @@ function after(first: string, expected: Expected, open: string[]): Expected | un
   }
 }
 
-/** Where a match that begins right here ends. */
+/** End of the match at this position, undefined for none. */
 function end(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;

@@ -7,15 +7,15 @@ import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
 
-/** More parameters than any endpoint has; what is beyond is not even taken apart. */
+/** The gateway does not parse a query with more parameters. No endpoint has as many. */
 const MAX_PARAMETERS = 32;
 
-/** How much of a name that somebody sent is quoted. */
+/** A message quotes at most so many characters of a name. */
 const MAX_NAME_LENGTH = 100;
 
 const NOTHING = Object.freeze({});
 
-/** An integer of these bounds as it stands in a query. */
+/** An integer within these bounds, as the text of a query. */
 export const integerText = (min: number, max: number) => {
   const rule = must(`an integer from ${min} to ${max}`);
   return z.string().regex(/^[1-9]\d{0,9}$/, { ...rule, abort: true })
@@ -24,11 +24,11 @@ export const integerText = (min: number, max: number) => {
 };
 
 /**
- * The query of a request by name, checked. An endpoint without one refuses the first parameter it is given.
+ * The checked query of a request. An endpoint without a query refuses every parameter.
  * @throws {GatewayError} `invalid_request`
  */
 export function checkedQuery(spec: AnySpec, { request, known }: RequestContext): unknown {
-  // Most reads have none, and then there is nothing to take apart.
+  // Most reads have no query to parse.
   if (spec.query === undefined && (known !== undefined || !request.url.includes("?"))) return NOTHING;
   const text = requestQuery(request);
   if (spec.ignoresQuery) return NOTHING;
@@ -37,26 +37,28 @@ export function checkedQuery(spec: AnySpec, { request, known }: RequestContext):
     if (first === undefined) return NOTHING;
     const [[name = ""] = []] = new URLSearchParams(first);
     const param = name.slice(0, MAX_NAME_LENGTH);
-    throw new GatewayError("invalid_request", `unknown query parameter ${param}: there are none here`, { param });
+    throw new GatewayError("invalid_request", `unknown query parameter ${param}: this endpoint takes none`, { param });
   }
   return checked(spec.query, byName(text, spec.query), "query parameter");
 }
 
-/** @param schema a list in it may be given as `types=a,b` and as `types=a&types=b`, as OpenAPI's `explode` says */
+/** @param schema its lists may come as `types=a,b` or as `types=a&types=b` (OpenAPI's `explode`) */
 function byName(text: string, schema: z.ZodType): Record<string, string> {
-  // One more than allowed shows that it is one too many.
+  // Counts one parameter more than allowed.
   if (text.split("&", MAX_PARAMETERS + 1).length > MAX_PARAMETERS) {
-    throw new GatewayError("invalid_request", `a query has at most ${MAX_PARAMETERS} parameters`);
+    throw new GatewayError("invalid_request", `the query must have at most ${MAX_PARAMETERS} parameters`);
   }
   const given = new URLSearchParams(text);
-  // Without a prototype, so that no name is one that is there already.
+  // Without a prototype, so that no parameter has the name of an inherited property.
   const query: Record<string, string> = Object.create(null);
   for (const [name, value] of given) {
     if (name in query && isList(schema, name)) query[name] += `,${value}`;
     else if (name in query) {
       const param = name.slice(0, MAX_NAME_LENGTH);
       const times = given.getAll(name).length;
-      throw new GatewayError("invalid_request", `query parameter ${param} is given ${times} times`, { param });
+      throw new GatewayError("invalid_request", `query parameter ${param} must appear once; got it ${times} times`, {
+        param,
+      });
     } else query[name] = value;
   }
   return query;

@@ -2,16 +2,16 @@ import type { z } from "zod";
 import { nearest } from "../../nearest.ts";
 import { fieldsAt, valueAt } from "./fields.ts";
 
-/** More fields than anything has; of what is beyond nobody guesses what was meant. */
+/** The gateway guesses the meaning of at most so many names. No schema has as many fields. */
 const MOST_GUESSED = 32;
 
-/** A name that is no field's, by its path, and the absent field that it is nearest to. */
+/** An unknown name, by its path, and the absent field with the nearest name. */
 export interface Typo {
   path: PropertyKey[];
   meant: string;
 }
 
-/** The first name among these issues that a field without a value was likely meant by; undefined when there is none. */
+/** The first unknown name among these issues that is close to an absent field; undefined for none. */
 export function findTypo(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, value: unknown): Typo | undefined {
   for (const issue of issues) {
     const { path, keys, absent } = unknownNames(issue, schema, value);
@@ -23,7 +23,7 @@ export function findTypo(issues: readonly z.core.$ZodIssue[], schema: z.ZodType,
   return undefined;
 }
 
-/** The names at a path that are no field's, as far as an issue tells, and the fields that have no value there. */
+/** The unknown names that an issue reports, their path, and the fields without a value at this path. */
 function unknownNames(
   issue: z.core.$ZodIssue,
   schema: z.ZodType,
@@ -31,7 +31,7 @@ function unknownNames(
 ): { path: PropertyKey[]; keys: string[]; absent: string[] } {
   const parent = issue.path.slice(0, -1);
   if (issue.code === "invalid_union" && valueAt(value, issue.path) === undefined) {
-    // Without its kind nobody knows the fields of an object: only the kind itself can be told.
+    // The fields of an object are unknown without its kind, so only the kind itself is a candidate.
     return { path: parent, keys: Object.keys(valueAt(value, parent) ?? {}), absent: issue.path.slice(-1).map(String) };
   }
   if (issue.code !== "unrecognized_keys") return { path: parent, keys: [], absent: [] };

@@ -7,14 +7,14 @@ import { type CopyKind, type Kind, KINDS, type Target } from "./kinds.ts";
 import { again, COPY_REGISTER, type CopyMark, halfCopy } from "./mark.ts";
 
 export interface CopyParts {
-  /** Nothing may change in it meanwhile: what does is found at the end, and the copy is refused then. */
+  /** Must not change during the copy. The comparison at the end finds a change, and the copy fails then. */
   source: Store;
-  /** Opened with `isCopyTarget`, and used by nobody else. */
+  /** Opened with `isCopyTarget`, and used by no other caller. */
   target: Store;
   onProgress?(progress: CopyProgress): void;
 }
 
-/** Told after every page, and at the end of each kind. */
+/** The report after every page, and at the end of each kind. */
 export interface CopyProgress {
   step: "copy" | "compare";
   kind: CopyKind;
@@ -22,27 +22,28 @@ export interface CopyProgress {
   isKindDone: boolean;
 }
 
-/** How many records of a kind there are, and what they hash to: alike on two stores that hold the same. */
+/** The number of records of a kind, and their hash. Two stores with the same records have the same tally. */
 export interface Tally {
   records: number;
-  /** The sum of the SHA-256 of every record's canonical JSON, modulo 2^256, as 64 hex digits: in no order. */
+  /** The sum of the SHA-256 of every record's canonical JSON, modulo 2^256, as 64 hex digits. It does not depend on the order. */
   hash: string;
 }
 
 const NAMES = Object.keys(KINDS) as CopyKind[];
 const kindOf = (name: CopyKind) => KINDS[name] as Kind<unknown>;
 
-/** The mark, and the leases of a store that nobody else uses, end only with the copy. */
-const FOR_GOOD_MS = 100 * 365 * 86_400_000;
+/** Longer than any copy. The mark and the leases end with the copy. */
+const LONGER_THAN_COPY_MS = 100 * 365 * 86_400_000;
 
 /**
- * Copies all that a store holds into an empty one, of any driver, page by page, by what everybody calls: with the store's
- * id and the log's sequences, so that clients' cursors stay good. Claims of intents and leases do not go with it; attempts
- * are numbered anew, and what is only counted (deliveries that failed and are not kept) is counted anew. Then both are
- * compared, record by record, by count and hash; answers those. Only after that `openStore` takes the copy.
+ * Copies a store into an empty one, of any driver, page by page, through the interface. The copy has the store's id and the
+ * log's sequences, so clients' cursors stay valid. It has no claims of intents and no leases. It numbers attempts from 1, and
+ * counts the failed deliveries again: it knows only those with a row.
  *
- * @throws StoreError `exists` when the target holds anything; `unavailable` when it is half a copy, or the two are not
- * alike at the end
+ * Then compares both stores by number and hash of their records, and returns these. `openStore` opens the copy only after that.
+ *
+ * @throws StoreError `exists` when the target is not empty; `unavailable` when it is an unfinished copy, or the two differ at
+ * the end
  */
 export async function copyStore(
   { source, target, onProgress = () => {} }: CopyParts,
@@ -66,18 +67,18 @@ export async function copyStore(
   const tallies = await compare(source, target, onProgress);
   for (const lease of leases.values()) await target.leases.release([lease]);
   await target.network.adopt(source.id);
-  // Over by every clock: who serves from it may have another one.
+  // Expired by every clock: the gateway on the copy may have another one.
   await target.sharedState.change(COPY_REGISTER, (mark, nowMs) => ({ value: mark, keepMs: -nowMs, answer: undefined }));
   return tallies;
 }
 
-/** Marks the target, if it is empty; answers its time. */
+/** Marks the target, if it is empty. Returns the target's time. */
 async function begin(source: Store, target: Store): Promise<number> {
   if (await target.sharedState.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
   const mark: CopyMark = { from: { id: source.id, location: source.location } };
   return await target.sharedState.change(COPY_REGISTER, (before: CopyMark | undefined, nowMs) => {
     if (before !== undefined) throw halfCopy(target.location, before);
-    return { value: mark, keepMs: FOR_GOOD_MS, answer: nowMs };
+    return { value: mark, keepMs: LONGER_THAN_COPY_MS, answer: nowMs };
   });
 }
 
@@ -104,14 +105,14 @@ async function acquireAll({ leases, location }: Store): Promise<Map<string, Leas
   const names = [WATCHER_LEASE, ...Array.from({ length: PARTITIONS }, (_, n) => partitionLease(n))];
   const found = new Map<string, Lease>();
   for (const name of names) {
-    const lease = await leases.acquire({ name, holder, durationMs: FOR_GOOD_MS });
+    const lease = await leases.acquire({ name, holder, durationMs: LONGER_THAN_COPY_MS });
     if (lease === undefined) throw new StoreError("locked", `a gateway uses ${location}: ${again(location)}`);
     found.set(name, lease);
   }
   return found;
 }
 
-/** What both hold. */
+/** Compares the two stores, and returns what both contain. */
 async function compare(
   source: Store,
   target: Store,
@@ -120,19 +121,19 @@ async function compare(
   const tallies = {} as Record<CopyKind, Tally>;
   const differences: string[] = [];
   for (const kind of NAMES) {
-    const told = (records: number, isKindDone: boolean) => onProgress({ step: "compare", kind, records, isKindDone });
+    const report = (records: number, isKindDone: boolean) => onProgress({ step: "compare", kind, records, isKindDone });
     const [there, here] = await Promise.all([
-      tallyOf(source, kind, (records) => told(records, false)),
+      tallyOf(source, kind, (records) => report(records, false)),
       tallyOf(target, kind),
     ]);
-    told(there.records, true);
+    report(there.records, true);
     if (there.hash !== here.hash) differences.push(`${kind} (${there.records} and ${here.records} records)`);
     tallies[kind] = there;
   }
   if (differences.length === 0) return tallies;
   throw new StoreError(
     "unavailable",
-    `${source.location} and its copy differ in ${differences.join(", ")}: something has changed meanwhile: ${
+    `${source.location} and its copy differ in ${differences.join(", ")}: a store has changed meanwhile. Remedy: ${
       again(target.location)
     }`,
   );
@@ -153,7 +154,7 @@ async function tallyOf(store: Store, name: CopyKind, onPage = (_records: number)
   return { records, hash: sum.toString(16).padStart(64, "0") };
 }
 
-/** JSON with the keys of objects in order, and texts as every store can keep them. */
+/** JSON with the keys of objects in order, and with texts that every store can keep. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(storable(value), (_, part) => {
     if (part instanceof Uint8Array) return Buffer.from(part).toString("base64");
@@ -162,7 +163,7 @@ function canonicalJson(value: unknown): string {
   });
 }
 
-/** The same with texts as every store can keep them. */
+/** The same value with texts that every store can keep. */
 function storable<T>(value: T): T;
 function storable(value: unknown): unknown {
   if (typeof value === "string") return storableText(value);

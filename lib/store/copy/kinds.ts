@@ -19,37 +19,37 @@ import {
 } from "../webhook.ts";
 import { COPY_REGISTER } from "./mark.ts";
 
-/** The store that is filled. */
+/** The target store. */
 export interface Target {
   store: Store;
-  /** Of the watcher and of all partitions. */
+  /** The leases of the watcher and of all partitions, by name. */
   leases: Map<string, Lease>;
   watcher: Lease;
-  /** The source's. Undefined: it has none, and no events. */
+  /** The state of the source. Undefined: the source has none, and no events. */
   state: WatcherState | undefined;
-  /** The store's clock, when the copy was begun. */
+  /** The target's clock at the beginning of the copy. */
   nowMs: number;
 }
 
 type Pages<T> = AsyncGenerator<T[], void, undefined>;
 
-/** One kind of what a store holds. */
+/** One kind of record. */
 export interface Kind<T> {
-  /** Pages none of which is empty, of which memory holds one at a time. */
+  /** Pages that are not empty. Memory holds one at a time. */
   pages(store: Store): Pages<T>;
   write(target: Target, records: T[]): Promise<unknown>;
-  /** What has to be alike of a record; default: all of it. */
+  /** The part of a record that both stores must have alike. Default: all of it. */
   compared?(record: T): unknown;
 }
 
-/** Records read at a time. */
+/** The number of records in a page. */
 const PAGE = 500;
 const DELIVERIES_PAGE = 200;
-/** Events that an append takes. */
+/** The bound of an append. */
 const STEP = 100;
 const NO_BOUND = Number.MAX_SAFE_INTEGER;
 
-/** What goes with what a subscription has: a record of that, and whose it is. */
+/** A record of a subscription, with the subscription's id. */
 type Of<T> = T & { subscriptionId: string };
 
 interface Records {
@@ -72,8 +72,8 @@ interface Records {
 export type CopyKind = keyof Records;
 
 /**
- * How each is read and written, by what everybody calls, in the order in which they are written: the log begins where it
- * did before anything is in it, and a subscription is there, its cursor at the beginning, before its events are.
+ * How the copy reads and writes each kind, in the order of the writes. The log gets its beginning before its first event. A
+ * subscription comes before its events, with its cursor at the beginning.
  */
 export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
   log: {
@@ -105,7 +105,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
     pages: ({ intents }) => paged((intent: ListedIntent) => intent, (after) => intents.list({ after, limit: PAGE })),
     write: ({ store: { intents } }, listed) =>
       together(listed, async ({ id, request, result, ...name }) => {
-        // Over at once: nobody is at it.
+        // The claim is over at once.
         const bounds = { seen: undefined, durationMs: 0, mostOfKey: NO_BOUND, mostInAll: NO_BOUND };
         const claim = await intents.claim({ name, id, request, ...bounds });
         if (typeof claim === "string") throw new Error(`the copy of an intent is ${claim}`);
@@ -168,7 +168,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
     write: (target, failed) => settle(target, failed, (failed) => ({ failed, attempts: [] }), WRITES.failed),
   },
   attempts: {
-    // Newest first, as they are read; written oldest first, and numbered from 1 there.
+    // Reads return the newest first. The copy writes the oldest first, and numbers them from 1.
     pages: ofEach(async function* ({ deliveries }, subscriptionId) {
       const oldestOf = ({ ordinal }: Attempt) => ordinal;
       const read = (before?: number) => deliveries.attempts(subscriptionId, { before, limit: DELIVERIES_PAGE });
@@ -183,7 +183,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
     async *pages(store) {
       const { forgotten } = await store.events.bounds();
       for await (const page of consumers(store)) {
-        // Of what is forgotten there is nothing to come.
+        // A cursor before the deleted events would wait for none of them.
         const from = ({ cursor }: Progress) => Math.max(cursor, forgotten);
         yield page.map((consumer) => ({
           ...consumer,
@@ -197,7 +197,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
         await target.store.deliveries.settle({ leases: [leaseOf(target, subscription.id)], settlements: [settlement] });
         if (replay !== null) await target.store.deliveries.insertReplay(replay);
       }),
-    // What was only counted is counted anew.
+    // The copy counts only failed deliveries that have a row.
     compared: ({ subscription: { id }, progress: { cursor, failingSinceMs, retrying, nextDueAtMs }, replay }) => ({
       ...{ id, cursor, failingSinceMs, retrying, nextDueAtMs, replay },
     }),
@@ -222,7 +222,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
   },
 };
 
-/** Reads page after page until one is empty. */
+/** Reads pages until one is empty. */
 async function* paged<T, Key>(keyOf: (record: T) => Key, read: (after?: Key) => Promise<T[]>): Pages<T> {
   let after: Key | undefined;
   while (true) {
@@ -237,7 +237,7 @@ function consumers({ deliveries }: Store): Pages<StoredConsumer> {
   return paged(({ subscription }) => subscription.id, (after) => deliveries.consumers({ after, limit: PAGE }));
 }
 
-/** What every subscription has, one after the other. */
+/** The records of every subscription, one subscription after the other. */
 function ofEach<Read, T extends object>(
   read: (store: Store, subscriptionId: string) => Pages<Read>,
   recordOf: (read: Read) => T,
@@ -259,7 +259,7 @@ async function each<T>(records: T[], write: (record: T) => Promise<unknown>): Pr
   for (const record of records) await write(record);
 }
 
-/** Where a store has writes of one moment share a commit. */
+/** Writes records at the same time, because writes of one turn may share a commit. */
 async function together<T>(records: T[], write: (record: T) => Promise<unknown>): Promise<void> {
   for await (const some of chunks(records, STEP)) await Promise.all(some.map(write));
 }
@@ -274,7 +274,7 @@ async function append(
   }
 }
 
-/** A page is of one subscription. */
+/** All records of a page belong to one subscription. */
 async function settle<T>(
   target: Target,
   records: Of<T>[],

@@ -9,9 +9,9 @@ type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempt
 
 const PRUNED_PER_COMMIT = 900;
 
-/** Attempts that were made: of each subscription a ring, in which the newest takes the place of the oldest. */
+/** Attempts in a ring for each subscription: the newest replaces the oldest. */
 export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): AttemptMethods {
-  /** Forgets attempts made before this time, as many as one commit can. */
+  /** Deletes attempts before this time, as many as one commit can. */
   async function pruneSome(
     subscriptionId: string,
     beforeMs: number,
@@ -52,7 +52,7 @@ export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): Attemp
       for (const { from, to } of slotRanges(first, last)) {
         const range = { start: attemptKey(subscriptionId, from), end: attemptKey(subscriptionId, to + 1) };
         for await (const { value } of kv.list<Attempt>(range, { reverse: true, batchSize: limit })) {
-          // Newer ones may have come meanwhile, in the place of the oldest.
+          // Newer attempts may have replaced the oldest meanwhile.
           if (value.ordinal >= first && value.ordinal <= last) found.push(value);
           if (found.length === limit) return found;
         }
@@ -70,7 +70,7 @@ export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): Attemp
   };
 }
 
-/** Writes attempts under the next ordinals, which it notes in `consumer`; answers them as they are kept. One write each. */
+/** Writes attempts with the next ordinals, records these in `consumer`, and returns the stored attempts. One write each. */
 export function noteAttempts(
   atomic: KvAtomic,
   subscriptionId: string,
@@ -90,7 +90,7 @@ function slotOf(ordinal: number): number {
   return ordinal % ATTEMPTS_KEPT;
 }
 
-/** The slots of these ordinals, at most a round of them: one range, or two where the ring begins anew; newest first. */
+/** The slots of these ordinals, at most one round, newest first: one range, or two where the ring starts over. */
 function slotRanges(first: number, last: number): { from: number; to: number }[] {
   if (last < first) return [];
   const [from, to] = [slotOf(first), slotOf(last)];

@@ -7,14 +7,14 @@ type BucketEntry = Omit<BucketState, "keyId">;
 
 const PREFIX = ["bucket"];
 
-/** Where the bucket of this key is kept. */
+/** The key of a bucket. */
 export function bucketKey(keyId: string): string[] {
   return [...PREFIX, keyId];
 }
 
 /** Token buckets at rest. */
 export function denoKvBuckets({ kv }: DenoKvContext): NounDriver<BucketStore> {
-  /** Deletes those that were not written since they were read. */
+  /** Deletes the buckets that are unchanged since they were read. */
   async function removeUnchanged(entries: KvEntry<BucketEntry>[]): Promise<void> {
     const atomic = kv.atomic().check(...entries);
     for (const { key } of entries) atomic.delete(key);

@@ -4,16 +4,16 @@ import type { ConsumerEntry } from "./schema.ts";
 const MAX_CONSUMERS = 10_000;
 
 /**
- * Consumers as this handle wrote them last, so that not each has to be read before it is written again. Whoever changes one
- * writes the lease of its partition or the consumers' version: as long as these are as they were left, so are the consumers.
+ * Caches the consumers that this handle wrote last, so that a write need not read them first. Every change of a consumer also
+ * writes the lease of its partition, or the consumers' version. While both are unchanged, the cached consumers are current.
  */
 export interface ConsumerCache {
   has(subscriptionId: string): boolean;
-  /** Hands a consumer out, to be changed: it is kept no more. */
+  /** Takes a consumer out of the cache, for a change. */
   take(subscriptionId: string): ConsumerEntry | undefined;
-  /** Forgets all unless the leases and the version are as they were left. */
+  /** Empties the cache unless the leases and the version are unchanged. */
   compare(entries: KvEntryMaybe<unknown>[]): void;
-  /** Keeps consumers that were written together with these leases. */
+  /** Caches consumers that were written together with these leases. */
   keep(consumers: Iterable<[string, ConsumerEntry]>, leases: KvEntryMaybe<unknown>[], versionstamp: string): void;
 }
 

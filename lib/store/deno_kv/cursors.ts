@@ -1,30 +1,30 @@
 import type { Kv, KvEntry, KvKey } from "../../runtime/kv.ts";
 import { collect } from "./database.ts";
 
-/** `unread`: that is only known once more was read (`Cursor.read`). */
+/** `unread`: the cursor must read more first (`Cursor.read`). */
 export type Found = number | "none" | "unread";
 
 /**
- * Ascending or descending through the sequences of what matches, without looking at what does not: ranges of indexes,
- * joined and intersected. What was read is gone through without waiting.
+ * Runs ascending or descending through the sequences of matching events. Joins and intersects ranges of indexes, so it skips
+ * everything else. It does not wait between entries that it has read.
  */
 export interface Cursor {
-  /** The first sequence from here on, this one included, in the cursor's order. Asked in that order. */
+  /** The first sequence from this one on, inclusive, in the cursor's order. Calls come in that order. */
   at(sequence: number): Found;
-  /** Reads on where `at` answered `unread`. */
+  /** Reads on after `at` returned `unread`. */
   read(): Promise<void>;
 }
 
-/** `low` and `high` are the first and the last sequence of it, inclusive. */
+/** `low` and `high` are its first and last sequence, inclusive. */
 export interface Course {
   order: "asc" | "desc";
   low: number;
   high: number;
-  /** Entries read at a time. */
+  /** The number of entries in one read. */
   batchSize: number;
 }
 
-/** The sequence that comes after this one. */
+/** The sequence after this one. */
 export function following({ order }: Course, sequence: number): number {
   return order === "asc" ? sequence + 1 : sequence - 1;
 }
@@ -34,9 +34,9 @@ export function isBefore({ order }: Course, left: number, right: number): boolea
   return order === "asc" ? left < right : left > right;
 }
 
-/** An index, that also says what stands there. */
+/** An index that also has a value for each entry. */
 export interface IndexCursor<T> extends Cursor {
-  /** Of the sequence that `at` answered last. */
+  /** The value of the last sequence from `at`. */
   value(): T;
 }
 
@@ -72,7 +72,7 @@ export function indexCursor<T>(kv: Kv, prefix: KvKey, course: Course): IndexCurs
   };
 }
 
-/** What any of these has. */
+/** The sequences that any of these cursors has. */
 export function anyOf(cursors: Cursor[], course: Course): Cursor {
   const [only, ...more] = cursors;
   if (only !== undefined && more.length === 0) return only;
@@ -81,7 +81,7 @@ export function anyOf(cursors: Cursor[], course: Course): Cursor {
       let first: Found = "none";
       for (const cursor of cursors) {
         const found = cursor.at(sequence);
-        // The others are asked, too: what all of them lack is read at once.
+        // Also calls the other cursors, so that one read serves all of them.
         if (found === "unread" || first === "unread") first = "unread";
         else if (found !== "none" && (first === "none" || isBefore(course, found, first))) first = found;
       }
@@ -91,7 +91,7 @@ export function anyOf(cursors: Cursor[], course: Course): Cursor {
   };
 }
 
-/** What all of these have. Costs steps for the one that has the least. */
+/** The sequences that all of these cursors have. The cost depends on the cursor with the fewest. */
 export function allOf(cursors: Cursor[]): Cursor {
   return {
     at(sequence) {

@@ -3,7 +3,7 @@ import type { Kv, KvAtomic, KvEntry, KvEntryMaybe, KvKey } from "../../runtime/k
 import { StoreError } from "../store_error.ts";
 import { isLocked } from "./errors.ts";
 
-/** Deno KV gives up at once when another process is writing to the file; those writes take milliseconds. */
+/** Deno KV gives up at once while another process writes to the file. Such a write takes milliseconds. */
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_DELAY_MS = 10;
 
@@ -13,27 +13,27 @@ export const MAX_KEYS = 10;
 /** Deno KV checks at most this many keys in one commit. */
 export const MAX_CHECKS = 10;
 
-/** Somebody else has to win each of these, and a winner does not come back at once. */
+/** Another handle must win each of these attempts, and a winner does not come back at once. */
 const MAX_ATTEMPTS = 50;
 const LONGEST_BACK_OFF_MS = 64;
 
-/** What each noun of this driver is given. */
+/** The context of each noun of this driver. */
 export interface DenoKvContext {
   kv: Kv;
   location: string;
-  /** Tells this handle from every other on the same database. */
+  /** Differs from every other handle on the same database. */
   handle: string;
-  /** Unix ms, by this process's clock: there is no other. */
+  /** Unix ms, by this process's clock. Deno KV has no other. */
   now(): number;
-  /** Whether this handle holds the store for serving, and keeps others off. */
+  /** Whether this handle has locked the store for serving. */
   isHeld(): boolean;
-  /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
+  /** Repeats a read with its checked commit. `attempt` returns undefined when another handle wrote in between. */
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
-  /** Does what changes consumers one after the other: within this process nothing comes in between then. */
+  /** Runs changes of consumers one after the other. So within this process none comes between two others. */
   oneAtATime<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** `DenoKvContext.retry`: whoever was not the first waits for a moment that differs from the others'. */
+/** `DenoKvContext.retry`: after a conflict it waits for a random time, so that the handles do not meet again. */
 export async function retry<T>(location: string, attempt: () => Promise<{ done: T } | undefined>): Promise<T> {
   for (let n = 0; n < MAX_ATTEMPTS; n++) {
     if (n > 0) await sleep(Math.random() * Math.min(2 ** n, LONGEST_BACK_OFF_MS));
@@ -42,7 +42,7 @@ export async function retry<T>(location: string, attempt: () => Promise<{ done: 
   }
   throw new StoreError(
     "locked",
-    `${location}: other processes keep changing the same record, or a part of it is missing: try again`,
+    `${location}: other processes keep changing the same record, or a part of it is missing. Retry`,
   );
 }
 
@@ -57,8 +57,8 @@ export function createOneAtATime(): DenoKvContext["oneAtATime"] {
 }
 
 /**
- * Commits; answers the versionstamp of what was written, undefined when a check failed. A write lock that another process
- * holds is waited for.
+ * Commits, and returns the versionstamp of the writes, undefined when a check failed. Waits for the write lock of another
+ * process.
  */
 export async function commit(atomic: KvAtomic): Promise<string | undefined> {
   for (let waitedMs = 0;; waitedMs += BUSY_DELAY_MS) {
@@ -72,64 +72,64 @@ export async function commit(atomic: KvAtomic): Promise<string | undefined> {
   }
 }
 
-/** The entries of these keys, in their order, read in tens at once. */
+/** The entries of these keys, in their order, read in groups of ten. */
 export async function getAll<T>(kv: Kv, keys: KvKey[]): Promise<KvEntryMaybe<T>[]> {
   if (keys.length === 0) return [];
   if (keys.length <= MAX_KEYS) return await kv.getMany<T[]>(keys);
   return (await Promise.all(chunks(keys, MAX_KEYS).map((ten) => kv.getMany<T[]>(ten)))).flat();
 }
 
-/** These, in pieces of at most `size`. */
+/** The items in pieces of at most `size`. */
 export function chunks<T>(items: T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
 }
 
-/** Everything a list answers. */
+/** All entries of a list. */
 export async function collect<T>(entries: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
   for await (const entry of entries) items.push(entry);
   return items;
 }
 
-/** The entries under this prefix, at most `limit`, after the one whose key goes on like that (`[]`: from the first on). */
+/** At most `limit` entries under this prefix, after the one with this rest of the key (`[]`: from the first on). */
 export async function pageAfter<T>(kv: Kv, prefix: KvKey, after: KvKey, limit: number): Promise<KvEntry<T>[]> {
   const range = after.length === 0 ? { prefix } : { prefix, start: afterKey([...prefix, ...after]) };
   return await collect(kv.list<T>(range, { limit, batchSize: Math.min(limit, 500) }));
 }
 
-/** The first place after this key. */
+/** The first possible key after this one. */
 export function afterKey(key: KvKey): KvKey {
   return [...key, new Uint8Array()];
 }
 
-/** The smallest string that sorts after this one: makes an inclusive bound exclusive and the other way round. */
+/** The smallest string after this one in sort order. It makes an inclusive bound exclusive, and the other way round. */
 export function next(text: string): string {
   return `${text}\0`;
 }
 
-/** A copy without fields that are undefined: they count as absent, but Deno KV would keep them. */
+/** A copy without undefined fields. They count as absent, but Deno KV would store them. */
 export function present<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Whether there are no more entries than that in a database. */
+/** Whether a database has no more entries than this. */
 export async function holdsAtMost(kv: Kv, entries: number): Promise<boolean> {
   let found = 0;
   for await (const _ of kv.list({ prefix: [] }, { limit: entries + 1 })) found++;
   return found <= entries;
 }
 
-/** A value that may be larger than Deno KV takes: its JSON, cut in pieces under one prefix. */
+/** A value that may exceed Deno KV's bound: its JSON, in pieces under one prefix. */
 interface Piece {
-  /** How many there are; what is left of a longer value comes after them. */
+  /** The number of pieces. Pieces of a longer former value may follow. */
   of: number;
   text: string;
 }
 
-/** Two bytes a character at most, of 64 KiB. */
+/** At most two bytes a character, of 64 KiB. */
 const PIECE_CHARACTERS = 30_000;
 
-/** What to write for a value. */
+/** The writes for a value. */
 export function toPieces(key: KvKey, value: unknown): { key: KvKey; value: Piece }[] {
   const text = JSON.stringify(value);
   const of = Math.ceil(text.length / PIECE_CHARACTERS);

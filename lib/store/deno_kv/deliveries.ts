@@ -31,7 +31,7 @@ import {
 } from "./schema.ts";
 import { denoKvSettling } from "./settling.ts";
 
-/** How far each subscription has come, and what failed. */
+/** Failed deliveries, attempts, and the progress of each subscription. */
 export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliveryStore> {
   const { kv, location, retry, oneAtATime } = context;
   const events = denoKvEventQueries(context);
@@ -41,14 +41,14 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
     return entries.map(({ key }) => key.at(-1) as number);
   }
 
-  /** Looks up what these are about; again when one of them is meanwhile no longer what it was listed as. */
+  /** Reads the listed failed deliveries. Repeats the read when one has changed since it was listed. */
   const lookUp = (
     subscriptionId: string,
     list: () => Promise<number[]>,
     isListed: (failed: FailedDelivery) => boolean,
   ): Promise<DueDelivery[]> =>
     retry(async () => {
-      // What is left of a deleted one is not owed.
+      // A deleted subscription gets nothing.
       if ((await kv.get(consumerKey(subscriptionId))).value === null) return { done: [] };
       const sequences = await list();
       const failed = await getAll<FailedDelivery>(kv, sequences.map((sequence) => failedKey(sequence, subscriptionId)));
@@ -67,7 +67,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
     return lookUp(subscriptionId, () => sequencesIn(range, limit, !isRetrying), (failed) => failed.state === state);
   }
 
-  /** In the order of due times: what is due, then what only a clock that was set back makes due, which is rare. */
+  /** In the order of due times: the due ones, then the rare ones that are due because the clock was set back. */
   async function dueSequences(subscriptionId: string, nowMs: number, limit: number): Promise<number[]> {
     const prefix = ["due", subscriptionId];
     const due = await sequencesIn({ prefix, end: dueKey(subscriptionId, nowMs, Infinity) }, limit);
@@ -123,7 +123,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
             { limit, batchSize: limit },
           )),
         ]);
-        // One may have been added or deleted between the two.
+        // The subscription may have been added or deleted between the two.
         const isSound = subscriptions.length === consumers.length &&
           subscriptions.every(({ key }, index) => key[1] === consumers[index]!.key[1]);
         if (!isSound) return undefined;
@@ -165,7 +165,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   };
 }
 
-/** All that is kept of a subscription in one state. */
+/** All failed deliveries of a subscription in one state. */
 function stateRange(subscriptionId: string, state: FailedDelivery["state"]): { prefix: KvKey } {
   return { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
 }

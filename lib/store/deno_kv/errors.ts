@@ -1,7 +1,7 @@
 import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
 import { StoreError } from "../store_error.ts";
 
-/** A fault of Deno KV in an operator's words. It comes as SQLite's text, or a network's: there is no code to go by. */
+/** Turns an error of Deno KV into a message for the operator. It has no code, only a text of SQLite or of a network. */
 export function toStoreError(error: unknown, location: string): unknown {
   if (error instanceof StoreError || error instanceof RangeError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -11,7 +11,7 @@ export function toStoreError(error: unknown, location: string): unknown {
   return new StoreError("unavailable", `${location} cannot be used: ${message}`, { cause: error });
 }
 
-/** Another process was writing to the file, and nothing came of this write. */
+/** Another process was writing to the file, and this write did not happen. */
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && /database is locked/.test(error.message);
 }

@@ -20,14 +20,14 @@ import {
 
 type QueryMethods = Pick<NounDriver<EventStore>, "bounds" | "read" | "count" | "get" | "before">;
 
-/** Entries of one index that a query reads at a time. */
+/** The number of entries of one index in a read. */
 const LARGEST_BATCH = 500;
 
-/** What is asked of the log. */
+/** A query of the log. */
 export function denoKvEventQueries({ kv }: DenoKvContext): QueryMethods {
   /**
-   * A range is read in several looks: what comes meanwhile lies beyond `last`, and so outside; what is forgotten meanwhile
-   * makes it be read anew.
+   * A query takes several reads. Events that come meanwhile lie after `last`, so they do not belong to it. When the retention
+   * job deletes events meanwhile, the query starts over.
    */
   async function whileNothingIsForgotten<T>(read: (bounds: LogBounds) => Promise<T | undefined>): Promise<T> {
     for (;;) {
@@ -68,7 +68,7 @@ export function denoKvEventQueries({ kv }: DenoKvContext): QueryMethods {
     async get(id) {
       if (parseEventId(id) === undefined) return undefined;
       const [{ value: sequence }, { value: forgotten }] = await kv.getMany<[number, number]>([idKey(id), FORGOTTEN]);
-      // 0: it is held undecoded.
+      // 0: the event is undecoded.
       if (sequence === null || sequence <= (forgotten ?? 0)) return undefined;
       return (await kv.get<LoggedEvent>(eventKey(sequence))).value ?? undefined;
     },
@@ -84,11 +84,11 @@ async function readBounds(kv: Kv): Promise<LogBounds> {
 async function before(kv: Kv, height: number, { last, forgotten }: LogBounds): Promise<number> {
   const range = { prefix: ["reached"], start: reachedKey(height) };
   const [first] = await collect(kv.list<number>(range, { limit: 1 }));
-  // What came since the bounds were read is beyond them.
+  // Events since the read of the bounds lie after them.
   return first === undefined ? last : Math.min(last, Math.max(first.value - 1, forgotten));
 }
 
-/** The sequences that a query is about, whatever else its filter says. */
+/** The range of sequences of a query, without the rest of its filter. */
 async function extent(
   kv: Kv,
   { filter, after = 0, upTo = Infinity }: EventQuery,
@@ -98,7 +98,7 @@ async function extent(
   return { low: Math.max(after, bounds.forgotten, tooLow) + 1, high: Math.min(upTo, bounds.last) };
 }
 
-/** Whether (nearly) everything in its extent matches: without an index it is found sooner. */
+/** Whether (nearly) everything in the range matches. Then the log itself is faster than an index. */
 function isPlain({ types, toHeight, ...filter }: EventFilter): boolean {
   return types === undefined && toHeight === undefined && SUBJECTS.every((field) => filter[field] === undefined);
 }
@@ -115,7 +115,7 @@ async function readPlain(kv: Kv, course: Course, filter: EventFilter, limit: num
   return events;
 }
 
-/** The sequences of the events that match, in their order. */
+/** The sequences of the matching events, in order. */
 async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncGenerator<number> {
   const cursor = await cursorOf(kv, filter, course);
   const { low, high, order } = course;
@@ -139,7 +139,7 @@ async function cursorOf(kv: Kv, filter: EventFilter, course: Course): Promise<Cu
   const ofSubject = (field: Subject) =>
     anyOf(types.map((type) => indexCursor(kv, subjectIndex(field, filter[field]!, type), course)), course);
   const cursors = subjects.map(ofSubject);
-  // The indexes of subjects say the type, too.
+  // The indexes of subjects include the type.
   if (subjects.length === 0 && filter.types !== undefined) {
     cursors.push(anyOf(types.map((type) => indexCursor(kv, typeIndex(type), course)), course));
   }
@@ -147,9 +147,8 @@ async function cursorOf(kv: Kv, filter: EventFilter, course: Course): Promise<Cu
 }
 
 /**
- * The events between two heights. Up to the first event above `toHeight`, all are below that but for none; after it, none
- * is but those that came late. From the first event of `fromHeight` on, which is where the course begins, all are above
- * that but for some that came late.
+ * The events between two heights. Before the first event above `toHeight` all events are below it. After that only late events
+ * are below it. The range begins at the first event of `fromHeight`. From there on, all but some late events are above it.
  */
 async function heightCursor(kv: Kv, filter: EventFilter, course: Course): Promise<Cursor> {
   const { fromHeight = -Infinity, toHeight = Infinity } = filter;
@@ -164,7 +163,7 @@ async function heightCursor(kv: Kv, filter: EventFilter, course: Course): Promis
       while (wanted >= course.low && wanted <= course.high) {
         lookedTo = wanted;
         const found = late.at(wanted);
-        // Asked again, it goes on from here: of what came late before this nothing is known any more.
+        // After another call the cursor continues here, and no longer knows the late events before this.
         if (found === "unread") return found;
         const isLate = found === wanted;
         const isIn = isLate ? late.value() >= fromHeight && late.value() <= toHeight : wanted <= lastInOrder;

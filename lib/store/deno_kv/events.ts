@@ -26,7 +26,7 @@ import {
 
 const EMPTY_LOG: LogEntry = { last: 0, highest: -1 };
 
-/** What may be written in one commit of nothing else. */
+/** The writes of one commit that writes nothing else. */
 const CHARACTERS_PER_COMMIT = 300_000;
 const WRITES_PER_COMMIT = 500;
 
@@ -72,7 +72,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         await writeRawParts(kv, undecoded);
         const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
         for (const event of undecoded) putUndecoded(atomic, event);
-        // Also for undecoded ones: of two who add the same, one has to look again.
+        // Also for undecoded events: of two handles that add the same one, one must repeat.
         if (undecoded.length > 0 && logged.length === 0) atomic.set(LOG, log);
         for (const { key, value } of toPieces(WATCHER, state)) atomic.set(key, value);
         return await commit(atomic) ? { done: logged } : undefined;
@@ -84,7 +84,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         const entries = (await collect(kv.list<UndecodedEntry>(range, { limit }))).map(({ value }) => value);
         const raws = await Promise.all(entries.map(({ id }) => readPieces<UndecodedEvent["raw"]>(kv, rawKey(id))));
         const events = entries.map((entry, index) => ({ ...entry, raw: raws[index]! }));
-        // One that was decoded just now is not missing from a page that would then look like the last: read anew.
+        // An event that was decoded just now is missing, and the page would look like the last one. So the read repeats.
         return raws.every((raw) => raw !== undefined) ? { done: events } : undefined;
       }),
     async appendDecoded({ lease, events }) {
@@ -108,7 +108,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
       }
       if (old.length === 0) return 0;
       const removed = await retry(async () => {
-        // Checked and written, so that what is decoded meanwhile stays in the log.
+        // Checked and written, so that an event that is decoded meanwhile stays in the log.
         const log = await kv.get<LogEntry>(LOG);
         const stored = await getAll<number>(kv, old.map(({ id }) => idKey(id)));
         const left = old.filter((_, index) => stored[index]!.value === 0);
@@ -123,8 +123,8 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
 }
 
 /**
- * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
- * nobody finds them until it makes them visible.
+ * A commit takes 800 KiB, and raw events can be large. So their raw parts are written before the commit. They are invisible
+ * until then.
  */
 async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<void> {
   let atomic = kv.atomic();
@@ -142,7 +142,7 @@ async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<void> {
   if (writes > 0) await commit(atomic);
 }
 
-/** Gives events the next sequences: at most eight writes each, one for each type and one for the log. */
+/** Gives events the next sequences. At most eight writes each, one for each type, and one for the log. */
 function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): LoggedEvent[] {
   let { last, highest } = log;
   const logged = events.map((event) => {
@@ -166,7 +166,7 @@ function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
   atomic.set(undecodedKey(event.id), shown).set(idKey(event.id), 0);
 }
 
-/** Of events with the same id the first. */
+/** Each id once: the first event with it. */
 function firstOfEach<T extends NewEvent | UndecodedEvent>(events: T[]): T[] {
   const seen = new Set<string>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));

@@ -8,13 +8,13 @@ const DROPPED_PER_COMMIT = 250;
 /** Failed deliveries of one subscription by the sequences of their events. */
 export type FailedBySequence = Map<number, FailedDelivery>;
 
-/** Those of these sequences that are kept. */
+/** The stored failed deliveries of these sequences. */
 export async function readFailed(kv: Kv, subscriptionId: string, sequences: number[]): Promise<FailedBySequence> {
   const entries = await getAll<FailedDelivery>(kv, sequences.map((sequence) => failedKey(sequence, subscriptionId)));
   return new Map(entries.flatMap(({ value }) => value === null ? [] : [[value.sequence, value]]));
 }
 
-/** Writes what differs: at most four writes each. */
+/** Writes the differences. At most four writes each. */
 export function writeFailed(
   atomic: KvAtomic,
   subscriptionId: string,
@@ -47,13 +47,13 @@ export function removeFailed(
   if (dueAtMs !== null) atomic.delete(dueKey(subscriptionId, dueAtMs, sequence));
 }
 
-/** One more, or one less, of the deliveries in this state. */
+/** Counts one delivery more, or one less, in this state. */
 export function count({ progress, kept }: ConsumerEntry, state: FailedDelivery["state"], change: 1 | -1): void {
   progress[state] += change;
   if (state !== "retrying") kept[state] += change;
 }
 
-/** When the first retry is due, leaving these sequences out. Null: there is none. */
+/** The first due time, without these sequences. Null: there is none. */
 export async function firstDue(kv: Kv, subscriptionId: string, except: ReadonlySet<number>): Promise<number | null> {
   const limit = except.size + 1;
   const due = await collect(kv.list({ prefix: ["due", subscriptionId] }, { limit, batchSize: Math.min(limit, 500) }));
@@ -61,7 +61,7 @@ export async function firstDue(kv: Kv, subscriptionId: string, except: ReadonlyS
   return first === undefined ? null : first.key[2] as number;
 }
 
-/** Of each kind of ended deliveries the newest are kept: removes some of the others, and notes that; false: there are none. */
+/** Removes some failed deliveries beyond the newest of each kind, and counts them. False: there were none. */
 export async function dropOldest(
   kv: Kv,
   atomic: KvAtomic,

@@ -22,15 +22,15 @@ import {
 } from "./schema.ts";
 import { denoKvTransactionIntents } from "./transaction_intents.ts";
 
-/** The most that `prune` forgets at a call. */
+/** The most that `prune` deletes at a call. */
 const PRUNED_AT_A_CALL = 500;
-/** Counters are of 64 bits and wrap around: adding this takes one away. */
+/** Counters have 64 bits and wrap around, so adding this subtracts one. */
 const MINUS_ONE = 2n ** 64n - 1n;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The entry while the claim is its newest. */
+/** The entry, if the claim is its newest. */
 export async function claimedEntry(
   kv: Kv,
   claim: IntentClaim,
@@ -40,11 +40,11 @@ export async function claimedEntry(
   return value !== null && value.id === claim.id && value.term === claim.term ? { ...entry, value } : undefined;
 }
 
-/** Intents, and nonces that are out. */
+/** Intents, and issued nonces. */
 export function denoKvIntents(context: DenoKvContext): NounDriver<IntentStore> {
   const { kv, location, handle, now, isHeld, retry } = context;
 
-  /** Whoever else held the store before is dead, and so is its claim. */
+  /** A former holder of the store is dead, so its claim is over. */
   function remainingMs({ claim }: IntentEntry): number {
     return claim === null || (isHeld() && claim.handle !== handle) ? 0 : claimedForMs(claim, now());
   }
@@ -74,7 +74,7 @@ export function denoKvIntents(context: DenoKvContext): NounDriver<IntentStore> {
         const entries = await getAll<IntentEntry>(kv, names.map(intentKey));
         const atomic = kv.atomic();
         entries.forEach((entry, index) => {
-          // Used again meanwhile.
+          // A caller has used the intent meanwhile.
           if (entry.value === null || entry.value.completedAtMs >= usedBeforeMs) return;
           remove(atomic.check(entry), names[index]!, entry.value);
         });

@@ -6,21 +6,21 @@ import { bucketKey } from "./buckets.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
 import { listOfKey, startRemoval } from "./subscriptions.ts";
 
-/** `lastUsedAt` has an entry of its own, so that noting it in bulk never gets in the way of a change to the record. */
+/** `lastUsedAt` has an entry of its own, so that recording uses never conflicts with a change of the record. */
 type KeyEntry = Omit<KeyRecord, "lastUsedAt">;
 
 /** At most five writes each. */
 const SUBSCRIPTIONS_PER_COMMIT = 100;
 
 const VERSION = ["keys_version"];
-/** Written with every note of uses: a check of it means that nobody else noted any in between. */
+/** Written with every record of uses. A check of it excludes other records in between. */
 const USES = ["keys_used"];
 export const keyOf = (id: string) => ["key", id];
 const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
 export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<KeyStore> {
-  /** Removes up to 100 subscriptions of a key, and with the last of them the key. */
+  /** Removes up to 100 subscriptions of a key, and the key with the last of them. */
   async function removeSome(id: string): Promise<{ done: { wasThere: boolean; isLast: boolean } } | undefined> {
     const removal = await startRemoval(kv);
     const entry = await kv.get<KeyEntry>(keyOf(id));

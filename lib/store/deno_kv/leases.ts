@@ -7,11 +7,11 @@ import { type LeaseEntry, leaseKey } from "./schema.ts";
 
 type LeaseMethods = NounDriver<LeaseStore>;
 
-/** Who may do what only one process may do at a time. `endAll` makes every lease there is one that nobody holds. */
+/** Leases. `endAll` ends every one. */
 export function denoKvLeases(
   { kv, now, isHeld, retry }: DenoKvContext,
 ): { methods: LeaseMethods; endAll(): Promise<void> } {
-  /** Changes those that are still one's own, in one commit. */
+  /** Changes the leases that no other holder has acquired, in one commit. */
   const change = (leases: Lease[], changed: (entry: LeaseEntry) => LeaseEntry) =>
     retry(async () => {
       const entries = await getAll<LeaseEntry>(kv, leases.map(({ name }) => leaseKey(name)));
@@ -52,18 +52,18 @@ export function denoKvLeases(
   };
 }
 
-/** Whether it was neither given back nor acquired by another since. */
+/** Whether the lease was neither released nor acquired by another holder since. */
 function isOwn({ term }: Lease, { value }: KvEntryMaybe<LeaseEntry>): boolean {
   return value !== null && value.term === term && value.holder !== null;
 }
 
-/** One that ends much later than it could have been acquired for is of a clock that was set back since. */
+/** A lease that ends later than its duration allows was acquired before the clock was set back. */
 function isOver({ untilMs }: LeaseEntry, nowMs: number, durationMs: number): boolean {
   return nowMs >= untilMs || untilMs - nowMs > durationMs + LEASE_SLACK_MS;
 }
 
 /**
- * A commit that checks these entries comes to nothing once another has acquired one of the leases.
+ * Checks leases. A commit that also checks these entries fails once another holder has acquired one.
  * @throws StoreError `fenced` when one is lost already
  */
 export function checkOwn(location: string, leases: Lease[], entries: KvEntryMaybe<LeaseEntry>[]): void {

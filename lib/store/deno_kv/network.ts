@@ -4,7 +4,7 @@ import type { NetworkStore } from "../store.ts";
 import { commit, type DenoKvContext } from "./database.ts";
 import { NETWORK, STORE_ID } from "./schema.ts";
 
-/** Which network the store is of. */
+/** The network that the store belongs to. */
 export function denoKvNetwork({ kv, location }: DenoKvContext): NounDriver<NetworkStore> {
   return {
     async bind(passphrase) {

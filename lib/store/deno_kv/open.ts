@@ -33,9 +33,8 @@ import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
 
 /**
- * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
- * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told of a
- * change of its schema.
+ * Opens the store in Deno KV. With a path it is a local file, which one gateway may lock for serving. Without a path it is the
+ * platform's own database (Deno Deploy's), which gateways share. `onNotice` reports a change of the schema.
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
@@ -55,7 +54,7 @@ export async function openDenoKvDriver(
   return createDriver(kv, location, (await kv.get<string>(STORE_ID)).value!, options, hold);
 }
 
-/** @param hold keeps other gateways off; undefined where they share the store */
+/** @param hold locks other gateways out; undefined where they share the store */
 function createDriver(
   kv: Kv,
   location: string,
@@ -101,8 +100,7 @@ function createDriver(
 }
 
 /**
- * Makes a store in a file where there is nothing yet. It is a copy of the one that Deno KV made: Deno KV does not say when
- * it has let go of a file.
+ * Makes a new store file. It is a copy of a file that Deno KV made, because Deno KV does not report when it has closed a file.
  *
  * @throws StoreError `unavailable`, `full`
  */
@@ -125,7 +123,7 @@ async function makeKvFile(path: string, location: string, steps: DenoKvStep[]): 
 }
 
 /**
- * Deno KV would add its tables to any SQLite file, ours included: such a file is refused while it is untouched.
+ * Rejects a foreign SQLite file before any change, also our own. Deno KV would add its tables to it.
  * @throws StoreError `unavailable`, `locked`
  */
 async function checkKvFile(file: string, location: string): Promise<void> {
@@ -145,7 +143,7 @@ async function checkKvFile(file: string, location: string): Promise<void> {
 }
 
 /**
- * Opens a database, the platform's own when no file is named, and makes sure that it is ours and of the newest schema.
+ * Opens a database, by default the platform's own, and makes sure that it is ours and of the newest schema.
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
 async function openClaimed(
@@ -159,7 +157,7 @@ async function openClaimed(
     kv = await openKv(file);
     const [from, to] = [await claim(kv, location, options, steps.length + 1), steps.length + 1];
     if (from < to) {
-      // Nothing is changed under a gateway that serves from it.
+      // A migration must not change the schema under a gateway that serves.
       const hold = file === undefined ? undefined : await holdStoreFile(file, location);
       try {
         for (const [n, step] of [...steps.entries()].slice(from - 1)) {
@@ -178,7 +176,7 @@ async function openClaimed(
   }
 }
 
-/** Makes an empty database ours, answers its schema; refuses one that is not ours, or that a newer program wrote. */
+/** Makes an empty database ours, and returns its schema. Rejects a foreign one, and one of a newer program. */
 async function claim(
   kv: Kv,
   location: string,
@@ -190,7 +188,7 @@ async function claim(
     if (mustExist) throw missingStore(location);
     await commit(kv.atomic().check(entry).set(SCHEMA, newest).set(STORE_ID, newStoreId()));
   }
-  // Read again: ours, or that of a process that was quicker.
+  // The second read returns our schema, or that of a faster process.
   const version = entry.value ?? (await kv.get<number>(SCHEMA)).value;
   if (version === null) {
     throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);

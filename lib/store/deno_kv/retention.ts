@@ -22,21 +22,21 @@ import {
 
 type ForgetStep = Parameters<EventStore["forget"]>[0];
 
-/** Of eight keys each. */
+/** Events of a commit, with eight keys each. */
 const EVENTS_PER_COMMIT = 80;
-/** Of three keys each, besides their consumers and those named. */
+/** Failed deliveries of a commit: three keys each, besides their consumers and the named ones. */
 const FAILED_PER_COMMIT = 150;
 
-/** A partition's lease is written by whoever settles. */
+/** Every settlement writes the lease of its partition. */
 const PARTITION_LEASES = Array.from({ length: PARTITIONS }, (_, partition) => leaseKey(partitionLease(partition)));
 
-/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+/** `EventStore.forget`: deletes the oldest events with their failed deliveries. */
 export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriver<EventStore>["forget"] {
-  /** Ends failed deliveries, as many as one commit can; with the last of them the events count as gone. */
+  /** Ends failed deliveries, as many as one commit can. With the last of them, the events count as deleted. */
   async function forgetSome(
     { upTo, undelivered, areMore = false }: ForgetStep,
   ): Promise<{ done: "refused" | "more" | "done" } | undefined> {
-    // Whoever else changes a consumer raises the version, or writes a partition's lease.
+    // Every other change of a consumer raises the version, or writes a partition's lease.
     const checked = await kv.getMany<unknown[]>([READERS_VERSION, FORGOTTEN, ...PARTITION_LEASES]);
     const forgotten = (checked[1]!.value ?? 0) as number;
     checkForget(upTo, { last: (await kv.get<LogEntry>(LOG)).value?.last ?? 0, forgotten });
@@ -54,7 +54,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
     for (const [id, { key, value: consumer }] of consumers) {
       const gone = (ended.get(id) ?? []).map(({ value }) => value);
       for (const one of gone) removeFailed(atomic, id, one);
-      // Of a deleted subscription there is nothing to count.
+      // A deleted subscription has no counts.
       if (consumer === null) continue;
       for (const { state } of gone) endOne(consumer, state);
       if (gone.some(({ state }) => state === "retrying")) {
@@ -69,7 +69,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
     return await commit(atomic) ? { done: isLast ? "done" : "more" } : undefined;
   }
 
-  /** Removes events that count as gone; what a killed call has left, too. */
+  /** Removes events that count as deleted, also those that a killed call left. */
   async function removeForgotten(): Promise<void> {
     const forgotten = (await kv.get<number>(FORGOTTEN)).value ?? 0;
     const range = { prefix: ["event"], end: eventKey(forgotten + 1) };
@@ -80,7 +80,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
       await commit(atomic);
     }
     const reached = await collect(kv.list<number>({ prefix: ["reached"] }, { limit: 500, batchSize: 500 }));
-    // The last of them stays: it says how high the events that are held may be without being the first.
+    // The last of them stays, for late events.
     const past = reached.filter(({ value }) => value <= forgotten).slice(0, -1);
     const atomic = kv.atomic();
     for (const { key } of past) atomic.delete(key);
@@ -88,7 +88,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
   }
 
   return async (step) => {
-    // The first commit moves those that are named, or nothing is written; the others remove what is left of the failed.
+    // The first commit moves the named consumers, or writes nothing. The others remove the rest of the failed deliveries.
     for (let left = step;; left = { ...step, undelivered: [] }) {
       const done = await oneAtATime(() => retry(() => forgetSome(left)));
       if (done === "refused") return false;
@@ -99,7 +99,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
   };
 }
 
-/** What retried is dead now; what had ended stays counted, and is kept no more. */
+/** A delivery in the state `retrying` is dead now. The others stay counted, without their entries. */
 function endOne({ progress, kept }: ConsumerEntry, state: FailedDelivery["state"]): void {
   if (state !== "retrying") {
     kept[state] -= 1;

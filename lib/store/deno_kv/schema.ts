@@ -8,21 +8,21 @@ import type { KeptTransactionIntent, TransactionIntentName } from "../transactio
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
- * Where Deno KV keeps what, and what is written there. One commit takes 1 000 writes, 80 KiB of keys and 800 KiB in all,
- * and ten checks; a value has 64 KiB at most. In a file, whatever is written costs two pages (SQLite's of the key, and of
- * an index over all keys), unless it lies beside something else that is written.
+ * The keys and values of Deno KV. One commit takes 1 000 writes, 80 KiB of keys, 800 KiB in all, and ten checks. A value has at
+ * most 64 KiB. In a file, each write changes two pages: SQLite's page of the key, and one of an index over all keys. Writes of
+ * nearby keys share pages.
  *
- * Under this key is the number of the schema.
+ * This key has the number of the schema.
  */
 export const SCHEMA: KvKey = ["schema"];
 
-/** Leads from one schema to the next, in as many commits as it needs: one that was cut off is done again, and has to come to the same. */
+/** Migrates one schema to the next, in any number of commits. An interrupted step runs again, and must have the same result. */
 export type DenoKvStep = (kv: Kv) => Promise<void>;
 
-/** From schema 1 to 2, and so on. None that was released is ever changed. */
+/** The steps from schema 1 to 2, and so on. A released step never changes. */
 export const STEPS: DenoKvStep[] = [];
 
-/** The newest schema, which this program works on. */
+/** The newest schema, which this program uses. */
 export const SCHEMA_VERSION = STEPS.length + 1;
 
 /** Twelve letters and digits, written with the schema. */
@@ -37,7 +37,7 @@ export const submissionTimeKey = (submittedAtMs: number, hash: string): KvKey =>
   submittedAtMs,
   hash,
 ];
-/** Lists those without an outcome; and those of one account. */
+/** Lists the submissions without an outcome: of all, and of one account. */
 export const WITHOUT_OUTCOME: KvKey = ["submission_unsettled"];
 export const withoutOutcomeOf = (source: string): KvKey => ["submission_unsettled_of", source];
 
@@ -47,11 +47,11 @@ export interface IntentEntry {
   id: string;
   term: number;
   request: string;
-  /** Null: nobody is at it. */
+  /** Null: there is no claim. */
   claim: (KeptClaim & { handle: string }) | null;
-  /** Or last claimed. */
+  /** The time of the completion, or of the last claim. */
   completedAtMs: number;
-  /** UTF-8, so that it takes the bytes it has. Null: nothing yet. */
+  /** UTF-8, so that its size is known. Null: none yet. */
   result: Uint8Array | null;
 }
 /** `IntentName`. */
@@ -70,7 +70,7 @@ export interface TransactionIntentEntry extends Omit<KeptTransactionIntent, "env
   /** The first piece of the envelope's bytes. */
   bytes: Uint8Array;
 }
-/** The second and third piece of an envelope's bytes, where there are so many. */
+/** The second and third piece of a long envelope's bytes. */
 export const transactionIntentPieceKey = ({ keyId, key }: TransactionIntentName, piece: number): KvKey => [
   "transaction_intent_piece",
   keyId,
@@ -84,13 +84,13 @@ export const transactionIntentTimeKey = (usedAtMs: number, { keyId, key }: Trans
   keyId,
   key,
 ];
-/** Counters: of an API key's, and of all. */
+/** Counters of the intents of an API key, and of all. */
 export const intentCountKey = (keyId: string): KvKey => ["intent_count", keyId];
 export const INTENT_COUNT: KvKey = ["intents"];
 
 /** `NonceOut`. */
 export const nonceKey = (deviceHash: string, agent: string): KvKey => ["nonce_out", deviceHash, agent];
-/** Device and agent; some of nonces that others came after. */
+/** Device and agent. Some entries are of nonces that newer ones have replaced. */
 export const nonceTimeKey = (untilMs: number, deviceHash: string, agent: string): KvKey => [
   "nonce_out_by_time",
   untilMs,
@@ -98,39 +98,39 @@ export const nonceTimeKey = (untilMs: number, deviceHash: string, agent: string)
   agent,
 ];
 
-/** `LeaseEntry`. IdempotentOperation there it stays, so that terms only rise. */
+/** `LeaseEntry`. It is never deleted, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];
 export interface LeaseEntry {
-  /** Null: given back. */
+  /** Null: released. */
   holder: string | null;
   term: number;
   untilMs: number;
 }
 
-/** `WatcherState` in pieces (`large_values.ts`): beside the log, which is written with it. */
+/** `WatcherState` in pieces (`LargeValue`), near the log, because both are written together. */
 export const WATCHER: KvKey = ["log_watcher"];
 
-/** `LogEntry`: written with every event, and checked, so that sequences have no holes and are seen in their order. */
+/** `LogEntry`. Every commit of events checks and writes it, so that sequences have no holes and become visible in their order. */
 export const LOG: KvKey = ["log"];
 export interface LogEntry {
   last: number;
-  /** The greatest height of all events so far; −1 before the first. */
+  /** The greatest height of all events so far. −1 before the first. */
   highest: number;
 }
-/** A sequence: events up to it count as gone, also those that are still there. */
+/** A sequence. Events up to it count as deleted, also those that are still there. */
 export const FORGOTTEN: KvKey = ["forgotten"];
 /** `LoggedEvent`. */
 export const eventKey = (sequence: number): KvKey => ["event", sequence];
-/** The sequence of an event. 0: it is held undecoded. */
+/** The sequence of an event. 0: it is undecoded. */
 export const idKey = (id: string): KvKey => ["id", ...placeOf(id)];
-/** The sequence of the first event of this height, written when it was the greatest so far. */
+/** The sequence of the first event of this height, if the height was the greatest so far. */
 export const reachedKey = (height: number): KvKey => ["reached", height];
-/** The height of an event that came when a greater one was there already. */
+/** The height of a late event: the log already had a greater height. */
 export const lateKey = (sequence: number): KvKey => ["late", sequence];
-/** There are events of this type: those without a filter on types look through these. */
+/** The event types that exist. A query without types searches all of them. */
 export const typeKey = (type: string): KvKey => ["log_type", type];
 
-/** By which index each condition of a filter is met. */
+/** The index of each condition of a filter. */
 const INDEXES = {
   types: "type",
   deviceHash: "subject",
@@ -147,17 +147,17 @@ export type Subject = { [Key in keyof typeof INDEXES]: typeof INDEXES[Key] exten
 export const SUBJECTS = Object.entries(INDEXES).filter(([, index]) => index === "subject")
   .map(([field]) => field as Subject);
 
-/** Indexes end with the sequence: what matches is a range of one of them for each type. */
+/** Indexes end with the sequence, so matches are a range of one index for each type. */
 export const typeIndex = (type: string): KvKey => ["by_type", type];
 export const subjectIndex = (field: Subject, value: string, type: string): KvKey => ["by", field, pack(value), type];
 
-/** Hashes and addresses as the bytes they stand for: keys are stored twice. */
+/** Hashes and addresses as their bytes, because a file stores keys twice. */
 function pack(value: string): Uint8Array | string {
   const packed = packHash(value);
   return typeof packed === "string" ? packAddress(value) : packed;
 }
 
-/** Where an event is listed beside its own place: at most five keys. */
+/** The index entries of an event: at most five keys. */
 export function indexKeys(event: NewEvent, sequence: number): KvKey[] {
   const bySubject = SUBJECTS.flatMap((field) => {
     const value = event[field];
@@ -166,11 +166,11 @@ export function indexKeys(event: NewEvent, sequence: number): KvKey[] {
   return [[...typeIndex(event.type), sequence], ...bySubject];
 }
 
-/** `UndecodedEvent` without `raw`, which is kept in pieces: it may have more than fits a value. */
+/** `UndecodedEvent` without `raw`. That is stored in pieces, because it may exceed one value. */
 export const undecodedKey = (id: string): KvKey => ["undecoded", ...placeOf(id)];
 export const rawKey = (id: string): KvKey => ["undecoded_raw", ...placeOf(id)];
 
-/** By epoch and place in it. */
+/** By epoch and place in the epoch. */
 function placeOf(id: string): number[] {
   const parts = parseEventId(id);
   if (parts === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
@@ -180,29 +180,29 @@ function placeOf(id: string): number[] {
 /** `Subscription`. */
 export const subscriptionKey = (id: string): KvKey => ["subscription", id];
 export const subscriptionOfKey = (keyId: string, id: string): KvKey => ["subscription_by_key", keyId, id];
-/** How many a key has: checked, so that two inserts at once don't pass the bound. */
+/** The number of subscriptions of a key. Checked, so that two simultaneous inserts do not exceed the bound. */
 export const subscriptionCountKey = (keyId: string): KvKey => ["subscription_count", keyId];
-/** Raised by every change of a subscription: one check of it stands for a check of each. */
+/** Every change of a subscription raises it. So one check of it replaces a check of each. */
 export const SUBSCRIPTIONS_VERSION: KvKey = ["subscriptions_version"];
 export const SECRETS_CHECK: KvKey = ["secrets_check"];
-/** `true`, from its deletion until nothing of it is left. */
+/** `true`, from the deletion until nothing of the subscription is left. */
 export const deletedKey = (subscriptionId: string): KvKey => ["deleted_subscription", subscriptionId];
 
-/** `ConsumerEntry`, there as long as its subscription. Not far from the leases: the two are written together. */
+/** `ConsumerEntry`, as long as its subscription exists. Near the leases, because both are written together. */
 export const consumerKey = (subscriptionId: string): KvKey => ["progress", subscriptionId];
 export interface ConsumerEntry {
   progress: Progress;
   replay: Replay | null;
-  /** How many of those that ended are kept. */
+  /** The number of ended deliveries that have an entry. */
   kept: { rejected: number; dead: number };
-  /** Of the last attempt. */
+  /** The ordinal of the last attempt. */
   ordinal: number;
-  /** No attempt that is kept was made before. Null: none is kept. */
+  /** No stored attempt is older. Null: there is none. */
   attemptsSinceMs: number | null;
-  /** The latest `attemptedAtMs` that a failed delivery had. Absent: none had one. */
+  /** The latest `attemptedAtMs` of a failed delivery. Absent: there was none. */
   attemptedUntilMs?: number;
 }
-/** Raised by whoever writes or deletes a consumer without its partition's lease: one check stands for a check of each. */
+/** Raised by every write of a consumer that does not write its partition's lease. So one check replaces a check of each. */
 export const READERS_VERSION: KvKey = ["progress_version"];
 
 /** `FailedDelivery`. */
@@ -214,12 +214,12 @@ export const stateKey = (subscriptionId: string, state: FailedDelivery["state"],
   state,
   sequence,
 ];
-/** `attemptedAtMs` of those that are to be tried again. */
+/** `attemptedAtMs` of deliveries that wait for a retry. */
 export const dueKey = (subscriptionId: string, dueAtMs: number, sequence: number): KvKey => [
   "due",
   subscriptionId,
   dueAtMs,
   sequence,
 ];
-/** `Attempt`: its ordinal, less full rounds. */
+/** `Attempt`, by its ordinal modulo the size of the ring. */
 export const attemptKey = (subscriptionId: string, slot: number): KvKey => ["attempt", subscriptionId, slot];

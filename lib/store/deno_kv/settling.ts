@@ -20,21 +20,21 @@ import {
 /** Settlements by subscription. */
 type Parts = Map<string, Settlement[]>;
 
-/** Besides the leases; the cursors are among them. */
+/** Besides the leases. The cursors are among them. */
 const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
-/** Of what endpoints answered, two bytes each at most: with all else that is written they stay below 800 KiB. */
+/** The most characters of responses, at two bytes each. With all other writes they stay below 800 KiB. */
 const CHARACTERS_PER_COMMIT = 160_000;
-/** Where they are too long for one commit. */
+/** The most in one commit for longer ones. */
 const ATTEMPTS_PER_COMMIT = 100;
 
 /**
- * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
- * leases as they are, so that of two commits under the same lease the later has to look again.
+ * `DeliveryStore.settle`. A commit checks the leases, and a version for changes without a lease. It rewrites the leases, so of
+ * two commits under the same lease the later one repeats.
  */
 export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContext): DeliveryStore["settle"] {
   const cache = createConsumerCache();
 
-  /** Answers the consumers that keep too much now. */
+  /** Returns the consumers that exceed a bound now. */
   async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
     const { version, held, consumers } = await read(leases, [...parts.keys()]);
     checkOwn(location, leases, held);
@@ -51,7 +51,7 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
     return { done: tooMany.map(([subscriptionId]) => subscriptionId) };
   }
 
-  /** What is checked is read first, or at the same moment as the consumers. */
+  /** The checked entries are read first, or at the same moment as the consumers. */
   async function read(leases: Lease[], subscriptionIds: string[]): Promise<{
     version: KvEntryMaybe<unknown>;
     held: KvEntryMaybe<LeaseEntry>[];
@@ -156,7 +156,7 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
     });
 }
 
-/** What has room in one commit: all of it, but where hundreds of subscriptions are settled at once. */
+/** The part that fits one commit: all of it, unless it settles hundreds of subscriptions at once. */
 function commitsOf(settlements: Settlement[]): Parts[] {
   const commits: Parts[] = [new Map()];
   let [writes, characters] = [0, 0];
@@ -176,7 +176,7 @@ function commitsOf(settlements: Settlement[]): Parts[] {
   return commits;
 }
 
-/** One subscription's part; where its answers alone are too much for a commit, its attempts come before the rest. */
+/** One subscription's part. When its responses alone exceed a commit, its attempts come before the rest. */
 function piecesOf(part: Settlement[]): Settlement[][] {
   if (charactersOf(part) <= CHARACTERS_PER_COMMIT) return [part];
   const [{ subscriptionId }] = part as [Settlement];
@@ -192,7 +192,7 @@ function charactersOf(part: Settlement[]): number {
     .reduce((sum, { responseBody, error }) => sum + (responseBody?.length ?? 0) + (error?.length ?? 0), 0);
 }
 
-/** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
+/** Replaces a failed delivery by its new state, or removes it. */
 function replace(
   consumer: ConsumerEntry,
   kept: FailedBySequence,

@@ -16,12 +16,12 @@ const PRUNED_AT_A_CALL = 500;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** JSON in UTF-8, so that it takes the bytes it has: Deno KV keeps two or three for one of some texts and numbers. */
+/** JSON in UTF-8, so that its size is known. Deno KV would store some texts and numbers with two or three times the bytes. */
 const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
 const fromBytes = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
-/** Small values that are changed one at a time. */
+/** Small values that gateways change in turn. */
 export function denoKvSharedState({ kv, now, retry }: DenoKvContext): NounDriver<SharedStateStore> {
   return {
     async read<T>(name: string) {

@@ -5,10 +5,10 @@ import { chunks, collect, commit, type DenoKvContext, getAll, next, pageAfter, p
 import { submissionKey, submissionTimeKey, WITHOUT_OUTCOME, withoutOutcomeOf } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
-/** Four deletes each: well below the 1 000 writes of one commit. */
+/** Four deletes each: far below the 1 000 writes of one commit. */
 const PRUNED_PER_COMMIT = 200;
 
-/** Envelopes that were sent. */
+/** Sent envelopes. */
 export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<SubmissionStore> {
   function unlist(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
     if (source === undefined) return atomic;
@@ -43,7 +43,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
         const entries = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
         const found = entries.flatMap(({ value }) => value === null || value.outcome !== undefined ? [] : [value]);
-        // One that ended just now is not missing from a page that would then look like the last: read anew.
+        // A submission that ended just now is missing, and the page would look like the last one. So the read repeats.
         return found.length === listed.length ? { done: found } : undefined;
       }),
     list: async ({ after, limit }) =>
@@ -67,7 +67,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
   };
 }
 
-/** One that says no account is listed nowhere. */
+/** A submission without a source is in no list. */
 function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
   if (source === undefined) return atomic;
   return atomic.set([...WITHOUT_OUTCOME, hash], true).set([...withoutOutcomeOf(source), hash], true);

@@ -20,12 +20,12 @@ import {
   SUBSCRIPTIONS_VERSION,
 } from "./schema.ts";
 
-/** Rows that `purgeDeleted` looks at of each kind: of a failed delivery it removes two, of the others one. */
+/** Rows of each kind that `purgeDeleted` reads. It removes two entries for a failed delivery, and one for others. */
 const PURGED_OF_A_KIND = 150;
 
 /** Subscriptions. */
 export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): NounDriver<SubscriptionStore> {
-  /** Removes some of what a deleted subscription left behind; true while there may be more of it. */
+  /** Removes some entries of a deleted subscription. True while there may be more. */
   async function purgeSome(deleted: KvEntryMaybe<unknown>): Promise<boolean> {
     const id = deleted.key[1] as string;
     const atomic = kv.atomic().check(deleted);
@@ -56,7 +56,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
         const intent = claim && await claimedEntry(kv, claim);
         if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
         if (deleted.value !== null) {
-          // What another of this id has left would pass for its own.
+          // Entries of a former subscription with this id would count as its own.
           while (await purgeSome(deleted));
           return undefined;
         }
@@ -71,7 +71,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)
-          .set(consumerKey(id), newReader(log.value?.last ?? 0));
+          .set(consumerKey(id), newConsumer(log.value?.last ?? 0));
         return await commit(atomic) ? { done: undefined } : undefined;
       }),
     get: async (id) => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined,
@@ -123,8 +123,8 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
   };
 }
 
-/** A consumer that has heard nothing yet of what comes after this sequence. */
-function newReader(cursor: number): ConsumerEntry {
+/** The consumer of a new subscription, with its cursor here. */
+function newConsumer(cursor: number): ConsumerEntry {
   return {
     progress: { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null },
     replay: null,
@@ -145,14 +145,14 @@ export async function listOfKey(
   return await retry(async () => {
     const ids = (await collect(kv.list(range, { limit, batchSize: 500 }))).map(({ key }) => key[2] as string);
     const stored = (await getAll<Subscription>(kv, ids.map(subscriptionKey))).map(({ value }) => value);
-    // One that was deleted just now is not missing from a page that would then look like the last: read anew.
+    // A subscription that was deleted just now is missing, and the page would look like the last one. So the read repeats.
     return stored.every((subscription) => subscription !== null) ? { done: stored } : undefined;
   });
 }
 
 /**
- * Begins a commit that removes subscriptions, before they are read: it comes to nothing when one of them was added or
- * changed in between. What they leave behind is noted for `purgeDeleted`.
+ * Begins a commit that removes subscriptions, before they are read. The commit fails when one was added or changed in between.
+ * It marks them for `purgeDeleted`.
  */
 export async function startRemoval(
   kv: Kv,

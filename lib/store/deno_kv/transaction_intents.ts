@@ -17,14 +17,14 @@ import {
   transactionIntentTimeKey,
 } from "./schema.ts";
 
-/** A value takes 64 KiB: three pieces hold the longest envelope. */
+/** A value takes 64 KiB, so three pieces hold the longest envelope. */
 const PIECE_BYTES = 50_000;
 const MORE_PIECES = [1, 2];
 
-/** Counters are of 64 bits and wrap around: adding this takes one away. */
+/** Counters have 64 bits and wrap around, so adding this subtracts one. */
 const MINUS_ONE = 2n ** 64n - 1n;
 
-/** An intent with its entry, to be checked; undefined when there is none. All of it is as of one moment. */
+/** An intent with its entry, for a check. Undefined: there is none. All as of one moment. */
 async function readTransactionIntent(
   kv: Kv,
   name: TransactionIntentName,
@@ -40,7 +40,7 @@ async function readTransactionIntent(
   return { entry, kept: { ...intent, envelope } };
 }
 
-/** Writes an intent, and its place by time. */
+/** Writes an intent, and its entry by time. */
 function putTransactionIntent(
   atomic: KvAtomic,
   name: TransactionIntentName,
@@ -57,7 +57,7 @@ function putTransactionIntent(
   return atomic;
 }
 
-/** Intents of transactions. `prune`: forgets at most so many last used before this time. */
+/** Intents of transactions. `prune` deletes at most so many last used before this time. */
 export function denoKvTransactionIntents(
   { kv, now, retry }: DenoKvContext,
   isFull: (keyId: string, mostOfKey: number, mostInAll: number) => Promise<boolean>,
@@ -103,7 +103,7 @@ export function denoKvTransactionIntents(
           const entries = await getAll<TransactionIntentEntry>(kv, names.map(transactionIntentKey));
           const atomic = kv.atomic();
           entries.forEach((entry, index) => {
-            // Used again meanwhile.
+            // A caller has used the intent meanwhile.
             if (entry.value === null || entry.value.usedAtMs >= usedBeforeMs) return;
             remove(atomic.check(entry), names[index]!, entry.value.usedAtMs);
           });
@@ -115,7 +115,7 @@ export function denoKvTransactionIntents(
   };
 }
 
-/** What a caller has read before it may hold version and time, too. */
+/** The intent without version and time, which a former read may have added. */
 function onlyIntent(intent: TransactionIntent): TransactionIntent {
   const { request, sequence, envelope, warning, isRejected, envelopes, outcome } = intent;
   return { request, sequence, envelope, warning, isRejected, envelopes, outcome };

@@ -6,18 +6,18 @@ import process from "node:process";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 
 /**
- * Writes what the database holds at this moment to a new file, mode 0600, while others may go on writing to it: SQLite
- * copies from one snapshot (`VACUUM INTO`). The copy is checked and on the disk when it stands under its name.
+ * Copies a database to a new file, mode 0600, as of one moment, while other processes write to it. SQLite copies from one
+ * snapshot (`VACUUM INTO`). The copy gets its name after the check, and is on the disk then.
  *
- * @param to absolute; its directory has to exist
+ * @param to absolute; its directory must exist
  * @returns the size of the copy in bytes
- * @throws {SqliteError | Error} when the source cannot be read or the copy cannot be written (the file system's `code`;
- * `EEXIST` when something stands under its name already); nothing is left behind then
+ * @throws {SqliteError | Error} when the source cannot be read, or the copy cannot be written: the file system's `code`, or
+ * `EEXIST` for an existing file. No file is left behind then
  */
 export async function copySqlite(from: SqliteDatabase, to: string): Promise<number> {
-  // Its name says that nobody counts on it yet; two that copy to the same name do not write into one file.
+  // A name of its own: two copies to the same name must not write into one file.
   const unfinished = `${to}.${randomBytes(6).toString("hex")}.part`;
-  // SQLite fills an empty file, and would make a new one readable by everybody.
+  // SQLite fills an empty file. A new one from SQLite would be readable by everybody.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
     from.prepare("VACUUM INTO ?").run(unfinished);
@@ -42,21 +42,21 @@ async function checkCopy(path: string): Promise<void> {
   }
 }
 
-/** What a link points at, though nothing may be there yet: that is to be replaced or made, not the link. */
+/** The target of a link, even if the target does not exist yet. */
 export async function linkTarget(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    // Links in a circle are no place, and told when the file is used.
+    // A circle of links has no target. The use of the file reports that.
     if ((error as { code?: unknown }).code !== "ENOENT") return path;
     const next = await readlink(path).catch(() => undefined);
     return next === undefined ? path : await linkTarget(resolve(dirname(path), next));
   }
 }
 
-/** Sees to it that a file, or the names in a folder, outlive a power cut. */
+/** Makes sure that a file, or the names in a folder, survive a power cut. */
 export function syncToDisk(path: string): void {
-  // Windows has no way to write a folder, and none to sync what is opened for reading.
+  // Windows cannot sync a folder, nor a file that is open for reading.
   if (process.platform === "win32") return;
   const file = openSync(path, "r");
   fsyncSync(file);

@@ -1,13 +1,13 @@
 import { StoreError } from "../store_error.ts";
 
-/** A full disk, in an operator's words. */
+/** The error for a full disk. */
 export function diskFull(location: string, cause: unknown): StoreError {
-  const message = `${location}: the disk is full: make room on it; this change was not written`;
+  const message = `${location}: the disk is full, and this change was not written. Make room on the disk`;
   return new StoreError("full", message, { cause });
 }
 
 export function diskFailed(location: string, cause: unknown): StoreError {
-  const message = `${location}: the disk cannot be read or written: check that it has room and works`;
+  const message = `${location}: the disk cannot be read or written. Check that it has room and works`;
   return new StoreError("full", message, { cause });
 }
 

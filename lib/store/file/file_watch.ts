@@ -1,18 +1,18 @@
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** How the file of a store that is open stands. */
+/** The state of an open store's file. */
 export interface StoreFileState {
   /**
-   * `removed`: nothing is at its path any more; `replaced`: another file is. In both cases what is written goes to a file
-   * without a name, and is lost with the process.
+   * `removed`: there is no file at the path any more. `replaced`: there is another file. In both cases writes go to a file without
+   * a name, and are lost with the process.
    */
   file: "there" | "removed" | "replaced";
-  /** What is left on its disk. */
+  /** The free space on its disk. */
   freeBytes: number;
   /**
-   * Less than 200 MB is left, or less than 2 % of a disk and 2 GB; of a disk below 1 GB less than a fifth. Time to make room,
-   * or to let go of history.
+   * Less than 200 MB are free, or less than 2 % of the disk and 2 GB. On a disk below 1 GB: less than a fifth. The operator
+   * should make room, or shorten the history.
    */
   isDiskLow: boolean;
 }
@@ -22,14 +22,14 @@ const MOST_LOW_SHARE = 0.2;
 const LOW_SHARE = 0.02;
 const MOST_LOW_BYTES = 2_000_000_000;
 
-/** What the operating system says of the disk that a path is on, as `statfs` does: blocks of so many bytes. */
+/** The operating system's report on the disk of a path, as `statfs` returns it: sizes are in blocks of `bsize` bytes. */
 export type AskDisk = (path: string) => { bavail: number; blocks: number; bsize: number };
 
 /**
- * Looks after the file of a store that has just been opened; undefined when it is not kept in a file. A look costs two calls
- * of the operating system: every second is not too often.
+ * Watches the file of a store that has just been opened. Undefined for a store without a file. A look costs two system
+ * calls, so one every second is fine.
  *
- * @param location as `Store.location` names it
+ * @param location as in `Store.location`
  */
 export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync): (() => StoreFileState) | undefined {
   const [, path] = /^(?:sqlite|deno-kv):(.+)$/s.exec(location) ?? [];
@@ -39,7 +39,7 @@ export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync):
     return found && `${found.dev}:${found.ino}`;
   };
   const opened = identify();
-  // Behind a link: what is written beside the file lies there, too.
+  // Behind a link: SQLite's other files lie there, too.
   const directory = dirname(opened === undefined ? path : realpathSync(path));
 
   let file: StoreFileState["file"] = "there";
@@ -64,7 +64,7 @@ export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync):
       try {
         lookAt();
       } catch {
-        // It stays as it was last seen: of the disk of a folder that is gone, nothing can be learnt.
+        // The last state stays. A deleted folder has no disk to ask.
       }
     }
     return { file, ...room };

@@ -12,23 +12,23 @@ import { linkTarget } from "./copy.ts";
 import { refuseLeftoverLog } from "./stale_files.ts";
 import { holdStoreFile, lockOf } from "./store_file.ts";
 
-/** How a store stands, found without changing anything in it. */
+/** The state of a store, read without a change. */
 export interface StoreInspection {
   location: string;
-  /** `new`: nothing is there yet, and it can be made; `older`: the next start changes its schema; `unbound`: not a file. */
+  /** `new`: there is none yet, and it can be made. `older`: the next start changes the schema. `unbound`: not a file. */
   state: "new" | "older" | "current" | "unbound";
-  /** Size of the file, and what is left on its disk. */
+  /** Size of the file, and the free space on its disk. */
   bytes: number;
   freeBytes: number;
-  /** Whether a gateway holds it for serving at this moment. */
+  /** Whether a gateway serves from it at this moment. */
   isServed: boolean;
 }
 
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
- * Looks at the store that a setting names: whether it is there, ours, of a known schema, and can be written; a write that
- * changes nothing shows that. `openStore` would create it, and change its schema.
+ * Inspects the store of a setting: whether it exists, is ours, has a known schema, and can be written. A write that changes
+ * nothing shows the last. `openStore` would create the store, and change its schema.
  * @param newest schema of each kind of file
  * @throws {StoreError} `unavailable`, `locked`, `full`, `newer_schema`
  */
@@ -50,7 +50,7 @@ export async function inspectStore(
     refuseLeftoverLog(file, location);
   }
   const known = newest[scheme as keyof typeof newest];
-  // What a start that failed has left may be a file without a schema.
+  // A failed start may leave a file without a schema.
   const schema = isThere ? await schemaOf(file, location, scheme === "sqlite", known) : 0;
   return {
     location,
@@ -61,7 +61,7 @@ export async function inspectStore(
   };
 }
 
-/** A file can be made in it: tried, because modes do not say it all. */
+/** Checks that a file can be made in a directory. It makes one, because modes do not show all. */
 function checkDirectory(file: string, location: string): void {
   const directory = dirname(file);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
@@ -80,18 +80,18 @@ function checkDirectory(file: string, location: string): void {
   }
 }
 
-/** 0 of an empty one. */
+/** 0 for an empty file. */
 async function schemaOf(file: string, location: string, isSqlite: boolean, newest: number): Promise<number> {
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(file);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (isSqlite) checkOwnership(database, location, newest);
-    // The number that is there already: a commit that changes nothing, and fails where one that does would.
+    // Writes the number that is there already: this commit changes nothing, and fails where any other would.
     const version = schemaVersion(database);
     database.prepare(`PRAGMA user_version = ${version}`).run();
     if (isSqlite) return version;
-    // Deno KV would fill it.
+    // Deno KV would fill the file.
     if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return 0;
   } catch (error) {
     throw toStoreError(error, location);
@@ -101,7 +101,7 @@ async function schemaOf(file: string, location: string, isSqlite: boolean, newes
   return await denoKvSchema(file, newest);
 }
 
-/** One that is not ours counts as of the newest schema: opening it as a store says so. */
+/** A foreign file counts as one of the newest schema. Opening it as a store reports the error. */
 async function denoKvSchema(file: string, newest: number): Promise<number> {
   const kv = await openKv(file);
   try {
@@ -118,7 +118,7 @@ function freeBytes(directory: string): number {
 }
 
 async function isServed(file: string, location: string): Promise<boolean> {
-  // A lock that is made here would be this user's, and a gateway of another's could not start.
+  // A new lock would be this user's, and another user's gateway could not start.
   if (!existsSync(lockOf(file))) return false;
   try {
     (await holdStoreFile(file, location)).release();

@@ -2,16 +2,13 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statSync } fr
 import { basename, dirname, join, resolve } from "node:path";
 import { StoreError } from "../store_error.ts";
 
-/**
- * What a process that was killed left: `.part` of a backup, `.new` of a store that was to be made, each with what SQLite
- * puts beside it.
- */
-const LEFTOVER = /^\.[0-9a-f]{12}\.(part|new)(?:\.kv)?(?:-wal|-shm|-submissionLog)?$/;
+/** Files of a killed process: `.part` of a backup and `.new` of an unfinished store, each with SQLite's files beside it. */
+const LEFTOVER = /^\.[0-9a-f]{12}\.(part|new)(?:\.kv)?(?:-wal|-shm|-journal)?$/;
 
 /**
- * Removes the staleFiles of this kind.
+ * Removes the stale files of one kind.
  * @param file absolute path of the store, or of the backup
- * @param unusedForMs younger ones may be in use by another process
+ * @param unusedForMs another process may still use a younger file
  */
 export function removeStaleFiles(file: string, kind: "part" | "new", unusedForMs: number): void {
   const [directory, name] = [dirname(file), basename(file)];
@@ -23,29 +20,29 @@ export function removeStaleFiles(file: string, kind: "part" | "new", unusedForMs
   }
 }
 
-/** What Linux follows. */
+/** The number of links that Linux follows. */
 const MOST_LINKS = 40;
 
 /**
- * Refuses a path where no database is and the log of one that was deleted still is: SQLite would play it into the next
- * database at that path.
+ * Rejects a path that has the log of a deleted database and no database. SQLite would apply the log to the next database at
+ * that path.
  *
  * @param path absolute
- * @param location what the error calls it
+ * @param location the name of the store in the error
  * @throws StoreError `unavailable`
  */
 export function refuseLeftoverLog(path: string, location: string): void {
-  // SQLite has it beside what a link leads to, and empties it there.
+  // SQLite has the log beside the target of a link.
   for (let links = 0; links < MOST_LINKS && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink(); links++) {
     path = resolve(dirname(path), readlinkSync(path));
   }
-  const log = [`${path}-wal`, `${path}-submissionLog`]
+  const log = [`${path}-wal`, `${path}-journal`]
     .find((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
-  // Looked for after the log: another process may just have made both.
+  // The log comes first: another process may just have made both.
   if (log === undefined || existsSync(path)) return;
   throw new StoreError(
     "unavailable",
-    `${location}: ${log} is left of a database that is gone, and may hold its last changes: put that database back, or ` +
-      "delete the log to begin anew",
+    `${location}: ${log} is left of a database that is gone, and may hold its last changes. Restore that database, or ` +
+      "delete the log to begin with an empty store",
   );
 }

@@ -17,37 +17,36 @@ import { diskFull } from "./errors.ts";
 import { refuseLeftoverLog, removeStaleFiles } from "./stale_files.ts";
 import { StoreError } from "../store_error.ts";
 
-/** How a store is opened. */
+/** The options of opening a store. */
 export interface OpenOptions {
-  /** Told what an operator should know. */
+  /** Gets each notice for the operator. */
   onNotice?(message: string): void;
-  /** Refuses a store that is not there, with `missing`, instead of making it. */
+  /** Rejects a missing store with `missing`, instead of making it. */
   mustExist?: boolean;
-  /** Takes also a copy that is not whole yet, which nothing but what makes it may use. */
+  /** Also opens an unfinished copy. Only the copy itself may do that. */
   isCopyTarget?: boolean;
-  /** The store's clock, Unix milliseconds; a store that others share has its own. Default the machine's. */
+  /** The store's clock, Unix milliseconds. A shared store has its own. Default: the machine's. */
   now?: () => number;
-  /** Tests: several gateways share it, as they do the platform's database and PostgreSQL; for `memory:` and `deno-kv:PATH`. */
+  /** For tests: several gateways share the store, as they share PostgreSQL. For `memory:` and `deno-kv:PATH`. */
   isShared?: boolean;
 }
 
-/** The refusal of a store that should be there. */
+/** The error for a store that should exist. */
 export function missingStore(location: string): StoreError {
   return new StoreError(
     "missing",
-    `${location}: there is no store yet: gateway keygen or gateway serve makes it; or name another with --store`,
+    `${location}: there is no store yet. Make it with gateway keygen or gateway serve, or name another with --store`,
   );
 }
 
 /**
- * Makes sure that the file of a store can be opened: its directory is there, and so is the file. A new one is made under
- * another name beside it, and takes its own when it is whole: what a full disk or a crash interrupts is no store. Of
- * several processes that do so at once one is quicker. An existing file is not opened, which would drop SQLite's locks
- * on it.
+ * Makes sure that the file of a store exists, and that its directory does. A new file is made under another name beside it,
+ * and linked when it is complete. So a full disk or a crash leaves no half store. Of several processes that do so at once,
+ * the first one wins. This never opens an existing file, which would drop SQLite's locks on it.
  *
  * @param path absolute
- * @param make makes a store at this path, where there is nothing yet, and leaves nothing of it open
- * @throws StoreError `unavailable`, `full`, `missing`, and what `make` throws
+ * @param make makes a store at this path, where there is no file, and closes it
+ * @throws StoreError `unavailable`, `full`, `missing`, and the errors of `make`
  */
 export async function ensureStoreFile(
   path: string,
@@ -57,24 +56,24 @@ export async function ensureStoreFile(
 ): Promise<void> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) {
-    throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
+    throw new StoreError("unavailable", `${location}: this is a directory. Name a file in it`);
   }
-  // An empty one is what is left where a file system without links had no room for it.
+  // A file system without links leaves an empty file when the disk is full.
   if (mustExist && (found?.size ?? 0) === 0) throw missingStore(location);
-  // Where a link leads to: there it is made, though nothing may be there yet.
+  // The store is made at the target of a link, even if the target does not exist yet.
   const target = await linkTarget(path);
   const directory = dirname(target);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError(
       "unavailable",
-      `${location}: there is no directory ${directory}: create it, or name another path`,
+      `${location}: there is no directory ${directory}. Create it, or name another path`,
     );
   }
   if (found === undefined) await makeWhole(target, location, make);
   else refuseLeftoverLog(path, location);
 }
 
-/** Longer than making a store takes. */
+/** Longer than it takes to make a store. */
 const MAKING_MS = 60_000;
 
 async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
@@ -83,30 +82,30 @@ async function makeWhole(path: string, location: string, make: (path: string) =>
   refuseLeftoverLog(path, location);
   try {
     await make(unfinished);
-    // Unlike a renaming this takes nothing's place.
+    // Unlike a renaming this never replaces a file.
     linkSync(unfinished, path);
     rmSync(unfinished);
     syncToDisk(dirname(path));
   } catch (error) {
     const { code, syscall } = error as { code?: unknown; syscall?: unknown };
     if (syscall !== "link") throw error;
-    // A file system without links: it is made in its place, by opening it.
+    // A file system without links: opening the empty file makes the store.
     if (code !== "EEXIST") createEmpty(path, location);
   } finally {
     removeDatabase(unfinished);
   }
 }
 
-/** Removes the file of a database that nobody uses, and what SQLite puts beside it. */
+/** Removes the file of an unused database, and SQLite's files beside it. */
 export function removeDatabase(path: string): void {
-  // A read-only disk refuses also to remove what is not there.
-  const found = ["", "-wal", "-shm", "-submissionLog"].map((rest) => path + rest).filter((file) => existsSync(file));
+  // A read-only disk also rejects the removal of a missing file.
+  const found = ["", "-wal", "-shm", "-journal"].map((rest) => path + rest).filter((file) => existsSync(file));
   for (const file of found) rmSync(file, { force: true });
 }
 
 /**
- * Creates an empty file, mode 0600: it will hold the hashes of keys, and SQLite would make it readable by everybody. One
- * that is there stays as it is.
+ * Creates an empty file, mode 0600, because it will hold the hashes of keys. SQLite would let everybody read it. An existing
+ * file stays as it is.
  *
  * @throws StoreError `unavailable`, `full`
  */
@@ -119,17 +118,17 @@ export function createEmpty(path: string, location: string): void {
     if (code === "ENOSPC") throw diskFull(location, error);
     throw new StoreError(
       "unavailable",
-      `${location}: the file cannot be created in ${dirname(path)} (${code}): check its owner and mode`,
+      `${location}: the file cannot be created in ${dirname(path)} (${code}). Check its owner and mode`,
       { cause: error },
     );
   }
 }
 
 /**
- * Holds the store of this file for one `serve`, until released or until the process dies.
- * The lock is a file of its own next to it, so that `keygen` and the like can go on beside.
+ * Locks the store of this file for one `serve`, until the release or the death of the process. The lock is a separate file, so
+ * `keygen` and other commands can use the store at the same time.
  *
- * @throws StoreError `locked` when another process, or another handle in this one, holds it
+ * @throws StoreError `locked` when another process, or another handle of this one, has the lock
  */
 export async function holdStoreFile(path: string, location: string): Promise<FileLock> {
   const lockPath = lockOf(path);
@@ -137,7 +136,7 @@ export async function holdStoreFile(path: string, location: string): Promise<Fil
     const why = typeof error.code === "string" ? ` (${error.code})` : "";
     throw new StoreError(
       "unavailable",
-      `${location}: the lock file ${lockPath} cannot be used${why}: check its owner and mode`,
+      `${location}: the lock file ${lockPath} cannot be used${why}. Check its owner and mode`,
       { cause: error },
     );
   });
@@ -149,8 +148,8 @@ export async function holdStoreFile(path: string, location: string): Promise<Fil
 }
 
 /**
- * Holds a store and then ends the leases that are left in it: whoever had them is dead.
- * @throws StoreError as `hold` and `endLeases` do; nothing is held then
+ * Locks a store and then ends the leases in it: their holders are dead.
+ * @throws StoreError as `hold` and `endLeases` do; the store is not locked then
  */
 export async function holdAlone(
   hold: () => Promise<FileLock>,
@@ -166,12 +165,12 @@ export async function holdAlone(
   }
 }
 
-/** The lock of a store's file, whether it is there or not. The file has to be. */
+/** The path of the lock of a store's file. The file must exist, the lock need not. */
 export function lockOf(path: string): string {
   return `${followLinks(path)}-lock`;
 }
 
-/** The path behind symbolic links, so that one store has one lock. Opens nothing (see `ensureStoreFile`). */
+/** The path behind symbolic links, so that one store has one lock. Opens no file (see `ensureStoreFile`). */
 function followLinks(path: string): string {
   const real = join(realpathSync(dirname(path)), basename(path));
   if (!lstatSync(real).isSymbolicLink()) return real;

@@ -9,7 +9,7 @@ export function purgeAttempts(prefix: string): string {
     SELECT ordinal FROM ${prefix}attempt WHERE subscription = $1 ORDER BY ordinal LIMIT ${PURGE_STEP})`;
 }
 
-/** Attempts of one subscription that follow on its newest ordinal. */
+/** New attempts of one subscription. */
 export interface MadeAttempts {
   subscription: number;
   /** The newest ordinal before them. */
@@ -18,16 +18,16 @@ export interface MadeAttempts {
 }
 
 /**
- * So many of the oldest go at once, each lot by a statement of its own, whose range is plain to the planner: joined with
- * many ranges it goes through the whole table, which grows for as long as anybody's transaction is held open.
+ * The oldest attempts go in lots of this size, each by a statement with a plain range. A join with many ranges would read the
+ * whole table. While any transaction is open, that table grows.
  */
 const REMOVED_AT_ONCE = 200;
 
-/** Of so many attempts the oldest up to this ordinal are removed: lots of those beyond `ATTEMPTS_KEPT`. */
+/** With so many attempts, the last ordinal to remove: complete lots beyond `ATTEMPTS_KEPT`. */
 const removedOf = (newest: number) =>
   Math.max(0, Math.floor((newest - ATTEMPTS_KEPT) / REMOVED_AT_ONCE) * REMOVED_AT_ONCE);
 
-/** Writes attempts, and removes the oldest beyond `ATTEMPTS_KEPT`, lot by lot; within a transaction that locks progress. */
+/** Writes attempts and removes the oldest lots beyond `ATTEMPTS_KEPT`, within a transaction that has locked the progress. */
 export async function writeAttempts(queries: Queries, prefix: string, made: MadeAttempts[]): Promise<void> {
   const rows = made.flatMap(({ subscription, newest, attempts }) =>
     attempts.map((attempt, n) => ({ subscription, ...attemptRow(attempt, newest + n + 1) }))
@@ -46,7 +46,7 @@ export async function writeAttempts(queries: Queries, prefix: string, made: Made
         error text, response_body text, next_attempt_at_ms bigint)`,
       [rows],
     ),
-    // From where the last lot ended: what is dead already is not gone through again.
+    // Begins at the end of the last lot, so that it does not read dead rows again.
     ...oldest.map(({ subscription, above, upTo }) =>
       queries.write(
         `DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal > $2 AND ordinal <= $3`,

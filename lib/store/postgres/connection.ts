@@ -8,27 +8,27 @@ import { isConnectionLost } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
 
 /**
- * One connection, made with its first statement. IdempotentOperation it is lost it stays so, and another takes its place: the driver
- * makes its own anew with what was not sent on the former, sends a ROLLBACK where there is none to send it on, which ends
- * the process (porsager/postgres issues 1154 and 1208), and may go on in the middle of a transaction on a new one.
+ * One connection, opened with its first statement. A lost connection stays lost, and the pool opens another. The library's own
+ * reconnect is unsafe (porsager/postgres issues 1154 and 1208). It resends unsent statements, may continue a transaction on
+ * a new connection, and sends a ROLLBACK without a connection, which ends the process.
  */
 export interface Connection {
-  /** Statements are sent in the order of the calls, also before the ones before them are answered. */
+  /** Sends statements in the order of the calls, without waiting for earlier answers. */
   // deno-lint-ignore no-explicit-any -- the rows are what the statement says
   send(text: string, parameters?: Parameter[]): Promise<any>;
-  /** False once it is lost or ended: what was under way rejects, and nothing can be sent. */
+  /** False once the connection is lost or ended. Then statements under way and later ones reject. */
   readonly isOpen: boolean;
-  /** Lets what is under way come to its end, at most for so long. */
+  /** Waits at most this long for the statements under way, then ends. */
   end(drainMs: number): Promise<void>;
 }
 
-/** What the server's views call every session of a gateway. */
+/** The name of a gateway's sessions in the server's views. */
 export const APPLICATION_NAME = "payment-escrow-gateway";
 const CONNECT_SECONDS = 5;
-/** The server keeps what it prepared, often 100 KB, as long as the connection lasts, and searches have thousands of forms. */
+/** The server keeps prepared statements, often 100 KB each, as long as the connection. Searches have thousands of forms. */
 const MOST_PREPARED = 500;
 
-/** @param onClose called once, when it is lost or ended */
+/** @param onClose called once, when the connection is lost or ended */
 export function createConnection(setting: PostgresSetting, onClose: () => void): Connection {
   let socket: Socket | undefined;
   const prepared = new Set<string>();
@@ -37,7 +37,7 @@ export function createConnection(setting: PostgresSetting, onClose: () => void):
   let whenIdle = () => {};
   const sql = postgres(driverOptions(setting, openSocket, close));
 
-  /** Not the driver's own, which stays open for good where the other side is silent. */
+  /** Our own socket: the library's stays open for ever when the other side is silent. */
   function openSocket(): Socket {
     if (socket !== undefined) {
       close();
@@ -89,7 +89,7 @@ function closedError(): Error {
   return Object.assign(new Error("the connection was closed"), { code: "CONNECTION_CLOSED" });
 }
 
-/** What the driver is told: how to reach the server, and to leave it to us when to end a connection. */
+/** The options of the library: how to reach the server. Ending a connection is left to us. */
 export function driverOptions(
   { host, port, database, user, password, sslmode, certificateAuthorities, prepare }: PostgresSetting,
   socket?: () => Socket,
@@ -100,7 +100,7 @@ export function driverOptions(
     port,
     database,
     user,
-    // Given, so that the driver does not look for one of its own.
+    // Set, so that the library does not search for one.
     pass: password ?? "",
     ssl: sslOf(sslmode, host, certificateAuthorities),
     max: 1,
@@ -113,7 +113,7 @@ export function driverOptions(
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: APPLICATION_NAME },
-    // Integers of 64 bits: none of ours is beyond 2^53.
+    // Integers of 64 bits. Ours stay below 2^53.
     types: {
       bigint: { to: 20, from: [20], parse: Number, serialize: String },
       bytea: { to: 17, from: [17], parse: bytesOf, serialize: (bytes: Uint8Array) => `\\x${bytes.toHex()}` },
@@ -122,7 +122,7 @@ export function driverOptions(
   return options as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
 }
 
-/** In either form that the setting `bytea_output` of a database or a user may ask for. */
+/** Parses both forms of the setting `bytea_output`. */
 function bytesOf(text: string): Uint8Array {
   if (text.startsWith("\\x")) return Buffer.from(text.slice(2), "hex");
   const octal = (_: string, digits: string) => digits === "\\" ? digits : String.fromCharCode(parseInt(digits, 8));
@@ -132,7 +132,7 @@ function bytesOf(text: string): Uint8Array {
 function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | undefined) {
   if (sslmode === "disable" || host.startsWith("/")) return false;
   if (sslmode !== "verify-full") return sslmode;
-  // An address is no name that a server is asked for (RFC 6066), but what its certificate has to be for.
+  // A TLS client sends no server name for an address (RFC 6066), but the certificate must be for the address.
   const whose = isIP(host) ? { host } : { servername: host };
   return { rejectUnauthorized: true, ...whose, ...(ca === undefined ? {} : { ca }) };
 }
@@ -141,7 +141,7 @@ function encoded(parameter: Parameter): string | number | boolean | null | Uint8
   if (typeof parameter === "string") return storableText(parameter);
   if (parameter === null || typeof parameter !== "object" || parameter instanceof Uint8Array) return parameter;
   const json = JSON.stringify(parameter);
-  // What cannot be stored stands escaped in it, and is rare: to go through every value takes eight times as long.
+  // JSON escapes the characters that PostgreSQL cannot store. They are rare, and checking every value takes eight times as long.
   if (!/\\u(0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storableText(value) : value);
 }

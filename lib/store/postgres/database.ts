@@ -8,36 +8,34 @@ import { createPool } from "./pool.ts";
 import type { PostgresSetting } from "./setting.ts";
 
 /**
- * The rows of `$1`, a list, as a table `given` that others are joined with. The limit says nothing to who reads it, and
- * everything to a planner: that there are few of them, each to be looked for by an index.
+ * The list of rows `$1` as a table `given`, for joins. The limit only informs the planner: there are few rows, so an index
+ * is the right way to each.
  */
 export function givenRows(columns: string): string {
   return `(SELECT * FROM json_to_recordset($1::text::json) AS rows (${columns})
     LIMIT json_array_length($1::text::json)) AS given`;
 }
 
-/** Statements are sent in the order of the calls, also before the ones before them are answered. */
+/** Sends statements in the order of the calls, without waiting for earlier answers. */
 export interface Queries {
-  /** A statement that changes nothing, and is tried again once when the connection breaks. */
+  /** Runs a statement that changes nothing. Repeats it once when the connection breaks. */
   read<Row>(sql: string, parameters?: Parameter[]): Promise<Rows<Row>>;
-  /** A statement that changes something: in a commit of its own, unless in a transaction. */
+  /** Runs a statement that changes something, in a commit of its own or in the transaction. */
   write<Row = never>(sql: string, parameters?: Parameter[]): Promise<Rows<Row>>;
 }
 
 export interface PostgresDatabase extends Queries {
-  /**
-   * Does this in one transaction; again when it lost against another. It must await nothing but its statements.
-   */
+  /** Does the work in one transaction, and repeats the work after a conflict. The work must await nothing but its statements. */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
   /**
-   * Calls `onPayload` with what is told on a channel, until `close`; on a connection of its own, which is made anew when it
-   * breaks: what is told meanwhile is missed. Does nothing through a transaction pooler, where nobody can listen.
+   * Calls `onPayload` with each notification of a channel, until `close`. It uses a connection of its own, and replaces a broken
+   * one. Notifications in between are lost. Does nothing through a transaction pooler, which passes no notifications on.
    */
   listen(channel: string, onPayload: (payload: string) => void): void;
   close(): Promise<void>;
 }
 
-/** What each noun of this driver is given. */
+/** The context of each noun of this driver. */
 export interface PostgresContext {
   database: PostgresDatabase;
   sql: Sql;
@@ -46,29 +44,29 @@ export interface PostgresContext {
   prefix: string;
 }
 
-/** The database's clock, Unix milliseconds, as it is when this is come to: no gateway's own has a say. */
+/** The database's clock at the execution, Unix milliseconds. No gateway's clock counts. */
 export const NOW_MS = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Longer than any statement takes: then the connection leads nowhere, and all are made anew. */
+/** Longer than any statement takes. After that the connections are dead, and the pool replaces all of them. */
 const ANSWER_MS = 15_000;
 const MOST_TRIES = 6;
 
 /**
- * Kept to by the server, also where this process is suspended: it must not keep locks that others wait for, and gives
- * them up before those are given up on.
- * Of the transaction, not of the session: another transaction of a pooled session may be another program's. A database may
- * have another isolation as its own, in which a statement after a lock does not see what was committed before that.
+ * The server enforces these limits even while this process is suspended. So the process holds no lock for long, and loses
+ * its locks before the callers that wait for them give up.
+ * They belong to the transaction, because a pooled session may go on to another program. The isolation level is explicit: in
+ * a stricter default, a statement after a lock would not see the commits before it.
  */
 const BEGIN =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/** Sessions of gateways whose statement takes longer than any does in a transaction. */
+/** Ends sessions of gateways whose statement takes longer than any statement of a transaction. */
 const END_ABANDONED = `SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
   WHERE datname = current_database() AND usename = current_user AND application_name = '${APPLICATION_NAME}'
     AND state = 'active' AND query_start < clock_timestamp() - make_interval(secs => $1::double precision)`;
 
-/** Connects when the first statement is sent, and again whenever a connection broke. */
+/** Connects with the first statement, and again after a connection broke. */
 export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
   const { location } = setting;
   const pool = createPool(setting);
@@ -77,9 +75,9 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
   let closing: Promise<void> | undefined;
 
   /**
-   * Gives all connections up where one does not answer: a network that drops everything tells nobody. Who was told so may do
-   * the same again: work that waited for a connection until then is never begun, and a transaction is not committed.
-   * @param work its signal is aborted when its caller has been told
+   * Replaces all connections when one does not answer, because a network that drops packets reports nothing. The caller may
+   * safely retry after this error: work that still waited for a connection never begins, and a transaction does not commit.
+   * @param work its signal aborts when the caller has the error
    */
   async function answered<T>(
     isAlone: boolean,
@@ -109,15 +107,15 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
   }
 
   /**
-   * What waits for a lock goes on at the server when its connection is given up, is done later, and takes one of the server's
-   * places until then. It began later than it was asked for. Where the server is silent it is left as it is.
+   * Ends statements that wait for a lock at the server after their connection was replaced. They would run later, and use up
+   * connections until then. If the server stays silent, nothing more happens.
    */
   function endAbandoned(): void {
     const seconds = answerMs / 1_000 * 2 / 3;
     pool.use(true, (connection) => connection.send(END_ABANDONED, [seconds])).catch(() => {});
   }
 
-  /** Again what lost against another: it has written nothing. */
+  /** Repeats work that lost a conflict. It has written nothing. */
   async function untilWon<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1;; tries++) {
       try {
@@ -147,7 +145,7 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     listen(channel, onPayload) {
       if (!setting.prepare || closing !== undefined) return;
       listener ??= postgres(driverOptions(setting));
-      // Tried again by the driver whenever the connection is lost, the first one included.
+      // The library reconnects whenever this connection breaks, also the first time.
       listener.listen(channel, onPayload).catch(() => {});
     },
     close: () => closing ??= Promise.all([pool.close(), listener?.end({ timeout: 0 })]).then(() => {}),
@@ -155,8 +153,8 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
 }
 
 /**
- * Nothing is sent once it is over: it would be a commit of its own, or part of another's transaction.
- * @param signal aborted when nobody waits for it any more: then it is not committed
+ * Sends nothing after the end of the transaction: it would be a commit of its own, or part of another transaction.
+ * @param signal aborts when the caller has its error. Then this does not commit
  */
 async function tryTransaction<T>(
   connection: Connection,
@@ -170,7 +168,7 @@ async function tryTransaction<T>(
     try {
       return await connection.send(sql, parameters);
     } catch (error) {
-      // What comes after a statement that failed fails because of that.
+      // Later statements fail because of the first one. Its error is the cause.
       failure ??= { error };
       throw failure.error;
     }
@@ -178,7 +176,7 @@ async function tryTransaction<T>(
   try {
     const begun = query(BEGIN);
     const [done] = await Promise.all([work({ read: query, write: query }), begun]);
-    // A COMMIT of what has failed is answered as if nothing were wrong.
+    // PostgreSQL answers the COMMIT of a failed transaction without an error.
     if (failure !== undefined) throw failure.error;
     signal.throwIfAborted();
     const committed = query("COMMIT");

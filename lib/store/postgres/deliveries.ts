@@ -34,7 +34,7 @@ import { raiseVersion } from "./version.ts";
 
 type FailedEventRow = EventRow & FailedRow;
 
-/** What became of deliveries, and how far each subscription has come. */
+/** Failed deliveries, attempts, and the progress of each subscription. */
 export function postgresDeliveries(
   context: PostgresContext,
   log: PostgresLog,
@@ -63,7 +63,7 @@ export function postgresDeliveries(
         SELECT ${EVENT_COLUMNS} FROM ${prefix}event AS kept WHERE kept.sequence = failed.sequence
       ) AS event`;
 
-  /** The ordinal of a subscription's newest attempt, kept or not: those too far below it are gone to whoever asks. */
+  /** The ordinal of a subscription's newest attempt, stored or not. Reads leave out attempts that are too far below it. */
   const newestOrdinal =
     `SELECT progress.attempts FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription
     CROSS JOIN ${newestProgress(prefix)}`;
@@ -90,7 +90,7 @@ export function postgresDeliveries(
     FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription CROSS JOIN ${newestProgress(prefix)}`;
   const ofSubscription = `${prefix}failed_delivery
     WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1)`;
-  // Each from its own index: what is due, what was attempted before the clock was set back, and what is due too late.
+  // Each part has its own index: due, attempted before the clock was set back, and due too late.
   const due = [
     "due_at_ms <= $2 ORDER BY due_at_ms, sequence LIMIT $3",
     `attempted_at_ms > $2 + ${CLOCK_STEP_MS} AND due_at_ms > $2 AND due_at_ms <= $2 + ${LONGEST_DELAY_MS}
@@ -184,7 +184,7 @@ export function postgresDeliveries(
       return found.map(toAttempt);
     },
     async pruneAttempts(subscriptionId, beforeMs) {
-      // Those that wait for their lot to be removed are gone already to whoever asks.
+      // Reads already leave out the attempts that wait for the removal of their lot.
       const [found] = await database.write<{ count: number }>(
         `WITH gone AS (
           DELETE FROM ${prefix}attempt

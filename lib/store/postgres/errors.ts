@@ -1,45 +1,45 @@
 import { StoreError, type StoreErrorKind } from "../store.ts";
 
-/** SQLSTATE codes that a transaction is worth another try after: it lost against another, and has written nothing. */
+/** SQLSTATE codes of lost conflicts. The transaction has written nothing, so a retry may succeed. */
 const CONFLICTS = ["40001", "40P01"];
 
-/** What the connection broke with: codes of the driver, of sockets, and of a server that shuts down or ends a session. */
+/** Codes of a broken connection: of the library, of sockets, and of a server that shuts down or ends a session. */
 const LOST = /^(CONNECTION_(CLOSED|DESTROYED|ENDED)|CONNECT_TIMEOUT|E[A-Z]+|57P0[1-5]|25P0[3-4]|08...)$/;
 
-/** What went wrong in the database, as its SQLSTATE or the driver's code; undefined for anything else. */
+/** The SQLSTATE of an error, or the library's code. Undefined for any other error. */
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return error instanceof Error && typeof code === "string" ? code : undefined;
 }
 
-/** Whether a transaction that failed so may succeed when it is tried again at once. */
+/** Whether an immediate retry of the failed transaction may succeed. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error) ?? "");
 }
 
-/** Whether the connection is gone: what was under way on it may have been done or not. */
+/** Whether the connection is lost. The outcome of the statements under way is unknown then. */
 export function isConnectionLost(error: unknown): boolean {
   return LOST.test(codeOf(error) ?? "");
 }
 
-/** Whether the session may only read: its server is a standby, or it was begun while the database was closed to writers. */
+/** Whether the session can only read: its server is a standby, or the database was closed to writers when it began. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";
 }
 
-/** What went wrong in PostgreSQL or on the way to it, in an operator's words. Other errors are answered as they are. */
+/** Turns an error of PostgreSQL, or of the connection, into a message for the operator. Returns any other error unchanged. */
 export function toStoreError(error: unknown, location: string): unknown {
   const code = codeOf(error);
   if (error instanceof StoreError || code === undefined) return error;
   const [kind, words] = inWords(code, (error as Error).message);
-  // Not the error itself: it carries the statement's parameters, and secrets are among them.
+  // Not the error itself: it carries the statement's parameters, which include secrets.
   return new StoreError(kind, `${location} ${words}`, { cause: new Error(`${(error as Error).message} (${code})`) });
 }
 
 function inWords(code: string, message: string): [StoreErrorKind, string] {
   switch (code) {
     case "53100":
-      return ["full", "has no room left on its disk: make room on it; this change was not written"];
+      return ["full", "has a full disk, and this change was not written: make room on the disk"];
     case "53300":
       return [
         "unavailable",
@@ -64,7 +64,7 @@ function inWords(code: string, message: string): [StoreErrorKind, string] {
       return ["unavailable", `is busy: others hold what this needs (${message})`];
     case "42P01":
     case "3F000":
-      return ["missing", "has lost its tables: restore a backup, or start the gateway again to make it anew"];
+      return ["missing", "has lost its tables: restore a backup, or start the gateway again with an empty store"];
   }
   if (LOST.test(code)) return ["unavailable", `cannot be reached: ${message}`];
   return ["unavailable", `cannot be used: ${message}`];

@@ -21,7 +21,7 @@ export function postgresEventQueries(
     valueOf: columnOf,
     merge(ranges, order) {
       const inOrder = `ORDER BY ${ranges[0]!.index === undefined ? "sequence" : IN_INDEX} ${order} LIMIT ?`;
-      // Each range by itself: of several together the planner does not see that an index has each in order.
+      // Each range has its own SELECT. In one SELECT the planner does not see that an index has each range in order.
       const selects = ranges.map(({ where }) =>
         `(SELECT ${IN_INDEX}, ${EVENT_COLUMNS} FROM ${prefix}event WHERE ${where} ${inOrder})`
       );

@@ -14,13 +14,13 @@ const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
 export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset`;
 const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
-/** An event that is to be written at its place. */
+/** An event with the columns of its id. */
 export interface Placed<Event> {
   event: Event;
   id: shared.IdColumns;
 }
 
-/** How events are written as rows and read from them. */
+/** How events are written as rows and read from rows. */
 export type { Words } from "../sql/event_rows.ts";
 
 export interface EventRows extends shared.EventReader<EventRow, Uint8Array> {
@@ -97,7 +97,7 @@ export function postgresEventRows(context: PostgresContext): EventRows {
   };
 }
 
-/** The first byte of a packed text: whether the bytes it stands for follow, or, where it has another form, its UTF-8. */
+/** The first byte of a packed text: 0 before the packed bytes, 1 before the UTF-8 of a text of another form. */
 const BYTES = 0;
 const TEXT = 1;
 

@@ -24,13 +24,13 @@ export function postgresEvents(
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
-  /** Each by itself: a plan made while the log was empty would go through all of it where it may. */
+  /** One SELECT for each event: a plan from the time of an empty log would read the whole log. */
   const heldSql = `SELECT given.n FROM ${GIVEN} CROSS JOIN LATERAL (
       (SELECT FROM ${prefix}event AS kept WHERE ${IS_GIVEN} LIMIT 1) UNION ALL
       (SELECT FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN} LIMIT 1)
     ) AS held`;
 
-  /** Does this under a lease, in one commit: `choose` says which events are new, of those that are asked for. */
+  /** Appends events under a lease, in one commit. `choose` reads which events the store has, and `accept` picks the new ones. */
   async function append<Event extends NewEvent | UndecodedEvent>(
     lease: Lease,
     events: Event[],
@@ -108,7 +108,7 @@ export function postgresEvents(
   };
 }
 
-/** With their ids' columns, the first of those with one id. */
+/** The events with the columns of their ids, each id once. */
 function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Event[]): Placed<Event>[] {
   const byId = new Map<string, Placed<Event>>();
   for (const event of events) if (!byId.has(event.id)) byId.set(event.id, { event, id: requireId(event.id) });

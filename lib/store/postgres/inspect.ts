@@ -5,15 +5,15 @@ import { toStoreError } from "./errors.ts";
 import { readStore, SCHEMA_VERSION, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting, type PostgresSetting } from "./setting.ts";
 
-/** How a store in PostgreSQL stands, and the way to it. */
+/** The state of a store in PostgreSQL, and of the connection to it. */
 export interface PostgresInspection extends StoreInspection {
-  /** The connection is neither encrypted nor within this machine: who is on the way reads along. */
+  /** The connection is unencrypted and leaves this machine, so others can read it. */
   isExposed: boolean;
 }
 
 /**
- * Looks at a store in PostgreSQL, without making one or changing its tables; a write that changes nothing shows that it
- * can be written.
+ * Inspects a store in PostgreSQL, without making one or changing its tables. A write that changes nothing shows that the
+ * store can be written.
  * @throws {StoreError} `unavailable`, `full`, `newer_schema`
  */
 export async function inspectPostgres(setting: string, newest = SCHEMA_VERSION): Promise<PostgresInspection> {

@@ -8,7 +8,7 @@ interface IntentRow {
   id: string;
   term: number;
   request: string;
-  /** Null: nobody is at it. */
+  /** Null: there is no claim. */
   claimed_until_ms: number | null;
   claim_duration_ms: number;
   result: string | null;
@@ -18,12 +18,12 @@ interface IntentRow {
 const IS_NAMED = "key_id = $1 AND kind = $2 AND key = $3";
 const IS_CLAIMED = `${IS_NAMED} AND id = $4 AND term = $5`;
 
-/** Intents, and nonces that are out. */
+/** Intents, and issued nonces. */
 export function postgresIntents(context: PostgresContext): NounDriver<IntentStore> {
   const { database, prefix } = context;
   const { hasRoom, countMade, countGone } = intentCounts(prefix);
   const { prune: pruneTransactions, ...transactions } = postgresTransactionIntents(context);
-  // One commit, and one way there and back: the first claim of a payment is on its way to the network.
+  // One statement, so one commit and one round trip: the first claim delays a payment.
   const make = `
     WITH room AS (SELECT 1 WHERE ${hasRoom("$7", "$8")}),
     made AS (
@@ -85,7 +85,7 @@ export function postgresIntents(context: PostgresContext): NounDriver<IntentStor
         await countGone(queries, gone);
       }),
     async nextNonce({ deviceHash, agent, used, validForMs }) {
-      // `nonceAfter`, where no other can come between.
+      // The same as `nonceAfter`, but atomic.
       const [row] = await database.write<{ nonce: string }>(
         `INSERT INTO ${prefix}nonce_out AS kept (device_hash, agent, nonce, until_ms)
         VALUES ($1, $2, least($3::numeric + 1, ${MAX_NONCE}), ${NOW_MS} + $4)
@@ -99,7 +99,7 @@ export function postgresIntents(context: PostgresContext): NounDriver<IntentStor
     prune: (usedBeforeMs) =>
       database.transaction(async (queries) => {
         const gone = await queries.write<{ key_id: string }>(
-          // The condition twice: one that was used again meanwhile is looked at anew, and the inner SELECT is not.
+          // PostgreSQL checks the outer condition again for an intent that was used meanwhile, but not the inner SELECT.
           `DELETE FROM ${prefix}intent WHERE (key_id, kind, key) IN (SELECT key_id, kind, key FROM ${prefix}intent
             WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNED_AT_A_CALL})
             AND completed_at_ms < $1 RETURNING key_id`,

@@ -4,29 +4,29 @@ import { randomBase62 } from "../../random.ts";
 import type { LogBounds } from "../store.ts";
 import type { PostgresContext, PostgresDatabase, Queries } from "./database.ts";
 
-/** What every part of the driver needs to know of the log. */
+/** The part of the log that every noun of the driver needs. */
 export interface PostgresLog {
   bounds(queries?: Queries): Promise<LogBounds>;
-  /** The sequence of the first event of this height or above, or of one forgotten; undefined while there was none. */
+  /** The sequence of the first event of this height or above, deleted or not. Undefined while there was none. */
   reached(height: number): Promise<number | undefined>;
   /** As `EventStore.before`. */
   before(height: number): Promise<number>;
   /**
-   * Begins to append: to be called within the transaction that does, once, after the fence. From here on others wait
-   * until it has ended, so that sequences become visible in their order.
-   * @param after `WatcherStep.after`
+   * Begins to append, once in a transaction, after the check of the lease. Other appends wait for the end of this transaction, so
+   * sequences become visible in their order.
+   * @param after as `WatcherStep.after`
    */
   append(queries: Queries, after?: number): Promise<Appending>;
 }
 
 export interface Appending {
-  /** Gives the next event of this height its sequence, and says whether it comes late. */
+  /** Gives the next event of this height its sequence, and returns whether it comes late. */
   next(height: number): { sequence: number; isLate: boolean };
-  /** Writes how far the log goes now. */
+  /** Writes the new end of the log. */
   end(): Promise<void>;
 }
 
-/** The one row of `log_end` or `watcher`, to stand in a FROM: it has a new key with each change (schema.ts). */
+/** The one row of `log_end` or `watcher`, for a FROM. Each change gives the row a new key (schema.ts). */
 export function newestRow(prefix: string, table: "log_end" | "watcher", lock = ""): string {
   return `(SELECT * FROM ${prefix}${table} ORDER BY version DESC LIMIT 1 ${lock}) AS ${table}`;
 }
@@ -40,7 +40,7 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
   }
 
   async function reached(height: number): Promise<number | undefined> {
-    // Not remembered: on a standby that was promoted without the last commits it may be reached sooner.
+    // Not cached: after the promotion of a standby without the last commits, the log may reach the height sooner.
     const [row] = await database.read<{ sequence: number }>(
       `SELECT sequence FROM ${prefix}height_start WHERE height >= $1 ORDER BY height LIMIT 1`,
       [height],
@@ -52,7 +52,7 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
     bounds,
     reached,
     async before(height) {
-      // In this order: what is appended meanwhile lies beyond the bounds.
+      // In this order, because events that are appended meanwhile lie after the bounds.
       const { last, forgotten } = await bounds();
       const first = await reached(height);
       return first === undefined ? last : Math.min(last, Math.max(first - 1, forgotten));
@@ -100,15 +100,15 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
   };
 }
 
-/** One for all stores of a database: who commits while another does so waits for it, so it is never part of other work. */
+/** The channel of all stores in a database. Commits with a notification wait for one another, so a notification has its own. */
 const CHANNEL = "payment_escrow_gateway";
 const TELL_EVERY_MS = 50;
 
-/** Gateways tell one another that the log has grown; what is missed is found by asking, as on any store. */
+/** Gateways notify one another that the log has grown. They also poll, because notifications may get lost. */
 export interface PostgresNews {
-  /** Tells the others soon, and no more often than every 50 ms. */
+  /** Notifies the others soon, and at most every 50 ms. */
   tell(): void;
-  /** Calls it when another has told. */
+  /** Calls the listener for each notification of another handle. */
   listen(onNotification: () => void): void;
 }
 

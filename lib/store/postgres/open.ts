@@ -21,9 +21,9 @@ import { createPostgresSql } from "./sql.ts";
 import { raiseVersion } from "./version.ts";
 
 /**
- * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.
- * Several gateways may serve from it. A commit is durable, and seen by all, when it is answered; where the connection
- * breaks meanwhile, nobody can tell whether it was made. Time is the database's.
+ * Opens the store in a PostgreSQL database, makes missing tables, and migrates it to the newest schema. Several gateways may
+ * serve from it. An answered commit is durable and visible to all. When the connection breaks during a commit, its outcome is
+ * unknown. Time is the database's.
  *
  * @param setting `postgres://…` (`parsePostgresSetting`)
  * @throws StoreError `setting`, `unavailable`, `full`, `newer_schema`, `missing`
@@ -78,7 +78,7 @@ export function createPostgresDriver(
     sharedState: sqlSharedState(context),
     events: postgresEvents(context, log, rows, leases, news),
     subscriptions: sqlSubscriptions(context, {
-      // Each transaction waits for the one before at the version's row, so that the count is right.
+      // Each transaction waits for the one before at the version's row, so the count is right.
       lockInserts: { text: raiseVersion(prefix), parameters: [] },
       purgeAttempts: purgeAttempts(prefix),
     }),

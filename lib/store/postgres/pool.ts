@@ -2,30 +2,30 @@ import { type Connection, createConnection } from "./connection.ts";
 import { isReadOnly } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
 
-/** The connections of a store, at most `poolSize` at once, each made when there is work for it. */
+/** The connections of a store, at most `poolSize`. The pool opens one when there is work for it. */
 export interface Pool {
   /**
-   * Does this on a connection: on one of its own, or on one that others send statements on as well. Waits where all are
-   * taken; work is begun in the order of the calls.
+   * Does the work on a connection: alone, or together with other work. Waits while all are busy. Work begins in the order of the
+   * calls.
    */
   use<T>(isAlone: boolean, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Makes all connections anew; what is under way on the former has a moment to come to its end. */
+  /** Replaces all connections. Statements under way have a moment to finish. */
   renew(): void;
   close(): Promise<void>;
 }
 
-/** How long what is under way may take when connections are given up, and when the store is closed. */
+/** How long statements under way may take after `renew` and `close`. */
 const DRAIN_MS = 5_000;
 const IDLE_MS = 300_000;
-/** Nobody keeps one for longer: the servers behind a name may change. */
+/** The age limit of a connection: the servers behind a name may change. */
 const LIFE_MS = 45 * 60_000;
-/** One that can only be read is given up when it is so old. */
+/** A connection that can only read is replaced at this age. */
 const READ_ONLY_MS = 1_000;
 
 interface Place {
   connection: Connection;
   openedAt: number;
-  /** How many work on it. */
+  /** How many callers use it. */
   users: number;
   isAlone: boolean;
   idle: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +64,7 @@ export function createPool(setting: PostgresSetting): Pool {
     ending.add(ended);
   }
 
-  /** One that is idle, else a new one, else for who need not be alone the one with the fewest statements under way. */
+  /** An idle connection, else a new one. Else, for work that need not be alone, the one with the fewest users. */
   function find(isAlone: boolean): Place | undefined {
     let found: Place | undefined;
     for (const place of places) {
@@ -88,7 +88,7 @@ export function createPool(setting: PostgresSetting): Pool {
     place.isAlone = isAlone;
   }
 
-  /** Another may lead to the primary server, where a standby had its name until now. Not a new one for each failure. */
+  /** A new connection may lead to the primary, where the name led to a standby. Not at each failure. */
   function leaveReadOnly(place: Place): void {
     if (places.has(place) && performance.now() - place.openedAt >= READ_ONLY_MS) end(place);
   }

@@ -11,14 +11,14 @@ interface FailedRow {
   failed: number;
 }
 
-/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+/** `EventStore.forget`: deletes the oldest events with their failed deliveries. */
 export function postgresForget(
   { database, prefix }: PostgresContext,
   log: PostgresLog,
 ): NounDriver<EventStore>["forget"] {
   const ofConsumers = lockProgress(
     prefix,
-    // An array, of which a planner takes few members for granted: whatever its statistics say, it uses the index.
+    // Of an array the planner expects few members, so it uses the index whatever its statistics say.
     `number = ANY (ARRAY(
       SELECT named.number FROM ${givenRows('"subscriptionId" text')}
         JOIN ${prefix}subscription AS named ON named.id = given."subscriptionId"
@@ -27,15 +27,15 @@ export function postgresForget(
   const removeFailed = `WITH gone AS (
       DELETE FROM ${prefix}failed_delivery WHERE sequence <= $1 RETURNING subscription, state
     ) SELECT subscription, state, count(*) AS failed FROM gone GROUP BY subscription, state`;
-  // The last of them stays: it says how high the events that are held may be without being the first. It is looked for from
-  // below, where few are left: from above, all of the log's would be gone through at each step.
+  // The last of them stays, for late events. The search begins at the lowest, where few are left. From the highest, each step
+  // would read those of the whole log.
   const forgetStarts = `DELETE FROM ${prefix}height_start
     WHERE height < (SELECT max(height) FROM ${prefix}height_start WHERE height < coalesce(
       (SELECT height FROM ${prefix}height_start WHERE sequence > $1 ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`;
 
   return ({ upTo, undelivered, areMore = false }) =>
     database.transaction(async (queries) => {
-      // From here on nobody keeps a failed delivery of what is forgotten (settling.ts).
+      // From here on no settlement can store a failed delivery of a deleted event (settling.ts).
       const [, bounds] = await Promise.all([
         queries.read(`SELECT forgotten FROM ${prefix}log_start FOR UPDATE`),
         log.bounds(queries),
@@ -78,7 +78,7 @@ export function postgresForget(
     });
 }
 
-/** What retried is dead now; what had ended stays counted, and is kept no more. */
+/** A delivery in the state `retrying` is dead now. The others stay counted, without their rows. */
 function countGone(row: KeptProgressRow, gone: FailedRow[]): void {
   for (const { state, failed } of gone) {
     if (state === "retrying") {

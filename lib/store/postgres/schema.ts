@@ -5,26 +5,25 @@ import { newerSchema, schemaChanged, StoreError } from "../store_error.ts";
 import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
 
-/** Leads from one schema to the next, as SQL. */
+/** Migrates one schema to the next, as SQL. */
 export type PostgresStep = (prefix: string) => string;
 
-/** From schema 0, where there is nothing, to 1, and so on. None that was released is ever changed. */
+/** The steps from schema 0, no tables, to 1, and so on. A released step never changes. */
 export const STEPS: PostgresStep[] = [tables];
 
-/** The newest schema, which this program works on. */
+/** The newest schema, which this program uses. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/** How the tables of a schema are named in statements: nothing depends on a session's search path. */
+/** The prefix of table names in statements, so that nothing depends on a session's search path. */
 export function tablePrefix({ schema }: Pick<PostgresSetting, "schema">): string {
   return `"${schema}".`;
 }
 
 /**
- * Makes the store's tables where there are none yet, and brings them to the newest schema, which `onNotice` is told;
- * answers the store's id. In one transaction, so that there is never half of one, and of several gateways that start at
- * once one does it.
+ * Makes missing tables, migrates the store to the newest schema, with a notice to `onNotice`, and returns the store's id. In one
+ * transaction, so there is never half a schema. Of several gateways that start at once, one migrates.
  *
- * @throws StoreError `missing` when there is none and `mustExist`; `newer_schema`; `unavailable` for another program's
+ * @throws StoreError `missing` for a missing store with `mustExist`. `newer_schema`. `unavailable` for another program's schema
  */
 export async function migrate(
   database: PostgresDatabase,
@@ -55,20 +54,20 @@ export async function migrate(
     );
     return id;
   });
-  // Any command does it, beside gateways that serve.
+  // Any command may migrate, also while gateways serve.
   if (from !== undefined && from < newest) onNotice?.(schemaChanged(location, from, newest));
   return id;
 }
 
 /**
- * The store as it is; undefined while there is none.
- * @throws StoreError `unavailable` when the schema holds something else, or the database cannot keep every text
+ * The store's id and schema version. Undefined while there is no store.
+ * @throws StoreError `unavailable` when the schema has other tables, or the database cannot store every text
  */
 export async function readStore(
   queries: Queries,
   setting: PostgresSetting,
 ): Promise<{ id: string; version: number } | undefined> {
-  // Also what this user has no right to: a store that another has restored is not none.
+  // Also counts tables that this user may not read, for instance of a store that another user has restored.
   const [tables] = await queries.read<{ all: number; ours: number; encoding: string }>(
     `SELECT count(*) AS all, count(CASE WHEN relname = 'store' AND EXISTS (
         SELECT 1 FROM pg_catalog.pg_attribute WHERE attrelid = kept.oid AND attname = 'schema_version'
@@ -86,7 +85,7 @@ export async function readStore(
   return row;
 }
 
-/** A schema that was made for us may be one that this user could not make. */
+/** Creates the schema only if it is missing. The user may lack the right to create one. */
 async function makeSchema(queries: Queries, { schema }: PostgresSetting): Promise<void> {
   const found = await queries.read("SELECT 1 FROM information_schema.schemata WHERE schema_name = $1", [schema]);
   if (found.length === 0) await queries.write(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
@@ -96,7 +95,7 @@ async function runAll(queries: Queries, sql: string): Promise<void> {
   for (const statement of sql.split(";")) if (statement.trim() !== "") await queries.write(statement);
 }
 
-/** In which every text can be kept, whatever an endpoint answers: one that cannot would hold up what is settled with it. */
+/** The encodings that can store every text. An endpoint's response in another one would block the whole settlement. */
 const ENCODINGS = ["UTF8", "SQL_ASCII"];
 
 function wrongEncoding({ location }: PostgresSetting, encoding: string): StoreError {
@@ -115,13 +114,12 @@ function foreign({ location, schema }: PostgresSetting): StoreError {
 }
 
 /**
- * Each range of events can be found by one index only: those of types and of subjects have a column of their own for the
- * sequence, and types by themselves are `type + 0`, as the queries say it (event_query.ts). A planner that goes by statistics
- * which are not of today would look for what is rare by an index that holds much else.
+ * Only one index can serve each range of events. The indexes of types and subjects use a copy of the sequence. The index of
+ * types alone has `type + 0`, and the queries use the same form (event_query.ts). With outdated statistics, the planner would
+ * otherwise choose a wrong index for rare events.
  *
- * What changes all the time (`progress`, `log_end`, `watcher`) has a new key with each change, and its newest row is looked for
- * from the end of that index: while a transaction elsewhere keeps the database from clearing up, nobody walks over all that
- * the row was before.
+ * Rows that change all the time (`progress`, `log_end`, `watcher`) get a new key with each change. Queries read the newest row
+ * from the end of the index. So they skip the dead rows that a long transaction elsewhere keeps.
  */
 function tables(prefix: string): string {
   return `

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { percentDecoded } from "../../percent_encoding.ts";
 import { StoreError } from "../store_error.ts";
 
-/** Where a PostgreSQL store is, and how it is reached. */
+/** The location of a PostgreSQL store, and the way to it. */
 export interface PostgresSetting {
   /** For people: without user and password. */
   location: string;
@@ -13,11 +13,11 @@ export interface PostgresSetting {
   user: string | undefined;
   password: string | undefined;
   schema: string;
-  /** `prefer`: encrypted where the server can; `require`: always; `verify-full`: and its certificate is that host's. */
+  /** `prefer`: encrypted if the server can. `require`: always encrypted. `verify-full`: the certificate must also match the host. */
   sslmode: "disable" | "prefer" | "require" | "verify-full";
-  /** Certificates of authorities that are believed instead of the runtime's, PEM. */
+  /** Certificates of authorities that replace the runtime's, PEM. */
   certificateAuthorities: string | undefined;
-  /** Whether statements have names, which a transaction pooler does not know. */
+  /** Whether statements have names. A transaction pooler does not support them. */
   prepare: boolean;
   /** The most connections this process has open at once. */
   poolSize: number;
@@ -31,10 +31,10 @@ const PASSED_OVER = ["channel_binding", "application_name", "connect_timeout", "
 const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host"];
 
 /**
- * Takes a setting apart: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?…`. Without a password in it PGPASSWORD is used.
+ * Parses a setting: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?…`. Without a password, PGPASSWORD counts.
  * Parameters: `sslmode`, `sslrootcert` (a PEM file), `prepare`, `pool`, `schema`, and `host`, the directory of a socket.
- * @throws StoreError `setting`, naming the part that is wrong, and `unavailable` where a file cannot be read; no credentials
- * in it
+ * @throws StoreError `setting`, which names the wrong part, and `unavailable` for a file that cannot be read. Without
+ * credentials
  */
 export function parsePostgresSetting(setting: string, env = process.env): PostgresSetting {
   const url = URL.canParse(setting) ? new URL(setting) : undefined;

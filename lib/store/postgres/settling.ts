@@ -11,41 +11,41 @@ import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts
 
 type State = FailedDelivery["state"];
 
-/** What is kept of a subscription's deliveries of some events, by sequence. Null: nothing any more. */
+/** New states of a subscription's failed deliveries, by sequence. Null: removed. */
 type Kept = Map<number, FailedDelivery | null>;
 
-/** How far a subscription's replay has come. */
+/** The progress of a subscription's replay. */
 type Moved = { subscription: number } & NonNullable<Settlement["replay"]>;
 
-/** Failed deliveries beyond those that are kept: so many of the oldest go. */
+/** Failed deliveries beyond the bound. The oldest of these go. */
 interface Surplus {
   subscription: number;
   state: State;
   rows: number;
 }
 
-/** One subscription's part, as it is to be written. */
+/** The changes of one subscription. */
 interface Part {
   row: KeptProgressRow;
-  /** What is missing is not kept. */
+  /** The stored states by sequence. A missing one has no row. */
   states: Map<number, State>;
   kept: Kept;
 }
 
-/** Of so many subscriptions it is remembered which version of their progress was written last. */
+/** The number of subscriptions whose last written version of progress stays in memory. */
 const REMEMBERED = 50_000;
 
-/** `DeliveryStore.settle`: one look at all that is named, and one lot of writes, each in one go. */
+/** `DeliveryStore.settle`: one batch of reads and one batch of writes. */
 export function postgresSettling(
   { database, prefix }: PostgresContext,
   log: PostgresLog,
   leases: SqlLeases,
 ): (step: Parameters<DeliveryStore["settle"]>[0]) => Promise<void> {
-  /** The versions that were written here: a standby that was promoted without the last commits has older ones. */
+  /** The versions written here. A standby that was promoted without the last commits has older ones. */
   const written = createRecentMap<number>(REMEMBERED);
   const isOlder = ({ row: { subscription, version } }: Part) => version < (written.get(`${subscription}`) ?? 0);
   const ofConsumers = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
-  // Each by its key: as a join, planned while little had failed, it would go through all of a subscription's for each.
+  // One lookup by key for each. A join, planned while few deliveries had failed, would read all of a subscription's each time.
   const readStates = `SELECT given.id, given.sequence, (
       SELECT failed.state FROM ${prefix}failed_delivery AS failed
       WHERE failed.subscription = (SELECT number FROM ${prefix}subscription WHERE id = given.id)
@@ -59,7 +59,7 @@ export function postgresSettling(
     );
     const fails = settlements.some(({ failed = [] }) => failed.length > 0);
     const [, bounds, rows, states] = await Promise.all([
-      // Held until the commit: nothing that fails now is forgotten meanwhile (retention.ts).
+      // Locked until the commit, so that the retention job deletes none of these events meanwhile (retention.ts).
       fails ? queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`) : undefined,
       fails ? log.bounds(queries) : { last: 0, forgotten: 0 },
       queries.read<KeptProgressRow & { id: string }>(ofConsumers, [ids]),
@@ -83,7 +83,7 @@ export function postgresSettling(
       ]);
       const older = [...parts.values()].filter(isOlder);
       for (const { row: { subscription, version } } of older) written.set(`${subscription}`, version);
-      // What failed may be lost, and no cursor may pass it: who delivers begins where the last commit stands.
+      // Failed deliveries may be lost, and no cursor may pass them. The delivery worker restarts from the last commit.
       if (older.length > 0) throw leases.lose(held);
       const attempts: MadeAttempts[] = [];
       const replays: Moved[] = [];
@@ -111,7 +111,7 @@ export function postgresSettling(
   };
 }
 
-/** What a settlement does to its subscription's progress and failed deliveries. */
+/** Applies a settlement to its subscription's progress and failed deliveries. */
 function apply(settlement: Settlement, part: Part, { last, forgotten }: { last: number; forgotten: number }): void {
   const { row } = part;
   row.cursor = Math.max(row.cursor, settlement.cursor ?? 0);
@@ -124,7 +124,7 @@ function apply(settlement: Settlement, part: Part, { last, forgotten }: { last: 
   row.attempts += settlement.attempts.length;
 }
 
-/** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
+/** Replaces a failed delivery by its new state, or removes it. */
 function replace({ row, states, kept }: Part, sequence: number, failed: FailedDelivery | null): void {
   const former = states.get(sequence);
   if (former !== undefined) count(row, former, -1);
@@ -136,7 +136,7 @@ function replace({ row, states, kept }: Part, sequence: number, failed: FailedDe
   kept.set(sequence, failed);
 }
 
-/** Of each kind the newest are kept. */
+/** Keeps the newest failed deliveries of each kind. */
 function takeSurplus(row: KeptProgressRow): Surplus[] {
   return (["rejected", "dead"] as const).flatMap((state) => {
     const rows = row[`${state}_kept`] - FAILED_KEPT;

@@ -3,7 +3,7 @@ import { givenRows, NOW_MS, type PostgresDatabase, type Queries } from "./databa
 import { newestRow } from "./log.ts";
 import { deleteSubscriptions, raiseVersion } from "./version.ts";
 
-/** What the shared nouns need of PostgreSQL. */
+/** The PostgreSQL side of the shared nouns. */
 export function createPostgresSql(database: PostgresDatabase, prefix: string): Sql {
   return {
     prefix,
@@ -29,7 +29,7 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
   };
 }
 
-/** Does the work within a transaction: the statements of one step are sent without waiting for the ones before. */
+/** Does the work within a transaction. Sends the statements of one step without waiting for earlier answers. */
 export async function runWork<T>(queries: Queries, work: Work<T>): Promise<T> {
   let step = work.next();
   while (!step.done) {

@@ -40,11 +40,11 @@ export function postgresTransactionIntents(context: PostgresContext):
   };
 }
 
-/** All intents are counted in so many rows of the key '', so that who makes one seldom waits for another. */
+/** The count of all intents is split over so many rows of the key '', so that creations seldom wait for one another. */
 const SHARDS = 16;
 export const anyShard = () => Math.floor(Math.random() * SHARDS);
 
-/** How the intents of each API key, and (key_id '') all, are counted; `$1` is the API key in every piece of SQL. */
+/** How the intents of each API key, and of all keys (key_id ''), are counted. `$1` is the API key in every piece of SQL. */
 export function intentCounts(prefix: string) {
   const countOf = (key: string) =>
     `(SELECT coalesce(sum(intents), 0) FROM ${prefix}intent_count WHERE key_id = ${key})`;
@@ -57,7 +57,7 @@ export function intentCounts(prefix: string) {
       INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
       SELECT key_id, shard, 1 FROM made CROSS JOIN (VALUES ($1::text, 0), ('', ${shard}::integer)) AS rows (key_id, shard)
       ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + 1`,
-    /** Counts those that went. */
+    /** Counts deleted intents. */
     async countGone(queries: Queries, gone: { key_id: string }[]): Promise<void> {
       if (gone.length === 0) return;
       const rows = [...Map.groupBy(gone, ({ key_id }) => key_id)].map(([key_id, { length }]) => {

@@ -27,10 +27,10 @@ export function* send<Statements extends Statement<unknown>[]>(
   return (yield statements) as RowsOf<Statements>;
 }
 
-/** What a driver answers at once (SQLite) or over the wire (PostgreSQL). */
+/** SQLite answers at once, PostgreSQL over the wire. */
 export type Answer<T> = T | Promise<T>;
 
-/** Where SQLite and PostgreSQL differ in words. */
+/** The words in which SQLite and PostgreSQL differ. */
 export interface Dialect {
   /** Stands before the name of every table. */
   prefix: string;
@@ -52,7 +52,7 @@ export interface Dialect {
 
 /** Both drivers offer this to the nouns that they share. */
 export interface Sql extends Dialect {
-  /** Prepares a statement. To be called once: when the store is opened. */
+  /** Prepares a statement, once, when the store opens. */
   prepare<Row = never>(text: string): (...parameters: Parameter[]) => Statement<Row>;
   read<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
   /** Runs a statement in a commit of its own. */
@@ -61,7 +61,7 @@ export interface Sql extends Dialect {
   writeTogether<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
   /** Does the work in one transaction. PostgreSQL may repeat the work after a conflict, so it must do nothing else. */
   transaction<T>(work: () => Work<T>): Answer<T>;
-  /** How keys or subscriptions tell that they changed. */
+  /** How the store counts changes of keys and subscriptions. */
   versions: Versions;
 }
 
@@ -77,7 +77,7 @@ export interface Versions {
   deleteSubscriptions(where: string): string;
 }
 
-/** What each shared noun is given. */
+/** The context of each shared noun. */
 export interface SqlContext {
   sql: Sql;
   location: string;

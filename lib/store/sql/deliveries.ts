@@ -1,7 +1,7 @@
 import type { FailedDelivery, Replay, StoredConsumer } from "../webhook.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
-/** How far one subscription has come. */
+/** The progress of one subscription. */
 export interface ProgressRow {
   cursor: number;
   failing_since_ms: number | null;
@@ -15,14 +15,14 @@ export interface ProgressRow {
 
 export interface ConsumerRow extends SubscriptionRow, ProgressRow {
   next_due_at_ms: number | null;
-  /** The rest is null without a replay. */
+  /** Null without a replay, as are the next columns. */
   replay_id: string | null;
   replay_from_height: number;
   replay_to_height: number;
   replay_cursor: number;
   replay_end_sequence: number | null;
   replay_deliveries: number;
-  /** SQLite has 0 and 1. */
+  /** 0 or 1 in SQLite. */
   replay_at_least: boolean | 0 | 1;
   replay_created_at_ms: number;
 }
@@ -109,7 +109,7 @@ export function toFailed(row: FailedRow): FailedDelivery {
   };
 }
 
-/** One more, or one less, of the deliveries in this state. */
+/** Counts one delivery more, or one less, in this state. */
 export function count(row: ProgressRow, state: FailedDelivery["state"], change: 1 | -1): void {
   row[state] += change;
   if (state !== "retrying") row[`${state}_kept`] += change;

@@ -41,7 +41,7 @@ const SUBJECTS = {
 
 type Order = "asc" | "desc";
 
-/** What differs between the two drivers. */
+/** The differences between the two drivers. */
 export interface EventQueryParts {
   read<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
   /** The table, to be searched by this index. */
@@ -51,7 +51,7 @@ export interface EventQueryParts {
   /** The type as its own index has it. */
   type: string;
   isLate: string;
-  /** What the database stores for a packed hash or address. */
+  /** The stored form of a packed hash or address. */
   valueOf(packed: Uint8Array | string): Parameter;
   /** Selects the events of all ranges by their order. The last parameters of a range are `limits` times the limit. */
   merge(ranges: Range[], order: Order): string;
@@ -177,7 +177,7 @@ function givenSubjects(filter: EventFilter, valueOf: EventQueryParts["valueOf"])
   });
 }
 
-/** In a form that no index can serve, as `residual` and `ofTypes`. */
+/** A form that no index can serve, as in `residual` and `ofTypes`. */
 function heightsWithin({ fromHeight, toHeight }: EventFilter): Condition[] {
   return [
     ...(fromHeight === undefined ? [] : [{ where: "height + 0 >= ?", params: [fromHeight] }]),
@@ -185,7 +185,7 @@ function heightsWithin({ fromHeight, toHeight }: EventFilter): Condition[] {
   ];
 }
 
-/** What the range's index does not say: the database reads it in the event itself. */
+/** The index of the range does not know this column, so the database reads the event itself. */
 function residual({ subject, value }: Given): Condition {
   return { where: `${subject.column} IS NOT DISTINCT FROM ?`, params: [value] };
 }

@@ -12,14 +12,14 @@ import {
 } from "../event.ts";
 import type { Sql } from "./database.ts";
 
-/** What of an event's id its place in the epoch's order is, as columns. */
+/** An event's id as columns. The last two are the event's place in its ledger. */
 export interface IdColumns {
   height: number;
   place: number;
   event_index: number;
 }
 
-/** The columns of an id; undefined for text that is no event id. */
+/** The columns of an id. Undefined for text that is no event id. */
 export function idColumns(id: string): IdColumns | undefined {
   const parts = parseEventId(id);
   return parts && { height: heightOf(parts.epoch, parts.ledger), place: parts.order, event_index: parts.index };
@@ -32,7 +32,7 @@ export function requireId(id: string): IdColumns {
   return columns;
 }
 
-/** What decoded and undecoded events have. `Packed` is the form of hashes and addresses. */
+/** The columns of decoded and undecoded events. `Packed` is the form of hashes and addresses. */
 export interface OriginRow<Packed> extends IdColumns {
   contract: number;
   closed_at: number;

@@ -5,7 +5,7 @@ import type { Sql } from "./database.ts";
 import type { EventQueries } from "./event_query.ts";
 import { type EventReader, type EventRow, idColumns, requireId, type UndecodedRow } from "./event_rows.ts";
 
-/** What a driver reads events with. */
+/** How a driver reads events. */
 interface EventReadParts<Row, Packed> {
   reader: EventReader<Row, Packed>;
   queries: EventQueries<Row>;

@@ -17,13 +17,13 @@ interface NonceRow {
   until_ms: number;
 }
 
-/** What a store keeps as null is absent. */
+/** A stored null is absent in answers. */
 export function withResult<T>({ result, ...intent }: T & { result: string | null }) {
   return result === null ? intent : { ...intent, result };
 }
 
 /**
- * Checks a claim within the transaction that writes under it: nobody else claims the intent until the commit.
+ * Checks a claim within the transaction that writes under it. No caller can claim the intent until the commit.
  * @throws StoreError `fenced` unless the claim is the newest of its intent
  */
 export function intentFence({ sql, location }: SqlContext): (claim: IntentClaim | undefined) => Work<void> {

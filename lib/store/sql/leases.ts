@@ -9,7 +9,7 @@ const NOBODY = "";
 export interface SqlLeases {
   methods: NounDriver<LeaseStore>;
   /**
-   * Checks leases first in the transaction that writes under them: nobody else acquires one until the commit.
+   * Checks leases, first in the transaction that writes under them. No holder can acquire one until the commit.
    * @throws StoreError `fenced` when another holder has acquired one
    */
   fence(leases: Lease[]): Work<void>;

@@ -84,7 +84,7 @@ const GIVEN_SECRETS =
   "of_id text, expected text, secret text, previous_secret text, previous_secret_until_ms bigint, " +
   "older_secret text, older_secret_until_ms bigint";
 
-/** What differs between the two drivers. */
+/** The differences between the two drivers. */
 interface SubscriptionParts {
   /** Lets only one transaction at a time insert subscriptions, where the database does not. */
   lockInserts?: Statement<never>;

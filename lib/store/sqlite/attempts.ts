@@ -12,11 +12,11 @@ export const PURGE_ATTEMPTS = `
 
 /** The ring of attempts of each subscription, by its number. */
 export interface SqliteAttempts {
-  /** In place of the one `ATTEMPTS_KEPT` before it. To be called within the transaction that notes the ordinal. */
+  /** Replaces the attempt `ATTEMPTS_KEPT` before it, within the transaction that records the ordinal. */
   write(subscription: number, ordinal: number, attempt: NewAttempt): void;
   /** Newest first, with ordinals up to `newest`. */
   list(subscription: number, newest: number, limit: number): Attempt[];
-  /** Removes those made before this time; answers how many. */
+  /** Removes the attempts before this time. Returns their number. */
   prune(subscription: number, beforeMs: number): number;
 }
 
@@ -39,7 +39,7 @@ export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
       const begin = subscription * ATTEMPTS_KEPT;
       const place = placeOf(subscription, newest);
       const rows = list.all(begin, place, newest, limit);
-      // The ring goes on at its end.
+      // The ring continues at its end.
       if (rows.length < limit) {
         rows.push(...list.all(place + 1, begin + ATTEMPTS_KEPT - 1, newest, limit - rows.length));
       }

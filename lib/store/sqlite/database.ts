@@ -2,12 +2,12 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { SqliteDatabase, SqliteValue } from "../../runtime/sqlite.ts";
 import type { CommitTogether, SqliteSql } from "./sql.ts";
 
-/** What each noun of this driver is given. */
+/** The context of each noun of this driver. */
 export interface SqliteContext {
   database: SqliteDatabase;
   sql: SqliteSql;
   location: string;
-  /** Tells this handle from every other on the same file. */
+  /** Differs from every other handle on the same file. */
   handle: string;
   /** The store's clock, Unix milliseconds. */
   now(): number;
@@ -16,7 +16,7 @@ export interface SqliteContext {
   commitTogether: CommitTogether;
 }
 
-/** Writes made in one turn of the event loop share one commit, and so one wait for the disk. */
+/** Lets the writes of one turn of the event loop share one commit, and so one wait for the disk. */
 export function createCommitTogether(database: SqliteDatabase): CommitTogether {
   let waiting: (() => unknown)[] = [];
   let commit: Promise<unknown[]> | undefined;
@@ -36,7 +36,7 @@ export function createCommitTogether(database: SqliteDatabase): CommitTogether {
   };
 }
 
-/** What is bound for the columns of a row, in their order. */
+/** The values of a row's columns, in their order. */
 export function rowValues(row: object): SqliteValue[] {
   return Object.values(row).map((value) => typeof value === "boolean" ? Number(value) : value);
 }

@@ -31,7 +31,7 @@ const CONSUMERS = `
   FROM subscription JOIN progress ON progress.subscription = subscription.number
     LEFT JOIN replay ON replay.subscription = subscription.number`;
 
-/** What became of deliveries, and how far each subscription has come. */
+/** Failed deliveries, attempts, and the progress of each subscription. */
 export function sqliteDeliveries(
   context: SqliteContext,
   log: SqliteLog,
@@ -53,7 +53,7 @@ export function sqliteDeliveries(
     SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms, attempted_at_ms
     FROM failed_delivery AS failed CROSS JOIN event ON event.sequence = failed.sequence
     WHERE failed.subscription = ?1 AND ${where}`;
-  // Each from its own index: what is due, what was attempted before the clock was set back, and what is due too late.
+  // Each part has its own index: due, attempted before the clock was set back, and due too late.
   const due = database.prepare<FailedEventRow>(`
     ${failed("due_at_ms <= ?2")} UNION ALL
     ${failed(`attempted_at_ms > ?2 + ${CLOCK_STEP_MS} AND due_at_ms > ?2 AND due_at_ms <= ?2 + ${LONGEST_DELAY_MS}`)}
@@ -87,7 +87,7 @@ export function sqliteDeliveries(
     return found.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
   }
 
-  /** What is asked of a subscription that is gone is answered as of one that has nothing. */
+  /** A subscription that is gone answers as one that has nothing. */
   function ofSubscription<T>(id: string, nothing: T, work: (subscription: number) => T): T {
     const found = numberOf.get(id);
     return found === undefined ? nothing : work(found.number);

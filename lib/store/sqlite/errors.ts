@@ -2,7 +2,7 @@ import { SQLITE, SqliteError } from "../../runtime/sqlite.ts";
 import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
 import { StoreError } from "../store_error.ts";
 
-/** What the store was doing went wrong in SQLite: the same in an operator's words. Other errors are answered as they are. */
+/** Turns an error of SQLite into a message for the operator. Returns any other error unchanged. */
 export function toStoreError(error: unknown, location: string): unknown {
   if (!(error instanceof SqliteError)) return error;
   switch (error.code) {

@@ -8,10 +8,10 @@ type Packed = Uint8Array | string;
 export type EventRow = shared.EventRow<Packed>;
 export type { Words } from "../sql/event_rows.ts";
 
-/** What an event has beside its id, and the ledger in it. */
+/** The fields of an event without its id, and without the ledger in it. */
 type WithoutId<Event> = Omit<Event, "id" | "ledger">;
 
-/** How events are written as rows and read from them. */
+/** How events are written as rows and read from rows. */
 export interface EventRows extends shared.EventReader<EventRow, Packed> {
   /** Within a transaction, as `insertUndecoded`. */
   insert(event: WithoutId<NewEvent>, id: shared.IdColumns, log: { sequence: number; isLate: boolean }): void;

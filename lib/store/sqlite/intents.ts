@@ -8,14 +8,14 @@ interface IntentRow {
   id: string;
   term: number;
   request: string;
-  /** Which handle. Null: nobody. */
+  /** The handle of the claim. Null: there is none. */
   claimed_by: string | null;
   claimed_until_ms: number;
   claim_duration_ms: number;
   result: string | null;
 }
 
-/** Intents, and nonces that are out. */
+/** Intents, and issued nonces. */
 export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
   const { database, handle, now, isHeld, commitTogether } = context;
   const select = database.prepare<IntentRow>(`
@@ -46,7 +46,7 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
     DELETE FROM nonce_out WHERE (device_hash, agent) IN
       (SELECT device_hash, agent FROM nonce_out WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)`);
 
-  /** Whoever else held the store before is dead, and so is its claim. */
+  /** A former holder of the store is dead, so its claim is over. */
   function toIntent({ claimed_by, claimed_until_ms, claim_duration_ms, ...row }: IntentRow): Intent {
     const isOver = claimed_by === null || (isHeld() && claimed_by !== handle);
     const claim = { untilMs: claimed_until_ms, durationMs: claim_duration_ms };

@@ -2,20 +2,20 @@ import { createRecentMap } from "../../bounded_map.ts";
 import type { LogBounds } from "../store.ts";
 import type { SqliteContext } from "./database.ts";
 
-/** What every part of the driver needs to know of the log. Reads within a transaction see what it wrote. */
+/** The part of the log that every noun of the driver needs. Reads within a transaction see its writes. */
 export interface SqliteLog {
   bounds(): LogBounds;
-  /** The sequence of the first event of this height or above, or of one forgotten; undefined while there was none. */
+  /** The sequence of the first event of this height or above, deleted or not. Undefined while there was none. */
   reached(height: number): number | undefined;
   /** As `EventStore.before`. */
   before(height: number): number;
-  /** Begins to append: to be called within the transaction that does, once. */
+  /** Begins to append, once in a transaction. */
   append(): NextPlace;
-  /** Notes that events up to this sequence are forgotten. */
+  /** Records that the events up to this sequence are deleted. */
   forget(upTo: number): void;
 }
 
-/** Gives the next event of this height its sequence, and says whether it comes late. */
+/** Gives the next event of this height its sequence, and returns whether it comes late. */
 export type NextPlace = (height: number) => { sequence: number; isLate: boolean };
 
 export function sqliteLog({ database }: Pick<SqliteContext, "database">): SqliteLog {
@@ -27,12 +27,12 @@ export function sqliteLog({ database }: Pick<SqliteContext, "database">): Sqlite
   const highest = database.prepare<{ height: number | null }>("SELECT max(height) AS height FROM height_start");
   const start = database.prepare("INSERT INTO height_start (height, sequence) VALUES (?, ?)");
   const writeForgotten = database.prepare("UPDATE log SET forgotten = ?");
-  // The last of them stays: it says how high the events that are held may be without being the first. It is looked for from
-  // below, where few are left: from above, all of the log's would be gone through at each step.
+  // The last of them stays, for late events. The search begins at the lowest, where few are left. From the highest, each step
+  // would read those of the whole log.
   const forgetStarts = database.prepare(`
     DELETE FROM height_start WHERE height < (SELECT max(height) FROM height_start WHERE height < ifnull(
       (SELECT height FROM height_start WHERE sequence > ? ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`);
-  /** IdempotentOperation reached is reached for good. */
+  /** The answers of `reached` that never change. */
   const known = createRecentMap<number>(1_000);
   const bounds = () => readBounds.get()!;
 

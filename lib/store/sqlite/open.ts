@@ -31,7 +31,7 @@ import { sqliteLog } from "./log.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { createSqliteSql } from "./sql.ts";
 
-/** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
+/** How long a write waits for another process. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 /** A commit is on the disk when it returns. The page cache (16 MB) keeps a long history's indexes from thrashing. */
@@ -42,8 +42,8 @@ const PRAGMAS = `
   PRAGMA cache_size = -16000;`;
 
 /**
- * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema, which
- * `onNotice` is told. Several processes may have it open; one of them may serve (`holdForServing`).
+ * Opens the SQLite store in this file, or makes it, and migrates it to the newest schema, with a notice to `onNotice`.
+ * Several processes may have it open. One of them may serve (`holdForServing`).
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
@@ -55,14 +55,14 @@ export async function openSqliteDriver(path: string, options: OpenOptions = {}, 
   return createSqliteDriver(database, location, options, () => holdStoreFile(file, location));
 }
 
-/** Opens a store that lives in this process and ends with it. */
+/** Opens a store in memory. It ends with this process. */
 export async function openMemoryDriver(options: Pick<OpenOptions, "now" | "isShared"> = {}): Promise<StoreDriver> {
   const database = await openMigrated(":memory:", "memory:", {}, STEPS);
   const hold = options.isShared ? undefined : () => Promise.resolve({ release() {} });
   return createSqliteDriver(database, "memory:", options, hold);
 }
 
-/** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
+/** Not in WAL mode: on a full disk, SQLite would leave the end of the write-ahead log unwritten without an error. */
 async function makeSqliteFile(path: string, location: string, steps: SqliteStep[]): Promise<void> {
   createEmpty(path, location);
   let database: SqliteDatabase | undefined;
@@ -106,7 +106,7 @@ async function bringUpToDate(
   if (from === 0 && mustExist) throw missingStore(location);
   database.exec(PRAGMAS);
   if (from === 0 || from === to) return migrate(database, steps);
-  // Nothing is changed under a gateway that serves from it.
+  // A migration must not change the schema under a gateway that serves.
   const hold = await holdStoreFile(file, location);
   try {
     migrate(database, steps);
@@ -118,7 +118,7 @@ async function bringUpToDate(
 
 const BIND_NETWORK = "INSERT INTO network (passphrase) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM network)";
 
-/** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off; without it they share. */
+/** Puts the driver together on a database that has the newest schema. `hold` locks other gateways out. Without it they share. */
 export function createSqliteDriver(
   database: SqliteDatabase,
   location: string,

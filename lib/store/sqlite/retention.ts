@@ -4,14 +4,14 @@ import type { EventStore } from "../store.ts";
 import type { SqliteLog } from "./log.ts";
 import type { SqliteContext } from "./database.ts";
 
-/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+/** `EventStore.forget`: deletes the oldest events with their failed deliveries. */
 export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounDriver<EventStore>["forget"] {
   const removeEvents = database.prepare("DELETE FROM event WHERE sequence <= ?");
   const countFailed = database.prepare<{ subscription: number; state: string; failed: number }>(`
     SELECT subscription, state, count(*) AS failed FROM failed_delivery
     INDEXED BY failed_delivery_by_sequence WHERE sequence <= ? GROUP BY subscription, state`);
   const deleteFailed = database.prepare("DELETE FROM failed_delivery WHERE sequence <= ?");
-  // What retried is dead now; what had ended stays counted, and is kept no more.
+  // A delivery in the state `retrying` is dead now. The others stay counted, without their rows.
   const count = database.prepare(`
     UPDATE progress SET retrying = retrying - ?2, dead = dead + ?2, rejected_kept = rejected_kept - ?3,
       dead_kept = dead_kept - ?4 WHERE subscription = ?1`);

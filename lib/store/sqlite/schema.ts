@@ -6,21 +6,21 @@ import { newerSchema, StoreError } from "../store_error.ts";
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 const APPLICATION_ID = 0x50454777;
 
-/** Leads from one schema to the next, within a transaction. */
+/** Migrates one schema to the next, within a transaction. */
 export type SqliteStep = (database: SqliteDatabase) => void;
 
-/** From schema 0, where there is nothing, to 1, and so on. None that was released is ever changed. */
+/** The steps from schema 0, an empty file, to 1, and so on. A released step never changes. */
 export const STEPS: SqliteStep[] = [makeTables];
 
-/** The newest schema, which this program works on. */
+/** The newest schema, which this program uses. */
 export const SCHEMA_VERSION = STEPS.length;
 
 /**
- * Refuses a file that is not ours, or that a newer program wrote, before anything in it is changed.
+ * Rejects a foreign file, and a file of a newer program, before any change.
  * @throws StoreError `unavailable`, `newer_schema`
  */
 export function checkOwnership(database: SqliteDatabase, location: string, newest = SCHEMA_VERSION): void {
-  // One snapshot: another process may be making it.
+  // One snapshot: another process may be making the store.
   database.exec("BEGIN");
   const applicationId = readPragma(database, "application_id");
   const version = readPragma(database, "user_version");
@@ -37,12 +37,12 @@ export function isOurs(database: SqliteDatabase): boolean {
   return readPragma(database, "application_id") === APPLICATION_ID;
 }
 
-/** The schema version of the file; 0 while it is empty. */
+/** The schema version of the file. 0: the file is empty. */
 export function schemaVersion(database: SqliteDatabase): number {
   return readPragma(database, "user_version");
 }
 
-/** Brings the file to the newest schema in one transaction, so that it never has half of one; others may do the same. */
+/** Migrates the file to the newest schema in one transaction, so it never has half of one. Other processes may do the same. */
 export function migrate(database: SqliteDatabase, steps = STEPS): void {
   if (schemaVersion(database) === steps.length) return;
   database.transaction(() => {
@@ -60,7 +60,7 @@ function makeTables(database: SqliteDatabase): void {
   database.prepare("INSERT INTO store VALUES (?)").run(randomBase62(12, randomBytes));
 }
 
-/** The store itself, API keys, buckets, and small values. */
+/** The store itself, API keys, buckets, and shared state. */
 const KEY_TABLES = `
   CREATE TABLE store (id TEXT NOT NULL) STRICT;
   CREATE TABLE network (passphrase TEXT NOT NULL) STRICT;
@@ -77,7 +77,7 @@ const KEY_TABLES = `
     last_used_at TEXT
   ) STRICT, WITHOUT ROWID;
 
-  -- Triggers, so that a change made by hand is seen by a running gateway too.
+  -- Triggers, so that a running gateway sees a change by hand too.
   CREATE TABLE keys_version (version INTEGER NOT NULL) STRICT;
   INSERT INTO keys_version VALUES (0);
   CREATE TRIGGER api_key_inserted AFTER INSERT ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
@@ -101,7 +101,7 @@ const KEY_TABLES = `
   CREATE INDEX register_by_time ON register (until_ms);
 `;
 
-/** Submissions, intents (those of transactions are counted with the others), and nonces that are out. */
+/** Submissions, intents and issued nonces. Intents of transactions count with the others. */
 const INTENT_TABLES = `
   CREATE TABLE submission (
     hash TEXT NOT NULL PRIMARY KEY,
@@ -109,7 +109,7 @@ const INTENT_TABLES = `
     submitted_at_ms INTEGER NOT NULL,
     source TEXT,
     operation TEXT,
-    outcome TEXT -- JSON; null: not known yet
+    outcome TEXT -- JSON, null while unknown
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX submission_by_time ON submission (submitted_at_ms);
   CREATE INDEX submission_unsettled ON submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;
@@ -122,7 +122,7 @@ const INTENT_TABLES = `
     id TEXT NOT NULL,
     term INTEGER NOT NULL,
     request TEXT NOT NULL,
-    claimed_by TEXT, -- a handle on this file; null: nobody
+    claimed_by TEXT, -- a handle on this file, null without a claim
     claimed_until_ms INTEGER NOT NULL,
     claim_duration_ms INTEGER NOT NULL,
     completed_at_ms INTEGER NOT NULL, -- or last claimed
@@ -131,7 +131,7 @@ const INTENT_TABLES = `
   ) STRICT;
   CREATE INDEX intent_by_time ON intent (completed_at_ms);
 
-  -- How many there are of each API key, and (key_id '') in all.
+  -- The number of intents of each API key, and of all (key_id '').
   CREATE TABLE intent_count (key_id TEXT NOT NULL PRIMARY KEY, intents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TRIGGER intent_inserted AFTER INSERT ON intent BEGIN
     INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
@@ -153,7 +153,7 @@ const INTENT_TABLES = `
   CREATE TABLE transaction_intent (
     key_id TEXT NOT NULL,
     key TEXT NOT NULL,
-    version TEXT NOT NULL, -- another with each write
+    version TEXT NOT NULL, -- changes with each write
     request TEXT NOT NULL,
     sequence TEXT NOT NULL, -- decimal: 64 bits
     envelope BLOB NOT NULL,
@@ -176,25 +176,26 @@ const INTENT_TABLES = `
 `;
 
 /**
- * Every filter of the log is a range of one index, whatever the depth: equal columns first, then the sequence, which as the
- * rowid ends every index. A query without types merges the ranges of all types, which spares indexes without `type`.
+ * Every filter of the log is a range of one index, whatever the depth. Equal columns come first, then the sequence: it is the
+ * rowid, which ends every index. A query without types merges the ranges of all types, so no index without `type` is needed.
+ *
+ * Events name their type and their contract by number, because the texts are few and long.
  */
 const LOG_TABLES = `
-  -- Few and long: events name them by number.
   CREATE TABLE event_type (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE contract (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 
-  -- Hashes are 32 bytes, addresses the 35 that their base32 stands for; anything else is text (codec.ts).
+  -- Hashes have 32 bytes, addresses the 35 bytes of their base32. Other values are text (codec.ts).
   CREATE TABLE event (
     sequence INTEGER PRIMARY KEY,
     type INTEGER NOT NULL,
     contract INTEGER NOT NULL,
-    height INTEGER NOT NULL, -- with the next two the event's id
+    height INTEGER NOT NULL, -- the event's id, with the next two columns
     place INTEGER NOT NULL,
     event_index INTEGER NOT NULL,
     closed_at INTEGER NOT NULL, -- Unix seconds
     known_at INTEGER NOT NULL, -- Unix seconds
-    is_late INTEGER NOT NULL, -- an event of a greater height was known before
+    is_late INTEGER NOT NULL, -- the log already had an event of a greater height
     tx_hash ANY NOT NULL,
     device_hash ANY,
     agent ANY,
@@ -202,7 +203,7 @@ const LOG_TABLES = `
     amount TEXT
   ) STRICT;
 
-  -- Of each height that was the highest so far: the sequence that reached it.
+  -- The first sequence of each height that was the highest so far.
   CREATE TABLE height_start (height INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT;
 
   CREATE TABLE log (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
@@ -224,7 +225,7 @@ const LOG_TABLES = `
   CREATE TABLE lease (
     name TEXT NOT NULL PRIMARY KEY,
     term INTEGER NOT NULL,
-    holder TEXT, -- null: given back
+    holder TEXT, -- null after the release
     until_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
@@ -238,15 +239,17 @@ const LOG_TABLES = `
   CREATE INDEX undecoded_event_by_time ON undecoded_event (closed_at);
 `;
 
-/** Subscriptions and what is kept of each. */
+/**
+ * Subscriptions with their progress, failed deliveries and attempts. Those name a subscription by its number, which is never
+ * assigned again.
+ */
 const SUBSCRIPTION_TABLES = `
-  -- The number stands for the id in what is kept of deliveries and attempts; it is never given out again.
   CREATE TABLE subscription (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     key_id TEXT NOT NULL,
     url TEXT NOT NULL,
-    types TEXT, -- comma-separated; null: all
+    types TEXT, -- comma-separated, null for all
     device_hash TEXT,
     merchant TEXT,
     ordered INTEGER NOT NULL CHECK (ordered IN (0, 1)),
@@ -260,14 +263,14 @@ const SUBSCRIPTION_TABLES = `
   ) STRICT;
   CREATE INDEX subscription_by_key ON subscription (key_id, id);
 
-  -- One small row a subscription: all that a delivery at the first attempt changes beside its attempt.
+  -- One small row for each subscription. A delivery at the first attempt changes only this row, and adds its attempt.
   CREATE TABLE progress (
     subscription INTEGER PRIMARY KEY,
     cursor INTEGER NOT NULL,
     failing_since_ms INTEGER,
     retrying INTEGER NOT NULL DEFAULT 0,
-    rejected INTEGER NOT NULL DEFAULT 0, -- kept or not
-    dead INTEGER NOT NULL DEFAULT 0, -- kept or not
+    rejected INTEGER NOT NULL DEFAULT 0, -- with those without a row
+    dead INTEGER NOT NULL DEFAULT 0, -- with those without a row
     rejected_kept INTEGER NOT NULL DEFAULT 0,
     dead_kept INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0 -- ordinal of the newest
@@ -280,7 +283,7 @@ const SUBSCRIPTION_TABLES = `
     attempts INTEGER NOT NULL,
     due_at_ms INTEGER,
     failed_at_ms INTEGER NOT NULL,
-    attempted_at_ms INTEGER NOT NULL, -- when the last attempt failed: by it a clock that was set back is noticed
+    attempted_at_ms INTEGER NOT NULL, -- the last failure, which shows a clock that was set back
     PRIMARY KEY (subscription, sequence)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX failed_delivery_by_state ON failed_delivery (subscription, state, sequence);
@@ -288,7 +291,7 @@ const SUBSCRIPTION_TABLES = `
   CREATE INDEX failed_delivery_by_attempt ON failed_delivery (subscription, attempted_at_ms) WHERE due_at_ms IS NOT NULL;
   CREATE INDEX failed_delivery_by_sequence ON failed_delivery (sequence);
 
-  -- A ring for each subscription: the newest attempt takes the place of the oldest, and nothing is deleted.
+  -- A ring for each subscription: the newest attempt replaces the oldest.
   CREATE TABLE attempt (
     place INTEGER PRIMARY KEY, -- number of the subscription × 1 000 + ordinal modulo 1 000
     ordinal INTEGER NOT NULL,
@@ -317,7 +320,7 @@ const SUBSCRIPTION_TABLES = `
     created_at_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Subscriptions that are gone, whose failed deliveries and attempts may not be.
+  -- Deleted subscriptions that may still have failed deliveries and attempts.
   CREATE TABLE deleted_subscription (number INTEGER NOT NULL PRIMARY KEY) STRICT;
 
   CREATE TABLE subscriptions_version (version INTEGER NOT NULL) STRICT;

@@ -6,7 +6,7 @@ import { rowValues, type SqliteContext } from "./database.ts";
 
 type State = FailedDelivery["state"];
 
-/** Writes one subscription's part of `DeliveryStore.settle`, to be called within a transaction. */
+/** Writes one subscription's part of `DeliveryStore.settle`, within a transaction. */
 export function sqliteSettling(
   { database }: SqliteContext,
   log: SqliteLog,
@@ -30,7 +30,7 @@ export function sqliteSettling(
   const moveReplay = database.prepare("UPDATE replay SET cursor = max(cursor, ?) WHERE id = ? AND subscription = ?");
   const endReplay = database.prepare("DELETE FROM replay WHERE id = ? AND subscription = ?");
 
-  /** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
+  /** Replaces a failed delivery by its new state, or removes it. */
   function replace(subscription: number, sequence: number, kept: FailedDelivery | undefined, row: ProgressRow): void {
     const isNothingKept = row.retrying + row.rejected_kept + row.dead_kept === 0;
     const former = isNothingKept ? undefined : readState.get(subscription, sequence)?.state;
@@ -43,7 +43,7 @@ export function sqliteSettling(
     write.run(subscription, ...rowValues(failedRow(kept)));
   }
 
-  /** Of each kind the newest are kept. */
+  /** Keeps the newest failed deliveries of each kind. */
   function dropOldest(subscription: number, row: ProgressRow): void {
     for (const state of ["rejected", "dead"] as const) {
       const tooMany = row[`${state}_kept`] - FAILED_KEPT;

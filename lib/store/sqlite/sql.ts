@@ -1,10 +1,10 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
 import type { Parameter, Rows, Sql, Statement, Work } from "../sql/database.ts";
 
-/** Does the work in the commit that ends this turn of the event loop. The work throws only for a fault of the database. */
+/** Does the work in the commit that ends this turn of the event loop. Only an error of the database may make the work throw. */
 export type CommitTogether = <T>(work: () => T) => Promise<T>;
 
-/** What the shared nouns need of SQLite: every answer comes at once. */
+/** The SQLite side of the shared nouns. Every answer comes at once. */
 export interface SqliteSql extends Sql {
   read<Row>(statement: Statement<Row>): Rows<Row>;
   write<Row>(statement: Statement<Row>): Rows<Row>;
@@ -19,7 +19,7 @@ interface Prepared {
   takesNow: boolean;
 }
 
-/** Stands for the time in a statement; no parameter of the caller's. */
+/** Stands for the time in a statement. Callers never pass it. */
 const NOW = "$now";
 
 export function createSqliteSql(

@@ -12,7 +12,7 @@ const DEVICE = "5a".repeat(32);
 
 const doctor = doctorOfFile();
 
-/** The real node, but for what it says of the ledger's entries. */
+/** The real node, with other answers about ledger entries. */
 const withEntries = (change: (entry: RawLedgerEntry) => RawLedgerEntry[]) =>
   doctor.rpcAnswer((result, method) => {
     if (method !== "getLedgerEntries") return result;
@@ -32,7 +32,7 @@ describe("doctor: the contracts", () => {
       await doctor.finding("agent registry", { agentRegistry: doctor.sandbox.asset }),
       "fail",
       /contract of an asset, not the agent registry/,
-      /^SERVICE_API_AGENT_REGISTRY \(--agent-registry\) has to be the id of the agent registry/,
+      /^set SERVICE_API_AGENT_REGISTRY \(--agent-registry\) to the id of the agent registry/,
     );
     const swapped = { deviceRegistry: agentRegistry, agentRegistry: deviceRegistry };
     says(
@@ -43,7 +43,7 @@ describe("doctor: the contracts", () => {
     );
     const rotated = { deviceRegistry: agentRegistry, agentRegistry: paymentEscrow, paymentEscrow: deviceRegistry };
     const turned = await doctor.finding("device registry", rotated);
-    says(turned, "fail", /is the agent registry/, /^SERVICE_API_DEVICE_REGISTRY .* has to be the id of the device/);
+    says(turned, "fail", /is the agent registry/, /^set SERVICE_API_DEVICE_REGISTRY .* to the id of the device/);
   });
 
   test("distinguishes the same id in two settings from swapped ids, and skips the other checks", async () => {
@@ -51,7 +51,7 @@ describe("doctor: the contracts", () => {
     const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
     const [device, , escrow, registries, reads] = findings.slice(-8);
     const twice =
-      /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* hold the same id: set SERVICE_API_D/;
+      /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* are the same id: set SERVICE_API_D/;
     says(device!, "fail", /is the payment escrow, not the device registry/, twice);
     says(escrow!, "ok", /has the expected interface/);
     for (const [finding, check] of [[registries!, "escrow's registries"], [reads!, "reads"]] as const) {
@@ -89,32 +89,42 @@ describe("doctor: the contracts", () => {
     const store = await doctor.storeWith((store) =>
       scanned(store, 2, { latestLedger: 3 }, [sampleEvent(1, { type: "device.registered", deviceHash: DEVICE })])
     );
-    says(await doctor.finding("reads", { store }), "ok", /say the same/);
+    says(await doctor.finding("reads", { store }), "ok", /agree about a card/);
     const key = deviceKey(contracts.deviceRegistry, DEVICE);
     const withoutDevice = withEntries((entry) => entry.key === key ? [] : [entry]);
     const differing = await doctor.finding("reads", { store }, { fetch: withoutDevice });
-    says(differing, "warn", /say different things \(device\)/, /reads by calls/);
+    says(differing, "warn", /differ \(device\)/, /reads by calls/);
   });
 
   test("reports an agent registry that does not check who owns a card", async () => {
     says(
       await doctor.finding("card owners"),
       "warn",
-      /whoever calls it past the gateway may revoke a card's agent, register himself and spend/,
-      /^whoever deploys the contracts can mend it/,
+      /that bypasses the gateway can replace a card's agent and spend its escrow/,
+      /^deploy an agent registry whose register_agent/,
     );
     const error = "HostError: Error(Contract, #3)";
     const asking = doctor.rpcAnswer((result, method) =>
       method === "simulateTransaction" ? { latestLedger: result.latestLedger, error } : result
     );
-    says(await doctor.finding("card owners", {}, { fetch: asking }), "ok", /asks who owns a card/);
+    says(await doctor.finding("card owners", {}, { fetch: asking }), "ok", /checks who owns a card/);
   });
 
   test("reports the accepted assets, and a missing setting", async () => {
-    says(await doctor.finding("assets"), "warn", /ASSETS \(--assets\) is not set: every asset is taken/, /^set it to/);
-    says(await doctor.finding("assets", { assets: "native" }), "ok", /^native: others are refused$/);
+    says(
+      await doctor.finding("assets"),
+      "warn",
+      /ASSETS \(--assets\) is not set, so the gateway accepts every asset/,
+      /^set it to/,
+    );
+    says(await doctor.finding("assets", { assets: "native" }), "ok", /^the gateway accepts only native$/);
     const mixed = { assets: `native,USDC:${doctor.sandbox.owner.publicKey()}` };
-    says(await doctor.finding("assets", mixed), "fail", /^USDC:G.* has no contract on this network$/, /correct it/);
+    says(
+      await doctor.finding("assets", mixed),
+      "fail",
+      /^USDC:G.* has no contract on this network$/,
+      /correct the setting/,
+    );
   });
 
   test("reports movements of the log in a wrong asset", async () => {
@@ -128,11 +138,15 @@ describe("doctor: the contracts", () => {
     says(
       await doctor.finding("movements", { store }),
       "warn",
-      /^1 in an asset .* escrow.funded .*\(not_the_policys\)$/,
+      /^1 in a wrong asset .* escrow.funded .*\(not_the_policys\)$/,
     );
     const listed = await doctor.finding("movements", { store, assets: "native" });
     says(listed, "warn", /\(not_listed\)$/, /docs\/security.md/);
     const empty = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, []));
-    says(await doctor.finding("movements", { store: empty }), "ok", /none of those in the newest 5000 events/);
+    says(
+      await doctor.finding("movements", { store: empty }),
+      "ok",
+      /none in a wrong asset among the newest 5000 events/,
+    );
   });
 });

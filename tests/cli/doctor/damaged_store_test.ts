@@ -10,7 +10,7 @@ import { doctorOfFile, says } from "./stage.ts";
 
 const doctor = doctorOfFile();
 
-/** The setting of a store that can be opened, and whose table of this name cannot be read. */
+/** The setting of a store that opens, but whose table of this name is damaged. */
 async function damagedStore(table: string): Promise<string> {
   const setting = await doctor.storeWith(async (store) => {
     await store.keys.insert(sampleKey("a"));
@@ -28,7 +28,7 @@ async function damagedStore(table: string): Promise<string> {
   return setting;
 }
 
-/** What reads each of these tables. */
+/** The checks that read each table. */
 const CHECKS = {
   api_key: ["api keys"],
   secrets_check: ["webhook secrets"],
@@ -57,7 +57,7 @@ describe("doctor: a store that is damaged", () => {
         await doctor.finding("store", { store: `sqlite:${path}` }),
         "fail",
         /name another|put that/,
-        /^do as it says/,
+        /^follow the message/,
       );
     }
   });

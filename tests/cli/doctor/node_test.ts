@@ -16,7 +16,7 @@ describe("doctor: the node", () => {
     const down = await node(() => Promise.reject(new TypeError("connection refused")));
     says(down, "fail", /http:\/\/node\.test could not be reached/, /firewall/);
     const busy = await node(() => Promise.resolve(new Response("busy", { status: 503 })));
-    says(busy, "fail", /answered HTTP 503/, /see whether it runs/);
+    says(busy, "fail", /answered HTTP 503/, /check that the node runs/);
     const page = await node(() => Promise.resolve(new Response("<html>")));
     says(page, "fail", /not JSON/, /SERVICE_API_RPC_URL/);
     const lost = await node(() => Promise.resolve(new Response(null, { status: 404 })));
@@ -40,7 +40,7 @@ describe("doctor: the node", () => {
     says(
       wrong,
       "fail",
-      /is of the network ".*", the settings say "Test SDF Network/,
+      /is of the network ".*", the settings name "Test SDF Network/,
       /NETWORK_PASSPHRASE \(--network-passphrase\)/,
     );
   });
@@ -57,7 +57,7 @@ describe("doctor: the node", () => {
         nodes.find(({ verdict }) => verdict !== "ok")!,
         "warn",
         /down\.test could not be/,
-        /; until then another node/,
+        /; until then the gateway uses another node/,
       );
       assert.deepEqual(findings.filter(({ verdict }) => verdict === "fail"), []);
       assert.equal(findings.filter(({ check }) => check === "clock and ledger").length, 1);
@@ -66,7 +66,7 @@ describe("doctor: the node", () => {
     const findings = await doctor.examined({ rpcUrls: `http://down.test,${NODE}` }, { fetch: refused });
     const nodes = findings.filter(({ check }) => check === "rpc node");
     assert.deepEqual(nodes.map(({ verdict }) => verdict), ["fail", "fail"]);
-    for (const { todo } of nodes) assert.doesNotMatch(todo!, /another node is asked/);
+    for (const { todo } of nodes) assert.doesNotMatch(todo!, /uses another node/);
   });
 
   test("a node of another network is a failure even beside a working one, because the gateway would not start", async () => {
@@ -99,8 +99,8 @@ describe("doctor: the node", () => {
     says(
       clocks[0]!,
       "warn",
-      /newest ledger of http:\/\/still\.test closed \d+ s ago/,
-      /until then another node is asked/,
+      /latest ledger of http:\/\/still\.test closed \d+ s ago/,
+      /until then the gateway uses another node/,
     );
     says(clocks[1]!, "ok", /closed \d+ s ago/);
     assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
@@ -118,12 +118,12 @@ describe("doctor: the node", () => {
       });
     const hourLater = () => doctor.sandbox.nowMs() + 3_600_000;
     says(await clock({ now: () => doctor.sandbox.nowMs() - 60_000 }), "fail", /clock is 60 s behind/, /NTP/);
-    says(await clock({ now: hourLater }), "fail", /closed 3600 s ago, and none has since/, /stands still/);
+    says(await clock({ now: hourLater }), "fail", /closed 3600 s ago, and no newer one closes/, /has stopped/);
     const wait: Clock["wait"] = (delayMs, signal) => {
       if (signal === undefined) doctor.sandbox.network.closeLedger();
       return quickWait(delayMs, signal);
     };
-    says(await clock({ now: hourLater, wait }), "fail", /ledgers close at .*it is ahead/, /set the clock/);
+    says(await clock({ now: hourLater, wait }), "fail", /although new ledgers close/, /set the clock/);
     says(await clock({ now: () => doctor.sandbox.nowMs() + 20_000 }), "ok", /closed 20 s ago/);
   });
 
@@ -134,11 +134,16 @@ describe("doctor: the node", () => {
       method === "getHealth" ? { ...result, oldestLedger: 6 } : result
     );
     assert.ok(sequence > 6);
-    says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /ledgers 3–5 are gone/, /gap/);
+    says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /no longer holds ledgers 3–5/, /gap/);
     const ahead = await doctor.storeWith((store) => scanned(store, 9_999));
     const readOn = await doctor.storeWith((store) => scanned(store, sequence + 2));
     says(await doctor.finding("history", { store: readOn }), "ok", /read up to ledger \d+; the node holds/);
-    says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
+    says(
+      await doctor.finding("history", { store: ahead }),
+      "warn",
+      /up to ledger 9999, but the latest ledger of the node is/,
+      /reset/,
+    );
   });
 
   test("reports how long no event is lost, by the node's retention", async () => {
@@ -160,11 +165,11 @@ describe("doctor: the node", () => {
         ),
       });
     says(await holding(1, 60, 120_960), "ok", /ledgers 1–60, all since its first; .* for about 6 days$/);
-    says(await holding(1, 10_000), "ok", /ledgers 1–10000, all since its first; .* misses nothing for about 10 h$/);
+    says(await holding(1, 10_000), "ok", /ledgers 1–10000, all since its first; .* loses no events for about 10 h$/);
     says(
       await holding(1, 17_280),
       "warn",
-      /ledgers 1–17280: in about 0 h events begin to be lost$/,
+      /ledgers 1–17280; a stopped gateway loses events in about 0 h$/,
       /start the gateway/,
     );
   });
@@ -184,14 +189,18 @@ describe("doctor: the node", () => {
     says(
       await behind(8_640),
       "warn",
-      /a gateway serves, and is 8640 ledgers behind; in about \d+ h/,
-      /its log says why/,
+      /the running gateway is 8640 ledgers behind and loses events in about \d+ h/,
+      /see its log/,
     );
     await served.close();
   });
 
   test("a store that does not exist yet loses no history, and for an unreadable store the check is skipped", async () => {
-    says(await doctor.finding("history"), "ok", /nothing is read yet; the node holds ledgers \d/);
-    says(await doctor.finding("history", { store: `sqlite:${doctor.folder}/none/g.db` }), "skip", /store is not read/);
+    says(await doctor.finding("history"), "ok", /no events read yet; the node holds ledgers \d/);
+    says(
+      await doctor.finding("history", { store: `sqlite:${doctor.folder}/none/g.db` }),
+      "skip",
+      /store could not be read/,
+    );
   });
 });

@@ -16,7 +16,7 @@ const doctor = doctorOfFile();
 describe("doctor: the store", () => {
   test("a store that does not exist yet is ok, and the doctor does not create it", async () => {
     const path = doctor.newPath();
-    says(await doctor.finding("store", { store: `sqlite:${path}` }), "ok", /is not there yet/);
+    says(await doctor.finding("store", { store: `sqlite:${path}` }), "ok", /does not exist yet/);
     await assert.rejects(openSqlite(path, { readOnly: true }));
   });
 
@@ -45,12 +45,12 @@ describe("doctor: the store", () => {
       await doctor.finding("store", { store: `sqlite:${doctor.folder}/none/g.db` }),
       "fail",
       /no directory/,
-      /^make the directory, or correct SERVICE_API_STORE \(--store\)$/,
+      /^create the directory, or correct SERVICE_API_STORE \(--store\)$/,
     );
   });
 
   test("a store that cannot be written is reported with advice on owner and mode of its folder", async () => {
-    // No mode keeps root out, but nobody makes a file in /proc.
+    // No mode keeps root out, but /proc takes no files.
     const closed = process.getuid?.() === 0 ? "/proc" : doctor.newPath("closed");
     if (closed !== "/proc") await mkdir(closed, { mode: 0o500 });
     const finding = await doctor.finding("store", { store: `sqlite:${closed}/gateway.db` });
@@ -61,7 +61,7 @@ describe("doctor: the store", () => {
     const name = /^name a file in SERVICE_API_STORE \(--store\), such as sqlite:gateway\.db$/;
     const unknown = ["mysql://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
     for (const store of unknown) says(await doctor.finding("store", { store }), "fail", /sqlite:PATH/, name);
-    says(await doctor.finding("store", { store: "memory:" }), "warn", /everything is gone/, name);
+    says(await doctor.finding("store", { store: "memory:" }), "warn", /loses all data/, name);
   });
 
   test("a store that another program has locked differs from one that a gateway uses", async () => {
@@ -92,13 +92,13 @@ describe("doctor: keys and secrets", () => {
     await writeFile(keysFile, JSON.stringify([expired]), { mode: 0o600 });
     assert.match(await todo({ keysFile }), new RegExp(`^create one: gateway keygen .* --keys-file ${keysFile}$`));
     for (const keys of ["[]", JSON.stringify([sampleKey("a", { disabled: true })])]) {
-      assert.match(await todo({ keys }), /SERVICE_API_KEYS .*gateway keygen --record/);
+      assert.match(await todo({ keys }), /gateway keygen --record into SERVICE_API_KEYS/);
     }
   });
 
   test("a keys file that is missing, wrong or readable by others is reported", async () => {
     const keysFile = doctor.newPath("keys.json");
-    says(await doctor.finding("api keys", { keysFile }), "warn", /is not there/, /keygen .*--keys-file/);
+    says(await doctor.finding("api keys", { keysFile }), "warn", /does not exist/, /keygen .*--keys-file/);
     await writeFile(keysFile, "{", { mode: 0o600 });
     says(await doctor.finding("api keys", { keysFile }), "fail", new RegExp(keysFile));
     await writeFile(keysFile, JSON.stringify([sampleKey("a")]));
@@ -115,7 +115,7 @@ describe("doctor: keys and secrets", () => {
   test("a missing, different or malformed secrets key is reported", async () => {
     const secretsKey = "ab".repeat(32);
     const setting = await doctor.storeWith((store) => sealSecrets(store, createSecretCipher(secretsKey)));
-    says(await doctor.finding("webhook secrets", { store: setting, secretsKey }), "ok", /sealed with the key/);
+    says(await doctor.finding("webhook secrets", { store: setting, secretsKey }), "ok", /encrypted with the key/);
     says(await doctor.finding("webhook secrets", { store: setting }), "fail", /SERVICE_API_SECRETS_KEY is not set/);
     const another = await doctor.finding("webhook secrets", { store: setting, secretsKey: "cd".repeat(32) });
     says(another, "fail", /not the key/);

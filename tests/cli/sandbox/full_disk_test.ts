@@ -27,7 +27,7 @@ test("a sandbox with a full disk logs it once, closes no ledger, and continues w
   const [stopped, stuck, unstuck, stoppedAgain, key, keyAgain, ...more] = lines;
   assert.match(
     stuck!,
-    /^error ledger file cannot be written; no ledger closes error=\/\S+\/state\/ledger\.db: the disk is full: make room on it; this change was not written$/,
+    /^error ledger file cannot be written; no ledger closes error=\/\S+\/state\/ledger\.db: the disk is full, and this change was not written\. Make room on the disk$/,
     lines.join("\n"),
   );
   assert.equal(unstuck, "warn  ledger file can be written again; ledgers close");
