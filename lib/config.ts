@@ -52,9 +52,9 @@ export interface Setting<T> {
   env: string;
   /** Name of the flag, without the dashes; absent where a process list must not show the value. */
   flag?: string;
-  /** What stands for its value in a help text, as in `--port N`. */
+  /** The placeholder of its value in a help text, as in `--port N`. */
   value?: string;
-  /** What stands when nothing is said; undefined: nothing. */
+  /** The default; undefined for none. */
   standard: string | undefined;
   help: string;
   /** Its value must not be shown, not even in an error. */
@@ -190,8 +190,9 @@ export const SETTINGS = {
     flag: "assets",
     value: "LIST",
     standard: undefined,
-    help: "Accepted assets, comma-separated: contract ids, native or CODE:ISSUER; others are refused (default all)",
-    // Who means to deal in few must not deal in all because the list came out empty.
+    help:
+      "Accepted assets, a comma-separated list of contract ids, native or CODE:ISSUER; others are refused (default all)",
+    // A list that came out empty must not accept every asset.
     schema: z.string().transform(list).pipe(
       z.array(asset).min(1, "must name an asset at least, or be left out where all are dealt in"),
     ),
@@ -277,7 +278,7 @@ export function settingTitle(name: SettingName): string {
   return flag === undefined ? ENV_PREFIX + env : `${ENV_PREFIX}${env} (--${flag})`;
 }
 
-/** What the gateway runs with. */
+/** The gateway's settings. */
 export type Config = {
   [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? (N extends OptionalSetting ? T | undefined : T)
     : never;

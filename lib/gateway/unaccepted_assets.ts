@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 /** One warning for each asset and reason; what a stranger can repeat is counted. */
 const MOST_WARNED = 100;
 
-/** Follows the store's log for movements in foreign assets, and says so in ours: once for each asset and reason. */
+/** Follows the store's log for movements that bypass the gateway, and logs each asset and reason once. */
 export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
   store: Pick<Store, "events">;
   /** The contracts of now. */
@@ -31,7 +31,7 @@ export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
   const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: tell });
   return {
     found: movements.found,
-    // What the store fails at is told elsewhere; the next commit looks again.
+    // The store's own errors are reported elsewhere, and the next commit looks again.
     look: () => movements.look().catch(() => {}),
   };
 }

@@ -53,13 +53,13 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
 /** @throws {StoreError} `unavailable` for the URL forms of other programs, which would be files of a strange name here */
 function sqlitePath(path: string): string {
   if (path === ":memory:") {
-    throw new StoreError("unavailable", "sqlite::memory: is no file: a store in memory is memory:");
+    throw new StoreError("unavailable", "sqlite::memory: is no file. A store in memory is memory:");
   }
   const [, meant] = /^\/\/(\/?[^/].*)$/.exec(path) ?? [];
   if (meant === undefined) return path;
   throw new StoreError(
     "unavailable",
-    `sqlite: takes a path, not a URL: write sqlite:${meant} instead of sqlite:${path}`,
+    `sqlite: takes a path, not a URL. Write sqlite:${meant} instead of sqlite:${path}`,
   );
 }
 

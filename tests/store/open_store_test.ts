@@ -50,9 +50,9 @@ describe("openStore", () => {
   }
 
   const urls: [setting: string, meant: string][] = [
-    ["sqlite::memory:", "a store in memory is memory:"],
-    ["sqlite://gateway.db", "write sqlite:gateway.db instead"],
-    ["sqlite:///var/lib/gateway.db", "write sqlite:/var/lib/gateway.db instead"],
+    ["sqlite::memory:", "A store in memory is memory:"],
+    ["sqlite://gateway.db", "Write sqlite:gateway.db instead"],
+    ["sqlite:///var/lib/gateway.db", "Write sqlite:/var/lib/gateway.db instead"],
   ];
   for (const [setting, meant] of urls) {
     test(`refuses "${setting}", saying which form was meant`, async () => {

@@ -74,7 +74,7 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
   };
 }
 
-const PERCENT_ADVICE = "; in a user or a password write # as %23, / as %2F, ? as %3F, @ as %40 and : as %3A";
+const PERCENT_ADVICE = ". In a user or a password write # as %23, / as %2F, ? as %3F, @ as %40 and : as %3A";
 
 function decoded(part: string): string {
   const text = percentDecoded(part);
