@@ -44,12 +44,9 @@ export function blocksOfTypeScript(path: string, text: string): Block[] {
       return;
     }
     const body = raw.slice(2, -2).replace(/^\s*\*+ ?/gm, "").replace(/^\*/, "");
-    // A drawing is no text.
-    for (
-      const part of /[─│►]/.test(body)
-        ? body.split(/\n\s*\n/).filter((one) => !/[─│►]/.test(one))
-        : body.split(/\n\s*\n|\n(?=@|\s*[-|] )/)
-    ) {
+    for (const part of body.split(/\n\s*\n|\n(?=@|\s*[-|] )/)) {
+      // A drawing is no text.
+      if (/[─│►└├▲]/.test(part)) continue;
       blocks.push({
         text: part.replace(/^\s*(@\w+( \{[^}]*\})?|-)\s*/, ""),
         line,
