@@ -41,7 +41,9 @@ export function parseKeyRecords(text: string): KeyRecord[] {
     const read = keyRecordSchema.safeParse(value);
     if (!read.success) throw new KeyRecordsError(`key record ${index + 1}: ${firstIssue(read.error)}`);
     if (ids.has(read.data.id)) {
-      throw new KeyRecordsError(`key record ${index + 1}: id must be unique; got ${read.data.id} of an earlier record`);
+      throw new KeyRecordsError(
+        `key record ${index + 1} must have its own id; got ${read.data.id} of an earlier record`,
+      );
     }
     ids.add(read.data.id);
     return read.data;
@@ -57,7 +59,7 @@ function jsonRecords(text: string): unknown[] {
   // A text without any record on a line is no list of lines.
   if (trimmed.startsWith("[") || !lines.some((line) => line?.length === 1)) {
     throw new KeyRecordsError(
-      `must be JSON: an array of key records, or a record on each line; got ${sizeOf(trimmed)}`,
+      `must be JSON, as an array of key records or a record on each line; got ${sizeOf(trimmed)}`,
     );
   }
   return lines.map((line, index) => {

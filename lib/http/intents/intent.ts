@@ -3,15 +3,15 @@ import { type IntentEnvelope, MAX_INTENT_ENVELOPES, type TransactionIntent } fro
 /** The source account, as of one ledger. */
 export interface AccountAsOf {
   ledger: number;
-  /** Its last used sequence number; undefined: the account does not exist. */
+  /** Its last used sequence number; undefined when the account does not exist. */
   sequence: bigint | undefined;
   /** Close time of a ledger not above `ledger`, Unix seconds; 0 while unknown. */
   closedAt: number;
 }
 
-/** What the ledgers contain of an intent's envelopes. */
+/** The result of looking up an intent's envelopes in the ledgers. */
 export type LookedUp =
-  /** The network applied one with success; `envelope`: its unsigned bytes, where a node has them. */
+  /** The network applied one with success. `envelope` has its unsigned bytes, where a node has them. */
   | { status: "applied"; hash: string; ledger: number; envelope?: Uint8Array }
   /** The network applied one without success, which used the sequence number of all. */
   | { status: "failed" }
@@ -105,7 +105,7 @@ export interface NewEnvelope {
   warning?: string;
 }
 
-/** The intent with a new envelope; `sinceLedger`: a ledger at which its number was unused. */
+/** The intent with a new envelope. At `sinceLedger` its number was unused. */
 export function withPrepared(
   request: string,
   { live }: { live: IntentEnvelope[] },
