@@ -46,9 +46,9 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
 }
 
 /**
- * Makes a handler with all checks: key → rate limit → scope → validation → `respond`. Errors are thrown, and `app.ts`
- * renders them. These checks are no Hono middleware, because each middleware costs a promise. Five empty ones cost 1.3
- * µs, and a cached read takes 9 µs on Bun.
+ * Makes a handler with all checks: key → rate limit → scope → validation → `respond`. Errors are thrown, and `app.ts` renders
+ * them. The checks are no chain of Hono middleware, because that makes a promise of each step. Five empty steps cost 1.3 µs, and
+ * a cached read takes 9 µs in all on Bun.
  */
 export function guarded<P, Q, B>(
   spec: AnySpec,

@@ -23,7 +23,7 @@ export type Note = (fields: LogFields) => void;
 export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends object = object> {
   /** Its name in generated clients: `getDevice`. */
   operationId: string;
-  /** The key must have one of these scopes; an empty list needs no key. */
+  /** The key must have one of these scopes. With an empty list the endpoint needs no key. */
   scopes: readonly Scope[];
   /** Tokens of the key's rate that a request costs, 1 when absent. */
   cost?: number;

@@ -191,7 +191,7 @@ function parameters(
 ): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = book.of(schema, "input") as {
-    properties?: Record<string, Json & { examples?: unknown[] }>;
+    properties?: Record<string, { description?: string; type?: string; examples?: unknown[] }>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, { description, examples: [example] = [] as unknown[], ...rest }]) => {

@@ -53,7 +53,7 @@ export interface AppParts {
   /** The contract id of an asset by name (`native`, `CODE:ISSUER`), undefined for none. */
   assetId(name: string): string | undefined;
   log: Log;
-  /** Counts the responses of this endpoint, or of all requests without an endpoint when undefined. */
+  /** Counts the responses of this endpoint, or with undefined those of all requests without an endpoint. */
   meterOf(spec: object | undefined): RequestMeter;
   /** Called when a request is refused for the rate of its key or of its address. */
   onLimited(by: "key" | "address"): void;

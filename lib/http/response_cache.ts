@@ -9,7 +9,7 @@ export interface CachedRequest {
 /** Parsed URLs of cached reads: one look-up replaces parsing and checking. */
 export interface ResponseCache {
   get(url: string): CachedRequest | undefined;
-  /** For responses with a good status only. `params` must be frozen, because many requests share them. */
+  /** Only for successful responses. `params` must be frozen, because many requests share them. */
   remember(url: string, read: CachedRequest): void;
   readonly size: number;
 }

@@ -4,7 +4,7 @@ import { type KeyRecord, type Scope, SCOPES } from "../store/store.ts";
 import { encodeBase62, randomBase62, type RandomBytes } from "../random.ts";
 
 const PREFIX = "service_sk_";
-/** 62^10 ids: among 100 000 keys a collision has odds below 1 in 10^8. The store refuses a second key with an id. */
+/** 62^10 ids: among 100 000 keys the odds of a collision are below 1 in 10^8. The store refuses a second key with an id. */
 const ID_LENGTH = 10;
 /** 28 digits are 166 bits. */
 const SECRET_LENGTH = 28;
@@ -24,7 +24,7 @@ export const NAME_PATTERN = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 /** The character that runtimes substitute for bytes that are no UTF-8. */
 const NOT_UTF8 = "\ufffd";
 
-/** A field of a new key is wrong. `message` continues the field's name, as in "must be …, got …". */
+/** A field of a new key is wrong. `message` continues the field's name with "must be …". */
 export class KeyFieldError extends Error {
   constructor(readonly field: "name" | "scopes" | "rate" | "expiresAt", message: string) {
     super(message);

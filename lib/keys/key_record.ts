@@ -42,7 +42,7 @@ export function parseKeyRecords(text: string): KeyRecord[] {
     if (!read.success) throw new KeyRecordsError(`key record ${index + 1}: ${firstIssue(read.error)}`);
     if (ids.has(read.data.id)) {
       throw new KeyRecordsError(
-        `key record ${index + 1} has an id that must be unique; got ${read.data.id} of an earlier record`,
+        `key record ${index + 1} must have its own id; got ${read.data.id} of an earlier record`,
       );
     }
     ids.add(read.data.id);
@@ -59,7 +59,7 @@ function jsonRecords(text: string): unknown[] {
   // A text without any record on a line is no list of lines.
   if (trimmed.startsWith("[") || !lines.some((line) => line?.length === 1)) {
     throw new KeyRecordsError(
-      `must be a JSON array of key records, or a record on each line; got ${sizeOf(trimmed)}`,
+      `must be JSON, as an array of key records or a record on each line; got ${sizeOf(trimmed)}`,
     );
   }
   return lines.map((line, index) => {

@@ -6,8 +6,8 @@ const USUAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const PADDED_IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
 /**
- * The group in which an address counts. An IPv4 address counts itself, and an IPv6 address counts as its /64, the usual
- * size of a customer. An IPv4-mapped IPv6 address counts as its IPv4 address. Undefined when the text is no address.
+ * The group under which an address counts, undefined when the text is no address. An IPv4 address is its own group. An IPv6
+ * address counts by its /64, because one customer usually has that many. An IPv4-mapped IPv6 address counts as IPv4.
  */
 export function addressGroup(text: string): string | undefined {
   if (USUAL_IPV4.test(text)) return text;

@@ -12,10 +12,9 @@ export interface RateLimitHeaders {
 }
 
 /**
- * Makes the rate-limit headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`. It also makes the IETF's
- * `RateLimit-Policy` (`"default";q=120;w=60`) and `RateLimit` (`"default";r=119;t=1`), by
- * draft-ietf-httpapi-ratelimit-headers-11. Within `t` seconds the client can send at most `r` requests, so `t` never
- * exceeds `Retry-After`.
+ * Makes the rate-limit headers. These are `X-RateLimit-Limit` and `X-RateLimit-Remaining`, and the IETF's `RateLimit-Policy`
+ * (`"default";q=120;w=60`) and `RateLimit` (`"default";r=119;t=1`) of draft-ietf-httpapi-ratelimit-headers-11. Within `t`
+ * seconds the client can send at most `r` requests, so `t` never exceeds `Retry-After`.
  */
 export function createRateLimitHeaders(): RateLimitHeaders {
   const policies = new Map<number, Readonly<Record<string, string>>>();

@@ -77,7 +77,7 @@ function unitsAt({ rate, units, updatedAtMs }: TokenBucket, nowMs: number): numb
   return Math.min(units + elapsedMs * rate, rate * UNITS_PER_TOKEN);
 }
 
-/** `missing` is the number of units that the request lacks; at most 0 lets it pass. */
+/** `missing` counts the units that the request lacks; at most 0 lets it pass. */
 function verdict(rate: number, units: number, missing: number): Verdict {
   const remaining = Math.floor(units / UNITS_PER_TOKEN);
   const untilNext = UNITS_PER_TOKEN - (units - remaining * UNITS_PER_TOKEN);

@@ -53,7 +53,7 @@ describe("parseKeyRecords", () => {
     ["a missing name", { name: undefined }, /record 2: name must be a string/],
     ["an id with an underscore", { id: "a_b" }, /record 2: id must be 1–32 letters and digits/],
     ["a time without a zone", { expiresAt: "2027-01-01T00:00:00" }, /record 2: expiresAt must be an ISO 8601 time/],
-    ["the id of another", { id: one.id }, /record 2 has an id that must be unique; got \w+ of an earlier record/],
+    ["the id of another", { id: one.id }, /record 2 must have its own id; got \w+ of an earlier record/],
   ];
   for (const [what, changed, message] of refused) {
     test(`refuses ${what}, naming record and field`, () => {
@@ -64,9 +64,9 @@ describe("parseKeyRecords", () => {
   test("refuses what is no record, by its number", () => {
     assert.match(refusal(`${line(one)}\nnonsense`), /^key record 2 must be valid JSON$/);
     assert.match(refusal("[3]"), /^key record 1: must be an object$/);
-    assert.match(refusal("[{"), /^must be a JSON array of key records, or a record on each line; got 2 characters/);
-    assert.match(refusal("{"), /^must be JSON: .*; got 1 character without a record$/);
-    assert.match(refusal("foo\nbar"), /^must be JSON: .*; got 7 characters/);
+    assert.match(refusal("[{"), /^must be JSON, as an array of key records or a record on each line; got 2 characters/);
+    assert.match(refusal("{"), /^must be JSON, .*; got 1 character without a record$/);
+    assert.match(refusal("foo\nbar"), /^must be JSON, .*; got 7 characters/);
   });
 
   test("quotes neither hashes nor keys that stand in the text by mistake", () => {

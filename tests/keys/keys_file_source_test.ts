@@ -88,7 +88,7 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
     assert.deepEqual(await source.get(record.id), record);
     assert.deepEqual(problems, [
-      `keys file ${path}: must be a JSON array of key records, or a record on each line; ` +
+      `keys file ${path}: must be JSON, as an array of key records or a record on each line; ` +
       "got 2 characters without a record; the keys stay as they were",
     ]);
     await write('[{"id": 3}]');

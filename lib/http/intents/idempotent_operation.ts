@@ -33,12 +33,14 @@ const LONGEST_PAUSE_MS = 500;
  * Runs an operation once for all requests with the same key, on all gateways. Any gateway may be killed between two steps, and
  * any response may be lost.
  *
- *     get ──► none ───────────────────────────────────────► claim ──► work ──► complete ──► answer
- *      ├────► has a result ── repeat ──► answer              │  ▲        │          │
- *      │                                                     │  │        │          └ fenced: get again
- *      └────► claimed by another: wait, get again; 409       │  │        └ GatewayError: release, return it; get again
- *                                                            │  │          when another has claimed it since
- *                                                            └──┴─ taken: get again
+ * ```
+ * get ──► none ───────────────────────────────────────► claim ──► work ──► complete ──► answer
+ *  ├────► has a result ── repeat ──► answer              │  ▲        │          │
+ *  │                                                     │  │        │          └ fenced: get again
+ *  └────► claimed by another: wait, get again; 409       │  │        └ GatewayError: release, return it; get again
+ *                                                        │  │          when another has claimed it since
+ *                                                        └──┴─ taken: get again
+ * ```
  *
  * - The store grants a claim only for the intent as read. A gateway with an older state reads again before it does anything.
  * - The result is in the store before the response, so all later responses are the same.

@@ -9,7 +9,7 @@ export interface AccountAsOf {
   closedAt: number;
 }
 
-/** The content of the ledgers about an intent's envelopes. */
+/** The result of looking up an intent's envelopes in the ledgers. */
 export type LookedUp =
   /** The network applied one with success. `envelope` has its unsigned bytes, where a node has them. */
   | { status: "applied"; hash: string; ledger: number; envelope?: Uint8Array }
