@@ -153,8 +153,8 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
 }
 
 /**
- * The height up to which a page reads. `toLedger` must be that of the cursor. It may be absent only when descending:
- * ascending, the cursor has skipped events above it.
+ * The height up to which a page reads. When the cursor has a `toLedger`, the query's must be equal. It may be absent
+ * only when descending: ascending, the cursor has skipped events above it.
  */
 function ceilingOf({ ceiling, order }: CursorParts, toLedger: number | undefined, epoch: number): number {
   const asked = toLedger === undefined ? 0 : heightOf(epoch, toLedger);

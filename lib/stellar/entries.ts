@@ -116,8 +116,8 @@ interface Question {
 }
 
 /**
- * Joins reads of single keys into calls of at most 200. A batch is sent when no call is under way, or when one ends. A
- * full batch is sent while fewer than four calls are under way.
+ * Joins reads of single keys into calls of at most 200. A batch waits while a call is under way; a full one only while
+ * four are.
  */
 function createEntryBatches(
   /** Returns the entry of each key. */

@@ -42,7 +42,9 @@ export interface NewEpoch {
 }
 
 export interface ResetCheck {
-  /** Reads the hash of a ledger twice. Undefined when the answers differ or the node lacks the ledger. */
+  /**
+   * Reads the hash of a ledger twice. Undefined when the answers differ or are odd, or when the node lacks the ledger.
+   */
   checkpoint(ledger: number, signal: AbortSignal): Promise<Checkpoint | undefined>;
   /** Compares the checkpoints with this node, or with one that is well when absent. Rejects when no node answers. */
   compare(known: KnownLedgers, signal: AbortSignal, node?: number): Promise<Finding>;

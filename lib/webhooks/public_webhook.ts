@@ -31,6 +31,8 @@ export function publicWebhook(
   };
 }
 
+export type PublicWebhook = ReturnType<typeof publicWebhook>;
+
 /** The type of a test event. */
 export const TEST_EVENT_TYPE = "webhook.test";
 
@@ -53,6 +55,8 @@ export function publicAttempt(attempt: Attempt) {
     nextAttemptAt: nextAttemptAtMs === null ? null : isoTime(nextAttemptAtMs),
   };
 }
+
+export type PublicAttempt = ReturnType<typeof publicAttempt>;
 
 /** A failed delivery as HTTP API and command line show it. */
 export function publicFailedDelivery({ delivery, event, lastAttempt }: FailedWithAttempt) {

@@ -66,7 +66,7 @@ export function requeue(consumer: Consumer, { event, failed, cursor, replayId }:
   ready.splice(later < 0 ? ready.length : later, 0, { event, failed, cursor, replayId });
 }
 
-/** After a failure, drops the deliveries behind the last one taken. The store returns them again. */
+/** After a failure, drops the deliveries after the last one taken. The store returns them again. */
 export function rewind(consumer: Consumer): void {
   const { cursor, inFlight, ready } = consumer;
   const isTaken = (one: Delivery) => one.cursor !== undefined && one.event.sequence < one.cursor.takenTo;

@@ -31,9 +31,9 @@ export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousS
 }
 
 /**
- * Creates a new secret; the former one stays valid for a day. A repeated call soon after returns the same new secret:
- * the first answer may be lost, and a third secret would need a free place. Undefined, without a change, when it is
- * deleted or its secret has changed.
+ * Creates a new secret; the former one stays valid for a day. A repeated call soon after returns the same new secret.
+ * Its answer may be lost, and two secrets that no client knows would block a third. Undefined, without a change, when
+ * it is deleted or its secret has changed.
  * @throws {GatewayError} `invalid_request` while two former secrets are valid: a third would end one before its day
  */
 export async function rotateSecret(
