@@ -92,7 +92,7 @@ test("rotate refuses a key where the store keeps secrets plain, and while a chan
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
   assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
-  await beside.store.subscriptions.resealSecrets({ secrets: [], check: "rekey-under-way" });
+  await beside.store.subscriptions.setSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
   assert.match(underWay.err, /a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);

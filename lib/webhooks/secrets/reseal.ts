@@ -4,7 +4,7 @@ import { type SecretCipher, SecretsKeyError } from "./secrets.ts";
 
 type SecretStore = Pick<Store, "subscriptions">;
 
-/** The most secrets of one commit (`Store.resealSecrets`). */
+/** The most secrets of one commit (`Store.setSecrets`). */
 const STEP = 100;
 /** Kept instead of the check while a change of the key is under way: no gateway may start on half of it. */
 const UNDER_WAY = "rekey-under-way";
@@ -21,7 +21,7 @@ export async function sealSecrets(
   const isPlain = await comparedWith(store, cipher) === "plain";
   if (!cipher.seals) return 0;
   // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
-  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
+  if (isPlain) await store.subscriptions.setSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
   return await reseal(store, cipher, cipher);
 }
 
@@ -68,9 +68,9 @@ export async function rekeySecrets(
     if (check === undefined ? !to.seals : to.isCurrent(check)) return undefined;
     from.compare(check);
   }
-  await store.subscriptions.resealSecrets({ secrets: [], check: UNDER_WAY });
+  await store.subscriptions.setSecrets({ secrets: [], check: UNDER_WAY });
   const count = await reseal(store, from, to, onProgress);
-  await store.subscriptions.resealSecrets({ secrets: [], check: to.checkText() ?? null });
+  await store.subscriptions.setSecrets({ secrets: [], check: to.checkText() ?? null });
   return count;
 }
 
@@ -87,7 +87,7 @@ async function reseal(
     const page = await store.subscriptions.list({ after, limit: STEP });
     const secrets = page.filter((subscription) => !storedSecrets(subscription).every(to.isCurrent))
       .map((subscription) => resealed(subscription, from, to));
-    const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.resealSecrets({ secrets });
+    const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.setSecrets({ secrets });
     changed += rewritten;
     onProgress?.(changed);
     // One that was rotated meanwhile is looked at again; one that was deleted is not there any more.
