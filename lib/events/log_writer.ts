@@ -181,8 +181,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         const events = undecoded.flatMap((event) => decodeAgain(event, head.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
           const known = await withAssets(events) as NewEvent[];
-          reportCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));
-          onNotice({ kind: "decoded", message: `${events.length} events that were stored raw are decoded now` });
+          tellCommit(await underLease((lease) => store.events.append({ lease, events: known, state: state! })));
+          onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
         const isLast = undecoded.length < UNDECODED_EVENTS;
         // If another decoder tried before, it has to try again: this one may leave later events raw.

@@ -78,7 +78,6 @@ export const BOUNDS: Bounds = {
     get: unbounded,
     before: unbounded,
     undecoded: ({ limit }) => checkLimit(limit, 100),
-    appendDecoded: ({ events }) => checkBatch(events, 100),
     // The driver checks `upTo`, because it depends on the log.
     forget: ({ undelivered }) => checkBatch(undelivered, 100),
     forgetUndecoded: unbounded,
@@ -87,12 +86,11 @@ export const BOUNDS: Bounds = {
     insert: unbounded,
     get: unbounded,
     list: ({ limit }) => checkLimit(limit, 1_000),
-    setSecrets: unbounded,
     delete: unbounded,
     purgeDeleted: unbounded,
     version: unbounded,
     secretsCheck: unbounded,
-    resealSecrets: ({ secrets }) => checkBatch(secrets, 100),
+    setSecrets: ({ secrets }) => checkBatch(secrets, 100),
   },
   deliveries: {
     consumers: ({ limit }) => checkLimit(limit, 500),

@@ -152,7 +152,7 @@ export interface BucketStore {
 export interface WatcherStep {
   /** The watcher's lease (`WATCHER_LEASE`). */
   lease: Lease;
-  /** At most 100. The store passes over an event whose id it has already, decoded or not. */
+  /** At most 100. The store passes over a stored id, and over one that comes twice. But a decoded event replaces its stored undecoded form. */
   events: (NewEvent | UndecodedEvent)[];
   state: WatcherState;
   /** For copies: an empty log begins after this sequence, as if the events up to it had been deleted. */
@@ -199,11 +199,6 @@ export interface EventStore {
   /** At most `limit` (≤ 100) undecoded events after the id `after`, ascending by epoch and place in the epoch. */
   undecoded(page: { after?: string; limit: number }): Promise<UndecodedEvent[]>;
   /**
-   * Appends the decoded form of undecoded events (at most 100) in the order given, in one commit. Passes over ids that are
-   * not stored as undecoded. Returns the same as `append`. Rejects with `fenced`.
-   */
-  appendDecoded(step: { lease: Lease; events: NewEvent[] }): Promise<LoggedEvent[]>;
-  /**
    * Deletes the events up to the sequence `upTo` with their failed deliveries, in one commit. `upTo` is at most 200 above
    * the last deleted event. Failed deliveries that were still due for a retry count as dead.
    *
@@ -233,8 +228,6 @@ export interface SubscriptionStore {
   get(id: string): Promise<Subscription | undefined>;
   /** At most `limit` (≤ 1 000) subscriptions after the id `after`, ascending by id: of one key, or of all. */
   list(page: { keyId?: string; after?: string; limit: number }): Promise<Subscription[]>;
-  /** Replaces the secrets if `secret` is still the expected one. False otherwise, and when the subscription is gone. */
-  setSecrets(id: string, expectedSecret: string, secrets: Secrets): Promise<boolean>;
   /**
    * Deletes a subscription with its progress and its replay. Lists no longer show it, and it has no attempts. False when
    * there is none. `purgeDeleted` deletes the rows of its failed deliveries and attempts later.
@@ -247,11 +240,11 @@ export interface SubscriptionStore {
   /** A text sealed with the secrets key, for the check of that key at start. Undefined: secrets are stored plain. */
   secretsCheck(): Promise<string | undefined>;
   /**
-   * Rewrites secrets (at most 100), for a new way of storing them, and returns how many. Passes over a subscription that is
-   * gone, and over one whose `secret` is not the expected one: it was rotated. Writes `check` in the same commit: null
-   * removes it, undefined leaves it. Raises `version` when it rewrites any.
+   * Replaces secrets (at most 100), and returns how many. Passes over a subscription that is gone, and over one whose `secret` is
+   * not the expected one: it was rotated. Writes `check` in the same commit: null removes it, undefined leaves it. Raises
+   * `version` when it replaces any.
    */
-  resealSecrets(step: {
+  setSecrets(step: {
     secrets: (Secrets & { id: string; expectedSecret: string })[];
     check?: string | null;
   }): Promise<number>;

@@ -28,7 +28,7 @@ export interface Life {
 
 /** The methods of each noun that write what a gateway does by itself. */
 const WRITES = {
-  events: ["append", "appendDecoded", "forget"],
+  events: ["append", "forget"],
   leases: ["acquire", "release"],
   deliveries: ["settle", "insertReplay"],
 } as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };

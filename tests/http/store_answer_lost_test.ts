@@ -34,7 +34,13 @@ test("a new secret is told although the store is away right after it was written
     targets: { resolve: () => Promise.resolve(["1.1.1.1"]) } as never,
     store: (store) =>
       bentStore(store, {
-        subscriptions: { setSecrets: async (...of) => isAway = await store.subscriptions.setSecrets(...of) },
+        subscriptions: {
+          setSecrets: async (step) => {
+            const replaced = await store.subscriptions.setSecrets(step);
+            isAway = replaced > 0;
+            return replaced;
+          },
+        },
         deliveries: {
           consumer: (id) =>
             isAway ? Promise.reject(new StoreError("unavailable", "it restarts")) : store.deliveries.consumer(id),

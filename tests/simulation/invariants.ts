@@ -32,7 +32,7 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
       taken.set(name, { by: machine, atMs: site.world.nowMs });
     }
     const written = args[0] as { lease?: { name: string; term: number }; leases?: { name: string; term: number }[] };
-    const isWrite = ["events.append", "events.appendDecoded", "deliveries.settle"].includes(method);
+    const isWrite = ["events.append", "deliveries.settle"].includes(method);
     if (!isWrite) return;
     for (const { name, term } of [...(written.lease ? [written.lease] : []), ...(written.leases ?? [])]) {
       if (term !== newest.get(name)) {

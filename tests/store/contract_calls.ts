@@ -89,11 +89,10 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [10, () => leases.renew(many(11, lease!), 1)],
       [10, () => leases.release(many(11, lease!))],
       [100, () => events.append({ lease: lease!, events: many(101, sampleEvent(1)), state: sampleState(1) })],
-      [100, () => events.appendDecoded({ lease: lease!, events: many(101, sampleEvent(1)) })],
       [100, () => events.forget({ upTo: 0, undelivered: many(101, { subscriptionId: "wh_1", cursor: 0, events: 1 }) })],
       [
         100,
-        () => subscriptions.resealSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
+        () => subscriptions.setSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
       ],
     ];
     for (const [most, call] of beyond) {

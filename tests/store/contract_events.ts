@@ -110,12 +110,13 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().events.undecoded({ limit: 100 })).length, 14);
   });
 
-  test("an event whose id is held is left as it is, decoded or not", async () => {
-    await append(store(), sampleEvent(1), sampleUndecoded(2));
+  test("append passes over a stored event, unless it brings the decoded form of an undecoded one", async () => {
+    await append(store(), sampleEvent(1), sampleUndecoded(2), sampleUndecoded(3));
     const added = await append(store(), sampleUndecoded(1), sampleEvent(2), sampleEvent(1, { amount: "7" }));
-    assert.deepEqual(added, []);
-    assert.deepEqual(await read(), numbered(sampleEvent(1)));
-    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(2)]);
+    assert.deepEqual(added, [{ ...sampleEvent(2), sequence: 2 }]);
+    assert.deepEqual(await read(), numbered(sampleEvent(1), sampleEvent(2)));
+    assert.deepEqual(await append(store(), sampleUndecoded(2), sampleUndecoded(3)), []);
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(3)]);
   });
 
   test("steps appended through two handles at once get one sequence each, without holes", async () => {

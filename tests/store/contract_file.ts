@@ -56,7 +56,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
       attempts: [sampleAttempt(1)],
     });
     await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_2"));
-    await store().subscriptions.resealSecrets({ secrets: [], check: "check" });
+    await store().subscriptions.setSecrets({ secrets: [], check: "check" });
     const leases = await workerLeases(store(), "wh_1");
     const before = await allOf(store());
     await store().close();

@@ -77,7 +77,6 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
       const isFenced = storeError("fenced", lease.name, store().location);
       const state = sampleState(9_999);
       await assert.rejects(store().events.append({ lease, events: [sampleEvent(3)], state }), isFenced);
-      await assert.rejects(store().events.appendDecoded({ lease, events: [sampleEvent(2)] }), isFenced);
       await assert.rejects(store().deliveries.settle({ leases: [lease], settlements: [] }), isFenced);
     }
     assert.equal((await store().events.bounds()).last, 1);

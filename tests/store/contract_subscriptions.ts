@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appendMany, sampleKey, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Secrets } from "../../lib/store/webhook.ts";
 import {
   endedOf,
   freshProgress,
@@ -13,6 +15,11 @@ import {
   settle,
   subscribe,
 } from "./webhook_samples.ts";
+
+/** Replaces the secrets of one subscription. */
+function replaceSecrets(store: Store, id: string, expectedSecret: string, secrets: Secrets): Promise<number> {
+  return store.subscriptions.setSecrets({ secrets: [{ ...secrets, id, expectedSecret }] });
+}
 
 export function subscriptionContract({ store, anotherHandle }: Subject): void {
   test("subscriptions.get answers what subscriptions.insert was given, with every field and with the fewest", async () => {
@@ -87,21 +94,21 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
   test("subscriptions.setSecrets replaces the secrets of a subscription that still has the expected one", async () => {
     await subscribe(store(), "wh_1");
     const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
-    assert.equal(await store().subscriptions.setSecrets("wh_1", "whsec_of_wh_1", rotated), true);
-    assert.equal(await store().subscriptions.setSecrets("wh_1", "whsec_of_wh_1", { ...rotated, secret: "x" }), false);
-    assert.equal(await store().subscriptions.setSecrets("wh_2", "whsec_of_wh_2", rotated), false);
+    assert.equal(await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", rotated), 1);
+    assert.equal(await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", { ...rotated, secret: "x" }), 0);
+    assert.equal(await replaceSecrets(store(), "wh_2", "whsec_of_wh_2", rotated), 0);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...rotated });
     const twice = {
       secret: "whsec_2",
       previousSecret: { secret: "whsec_new", untilMs: 7 },
       olderSecret: rotated.previousSecret,
     };
-    assert.equal(await store().subscriptions.setSecrets("wh_1", "whsec_new", twice), true);
+    assert.equal(await replaceSecrets(store(), "wh_1", "whsec_new", twice), 1);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...twice });
-    assert.equal(await store().subscriptions.setSecrets("wh_1", "whsec_2", rotated), true);
+    assert.equal(await replaceSecrets(store(), "wh_1", "whsec_2", rotated), 1);
     assert.deepEqual(await store().subscriptions.list({ limit: 1 }), [{ ...sampleSubscription("wh_1"), ...rotated }]);
     const without = { secret: "whsec_3", previousSecret: null };
-    assert.equal(await store().subscriptions.setSecrets("wh_1", "whsec_new", without), true);
+    assert.equal(await replaceSecrets(store(), "wh_1", "whsec_new", without), 1);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...without });
   });
 
@@ -109,10 +116,10 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();
     const rotate = (by: typeof other, secret: string) =>
-      by.subscriptions.setSecrets("wh_1", "whsec_of_wh_1", { secret, previousSecret: null });
+      replaceSecrets(by, "wh_1", "whsec_of_wh_1", { secret, previousSecret: null });
     const outcomes = await Promise.all([rotate(store(), "a"), rotate(other, "b")]);
-    assert.deepEqual(outcomes.toSorted(), [false, true]);
-    assert.equal((await store().subscriptions.get("wh_1"))?.secret, outcomes[0] ? "a" : "b");
+    assert.deepEqual(outcomes.toSorted(), [0, 1]);
+    assert.equal((await store().subscriptions.get("wh_1"))?.secret, outcomes[0] === 1 ? "a" : "b");
   });
 
   test("subscriptions.version rises with inserts, secret changes and deletes, through any handle, and with nothing else", async () => {
@@ -125,9 +132,9 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     };
     await subscribe(other, "wh_1");
     assert.ok(await isRaised());
-    await other.subscriptions.setSecrets("wh_1", "whsec_of_wh_1", { secret: "new", previousSecret: null });
+    await replaceSecrets(other, "wh_1", "whsec_of_wh_1", { secret: "new", previousSecret: null });
     assert.ok(await isRaised());
-    await other.subscriptions.setSecrets("wh_1", "whsec_of_wh_1", { secret: "newer", previousSecret: null });
+    await replaceSecrets(other, "wh_1", "whsec_of_wh_1", { secret: "newer", previousSecret: null });
     await appendMany(store(), 1, 1);
     await settle(store(), {
       subscriptionId: "wh_1",
@@ -139,14 +146,14 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     await store().deliveries.recordAttempt("wh_1", sampleAttempt(2));
     assert.equal(await isRaised(), false);
     const sealed = { id: "wh_1", expectedSecret: "new", secret: "sealed", previousSecret: null };
-    await other.subscriptions.resealSecrets({ secrets: [{ ...sealed, expectedSecret: "newer" }] });
+    await other.subscriptions.setSecrets({ secrets: [{ ...sealed, expectedSecret: "newer" }] });
     assert.equal(await isRaised(), false);
-    await other.subscriptions.resealSecrets({ secrets: [sealed] });
+    await other.subscriptions.setSecrets({ secrets: [sealed] });
     assert.ok(await isRaised());
     await other.subscriptions.delete("wh_1");
     assert.ok(await isRaised());
     await other.subscriptions.delete("wh_1");
-    await other.subscriptions.resealSecrets({ secrets: [{ ...sealed, expectedSecret: "sealed" }] });
+    await other.subscriptions.setSecrets({ secrets: [{ ...sealed, expectedSecret: "sealed" }] });
     assert.equal(await isRaised(), false);
   });
 
@@ -240,7 +247,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().keys.get("a"), undefined);
   });
 
-  test("subscriptions.resealSecrets rewrites 100 secrets and the check together, passing over subscriptions that are gone", async () => {
+  test("subscriptions.setSecrets rewrites 100 secrets and the check together, passing over subscriptions that are gone", async () => {
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
     const secrets = Array.from({ length: 100 }, (_, n) => ({
       id: `wh_${n}`,
@@ -250,27 +257,27 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
       ...(n % 3 ? {} : { olderSecret: { secret: `sealed long before ${n}`, untilMs: n } }),
     }));
     for (const { id } of secrets.slice(1)) await subscribe(store(), id);
-    assert.equal(await store().subscriptions.resealSecrets({ secrets, check: "check 1" }), 99);
+    assert.equal(await store().subscriptions.setSecrets({ secrets, check: "check 1" }), 99);
     assert.equal(await store().subscriptions.secretsCheck(), "check 1");
     assert.equal(await store().subscriptions.get("wh_0"), undefined);
     for (const { expectedSecret: _, ...sealed } of secrets.slice(1)) {
       assert.deepEqual(await store().subscriptions.get(sealed.id), { ...sampleSubscription(sealed.id), ...sealed });
     }
-    await store().subscriptions.resealSecrets({ secrets: [] });
+    await store().subscriptions.setSecrets({ secrets: [] });
     assert.equal(await store().subscriptions.secretsCheck(), "check 1");
-    await store().subscriptions.resealSecrets({ secrets: [], check: null });
+    await store().subscriptions.setSecrets({ secrets: [], check: null });
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
-    await assert.rejects(store().subscriptions.resealSecrets({ secrets: [...secrets, secrets[0]!] }), RangeError);
+    await assert.rejects(store().subscriptions.setSecrets({ secrets: [...secrets, secrets[0]!] }), RangeError);
   });
 
-  test("subscriptions.resealSecrets passes over a secret that is not the expected one any more: a rotation is not lost", async () => {
+  test("subscriptions.setSecrets passes over a secret that is not the expected one any more: a rotation is not lost", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
-    await store().subscriptions.setSecrets("wh_1", "whsec_of_wh_1", rotated);
+    await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", rotated);
     const secrets = ["wh_1", "wh_2"].map((id) => {
       return { id, expectedSecret: `whsec_of_${id}`, secret: `sealed ${id}`, previousSecret: null };
     });
-    assert.equal(await store().subscriptions.resealSecrets({ secrets, check: "check" }), 1);
+    assert.equal(await store().subscriptions.setSecrets({ secrets, check: "check" }), 1);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...rotated });
     assert.equal((await store().subscriptions.get("wh_2"))?.secret, "sealed wh_2");
     assert.equal(await store().subscriptions.secretsCheck(), "check");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatEventId, type UndecodedEvent } from "../../lib/store/event.ts";
-import { append, poisoned, sampleEvent, sampleId, sampleUndecoded, watcherLease } from "./samples.ts";
+import { append, poisoned, sampleEvent, sampleId, sampleUndecoded } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function undecodedContract({ store }: Subject): void {
@@ -44,16 +44,14 @@ export function undecodedContract({ store }: Subject): void {
     const large = sampleUndecoded(1, { raw: { topics: ["AAAA"], value: "A".repeat(300_000) } });
     await append(store(), large);
     assert.deepEqual(await store().events.undecoded({ limit: 1 }), [large]);
-    const lease = await watcherLease(store());
-    assert.equal((await store().events.appendDecoded({ lease, events: [sampleEvent(1)] })).length, 1);
+    assert.equal((await append(store(), sampleEvent(1))).length, 1);
     assert.deepEqual(await store().events.undecoded({ limit: 1 }), []);
   });
 
-  test("appendDecoded moves events to the end of the log in the order given, under their filters", async () => {
+  test("append moves decoded events to the end of the log, in the order given", async () => {
     await append(store(), sampleUndecoded(1), sampleUndecoded(2), sampleEvent(3));
-    const lease = await watcherLease(store());
     const decoded = sampleEvent(2, { type: "payment.claimed", merchant: "GM", amount: "5" });
-    const answered = await store().events.appendDecoded({ lease, events: [decoded, sampleEvent(1)] });
+    const answered = await append(store(), decoded, sampleEvent(1));
     assert.deepEqual(answered, [{ ...decoded, sequence: 2 }, { ...sampleEvent(1), sequence: 3 }]);
     assert.deepEqual(await log(), [{ ...sampleEvent(3), sequence: 1 }, ...answered]);
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), []);
@@ -62,19 +60,17 @@ export function undecodedContract({ store }: Subject): void {
     assert.deepEqual(await append(store(), sampleEvent(1)), [], "it is held");
   });
 
-  test("appendDecoded passes over events that are decoded already, ids it does not know, and one named twice", async () => {
+  test("append passes over a decoded event that is decoded already, and over an id that comes twice", async () => {
     await append(store(), sampleEvent(1), sampleUndecoded(2));
-    const lease = await watcherLease(store());
-    const events = [sampleEvent(1, { amount: "5" }), sampleEvent(3), sampleEvent(2), sampleEvent(2, { amount: "5" })];
-    assert.deepEqual(await store().events.appendDecoded({ lease, events }), [{ ...sampleEvent(2), sequence: 2 }]);
-    assert.deepEqual(await store().events.appendDecoded({ lease, events }), []);
+    const events = [sampleEvent(1, { amount: "5" }), sampleEvent(2), sampleEvent(2, { amount: "5" })];
+    assert.deepEqual(await append(store(), ...events), [{ ...sampleEvent(2), sequence: 2 }]);
+    assert.deepEqual(await append(store(), ...events), []);
   });
 
-  test("appendDecoded that fails appends none", async () => {
+  test("an append that fails leaves undecoded events as they are", async () => {
     await append(store(), sampleUndecoded(1), sampleUndecoded(2));
-    const lease = await watcherLease(store());
     const events = [sampleEvent(1), poisoned(sampleEvent(2), "txHash")];
-    await assert.rejects(store().events.appendDecoded({ lease, events }), /poisoned/);
+    await assert.rejects(append(store(), ...events), /poisoned/);
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(1), sampleUndecoded(2)]);
     assert.deepEqual(await log(), []);
   });

@@ -186,7 +186,7 @@ function describeDenoKv(): void {
       const raw = { topics: ["A".repeat(100_000)], value: "B" };
       await append(store, ...[1, 2, 3].map((n) => sampleUndecoded(n, { raw })));
       assert.ok(await entries("undecoded.kv", "undecoded_raw") > 9);
-      await store.events.appendDecoded({ lease: await watcherLease(store), events: [sampleEvent(2)] });
+      await append(store, sampleEvent(2));
       assert.deepEqual((await store.events.undecoded({ limit: 9 })).map((event) => event.raw), [raw, raw]);
       assert.equal(await store.events.forgetUndecoded("2026-12-01T00:00:00Z"), 2);
       for (const prefix of ["undecoded", "undecoded_raw"]) {

@@ -53,8 +53,8 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     .map(([events, at]) => call("events", "append", { lease: watcher, events, state: sampleState(at) }));
   return fc.oneof(
     { weight: 4, arbitrary: step },
-    fc.tuple(fc.subarray(held), event).map(([some, one]) =>
-      call("events", "appendDecoded", { lease: watcher, events: [...some, one] })
+    fc.tuple(fc.subarray(held), event, upTo(9)).map(([some, one, at]) =>
+      call("events", "append", { lease: watcher, events: [...some, one], state: sampleState(at) })
     ),
     {
       weight: 6,
@@ -124,15 +124,13 @@ function secretChanges(subscriptions: Subscription[], call: (...made: Call) => C
   });
   const named = fc.constantFrom(...subscriptions.map(({ id, secret }) => ({ id, secret })), { id: "wh_0", secret: "" });
   return fc.oneof(
-    fc.tuple(named, secrets, fc.constantFrom("", "", "x"))
-      .map(([{ id, secret }, next, wrong]) => call("subscriptions", "setSecrets", id, secret + wrong, next)),
     fc.tuple(
-      fc.uniqueArray(fc.tuple(named, secrets), { selector: ([{ id }]) => id }),
+      fc.uniqueArray(fc.tuple(named, secrets, fc.constantFrom("", "", "x")), { selector: ([{ id }]) => id }),
       fc.constantFrom(undefined, null, "c"),
     )
       .map(([some, check]) =>
-        call("subscriptions", "resealSecrets", {
-          secrets: some.map(([{ id, secret }, next]) => ({ id, expectedSecret: secret, ...next })),
+        call("subscriptions", "setSecrets", {
+          secrets: some.map(([{ id, secret }, next, wrong]) => ({ id, expectedSecret: secret + wrong, ...next })),
           check,
         })
       ),

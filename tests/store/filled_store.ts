@@ -37,7 +37,7 @@ export async function fillStore(store: Store): Promise<void> {
     "ledger",
     () => ({ value: { epoch: 1, höhe: [1, null, 2.5] }, keepMs: 1e12, answer: 0 }),
   );
-  await store.subscriptions.resealSecrets({ secrets: [], check: "sealed:check" });
+  await store.subscriptions.setSecrets({ secrets: [], check: "sealed:check" });
 }
 
 async function fillKeys(store: Store): Promise<void> {

@@ -250,7 +250,7 @@ function describePlans(programs: string): void {
         events: [event, { ...sampleEvent(EVENTS + 1), type: null, raw: { topics: [], value: "" } }],
         state: sampleState(1),
       });
-      await events.appendDecoded({ lease, events: [sampleEvent(EVENTS + 1)] });
+      await events.append({ lease, events: [sampleEvent(EVENTS + 1)], state: sampleState(1) });
       await events.get(event.id);
       await events.watcherState();
       await events.bounds();
@@ -285,7 +285,9 @@ function describePlans(programs: string): void {
       await subscriptions.get("wh_7");
       await subscriptions.list({ keyId: "k7", limit: 100 });
       await subscriptions.list({ after: "wh_3", limit: 100 });
-      await subscriptions.setSecrets("wh_7", "s", { secret: "t", previousSecret: null });
+      await subscriptions.setSecrets({
+        secrets: [{ id: "wh_7", expectedSecret: "s", secret: "t", previousSecret: null }],
+      });
       await subscriptions.delete("wh_8");
       await subscriptions.purgeDeleted();
       await keys.delete("k8");

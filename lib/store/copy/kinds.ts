@@ -215,7 +215,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
       const { network, subscriptions } = target.store;
       if (head!.network !== undefined) await network.bind(head!.network);
       if (head!.secretsCheck !== undefined) {
-        await subscriptions.resealSecrets({ secrets: [], check: head!.secretsCheck });
+        await subscriptions.setSecrets({ secrets: [], check: head!.secretsCheck });
       }
       if (head!.watcher !== undefined) await append(target, []);
     },

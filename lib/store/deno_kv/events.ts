@@ -56,8 +56,9 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     ...denoKvEventQueries(context),
     forget: denoKvForget(context),
     watcherState: () => readPieces<WatcherState>(kv, WATCHER),
-    append: ({ lease, events, state, after }) =>
-      retry(async () => {
+    async append({ lease, events, state, after }) {
+      const once = firstOfEach(events);
+      const { logged, decoded } = await retry(async () => {
         const begun = await startCommit(lease);
         const { atomic } = begun;
         let { log } = begun;
@@ -65,18 +66,23 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
           log = { ...log, last: after };
           atomic.set(FORGOTTEN, after).set(LOG, log);
         }
-        const once = firstOfEach(events);
         const stored = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
-        const fresh = once.filter((_, index) => stored[index]!.value === null);
-        const undecoded = fresh.filter((event) => event.type === null);
+        const sequenceOf = new Map(once.map(({ id }, index) => [id, stored[index]!.value]));
+        const undecoded = once.filter((event) => event.type === null).filter(({ id }) => sequenceOf.get(id) === null);
         await writeRawParts(kv, undecoded);
-        const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
+        const fresh = once.filter((event) => event.type !== null).filter(({ id }) => !sequenceOf.get(id));
+        const logged = putLogged(atomic, log, fresh);
+        const decoded = logged.map(({ id }) => id).filter((id) => sequenceOf.get(id) === 0);
+        for (const id of decoded) atomic.delete(undecodedKey(id));
         for (const event of undecoded) putUndecoded(atomic, event);
         // Also for undecoded events: of two handles that add the same one, one must repeat.
         if (undecoded.length > 0 && logged.length === 0) atomic.set(LOG, log);
         for (const { key, value } of toPieces(WATCHER, state)) atomic.set(key, value);
-        return await commit(atomic) ? { done: logged } : undefined;
-      }),
+        return await commit(atomic) ? { done: { logged, decoded } } : undefined;
+      });
+      await removeRawParts(decoded);
+      return logged;
+    },
     undecoded: ({ after, limit }) =>
       retry(async () => {
         const prefix = ["undecoded"];
@@ -87,18 +93,6 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         // An event that was decoded just now is missing, and the page would look like the last one. So the read repeats.
         return raws.every((raw) => raw !== undefined) ? { done: events } : undefined;
       }),
-    async appendDecoded({ lease, events }) {
-      const logged = await retry(async () => {
-        const { atomic, log } = await startCommit(lease);
-        const once = firstOfEach(events);
-        const stored = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
-        const logged = putLogged(atomic, log, once.filter((_, index) => stored[index]!.value === 0));
-        for (const { id } of logged) atomic.delete(undecodedKey(id));
-        return await commit(atomic) ? { done: logged } : undefined;
-      });
-      await removeRawParts(logged.map(({ id }) => id));
-      return logged;
-    },
     async forgetUndecoded(closedBefore) {
       const old: UndecodedEntry[] = [];
       const before = unixSeconds(closedBefore);

@@ -80,14 +80,6 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
       const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
       return (await collect(kv.list<Subscription>(range, { limit, batchSize: 500 }))).map(({ value }) => value);
     },
-    setSecrets: (id, expectedSecret, { secret, previousSecret, olderSecret }) =>
-      retry(async () => {
-        const entry = await kv.get<Subscription>(subscriptionKey(id));
-        if (entry.value?.secret !== expectedSecret) return { done: false };
-        const atomic = kv.atomic().check(entry).sum(SUBSCRIPTIONS_VERSION, 1n)
-          .set(entry.key, present({ ...entry.value, secret, previousSecret, olderSecret }));
-        return await commit(atomic) ? { done: true } : undefined;
-      }),
     delete: (id) =>
       retry(async () => {
         const removal = await startRemoval(kv);
@@ -103,7 +95,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
     },
     version: async () => Number((await kv.get<KvU64>(SUBSCRIPTIONS_VERSION)).value?.value ?? 0n),
     secretsCheck: async () => (await kv.get<string>(SECRETS_CHECK)).value ?? undefined,
-    resealSecrets: ({ secrets, check }) =>
+    setSecrets: ({ secrets, check }) =>
       retry(async () => {
         const version = await kv.get(SUBSCRIPTIONS_VERSION);
         const stored = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));

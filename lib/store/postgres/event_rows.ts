@@ -14,19 +14,13 @@ const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
 export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset`;
 const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
-/** An event with the columns of its id. */
-export interface Placed<Event> {
-  event: Event;
-  id: shared.IdColumns;
-}
-
 /** How events are written as rows and read from rows. */
 export type { Words } from "../sql/event_rows.ts";
 
 export interface EventRows extends shared.EventReader<EventRow, Uint8Array> {
   /** Within a transaction that holds the log's end, as `insertUndecoded`. */
-  insert(queries: Queries, placed: (Placed<NewEvent> & { sequence: number; isLate: boolean })[]): Promise<void>;
-  insertUndecoded(queries: Queries, placed: Placed<UndecodedEvent>[]): Promise<void>;
+  insert(queries: Queries, placed: (shared.Placed<NewEvent> & { sequence: number; isLate: boolean })[]): Promise<void>;
+  insertUndecoded(queries: Queries, placed: shared.Placed<UndecodedEvent>[]): Promise<void>;
 }
 
 export function postgresEventRows(context: PostgresContext): EventRows {

@@ -1,11 +1,11 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
-import { loggedEvent, requireId } from "../sql/event_rows.ts";
+import { loggedEvent, type Placed, placedOnce } from "../sql/event_rows.ts";
 import { sqlEventReads } from "../sql/events.ts";
-import type { EventStore, Lease, WatcherState } from "../store.ts";
+import type { EventStore, WatcherState } from "../store.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
-import { EVENT_COLUMNS, type EventRows, type Placed } from "./event_rows.ts";
+import { EVENT_COLUMNS, type EventRows } from "./event_rows.ts";
 import { postgresForget } from "./retention.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import { runWork } from "./sql.ts";
@@ -25,35 +25,11 @@ export function postgresEvents(
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
   /** One SELECT for each event: a plan from the time of an empty log would read the whole log. */
-  const heldSql = `SELECT given.n FROM ${GIVEN} CROSS JOIN LATERAL (
+  const storedSql = `SELECT given.n FROM ${GIVEN} CROSS JOIN LATERAL (
       (SELECT FROM ${prefix}event AS kept WHERE ${IS_GIVEN} LIMIT 1) UNION ALL
       (SELECT FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN} LIMIT 1)
-    ) AS held`;
-
-  /** Appends events under a lease, in one commit. `choose` reads which events the store has, and `accept` picks the new ones. */
-  async function append<Event extends NewEvent | UndecodedEvent>(
-    lease: Lease,
-    events: Event[],
-    choose: (queries: Queries, numbered: object[]) => Promise<{ n: number }[]>,
-    accept: (n: number, found: Set<number>) => boolean,
-    end: (queries: Queries) => Promise<unknown>,
-    after?: number,
-  ): Promise<LoggedEvent[]> {
-    const placed = placedOnce(events);
-    const logged = await database.transaction(async (inside) => {
-      const [, appending, found] = await Promise.all([
-        runWork(inside, leases.fence([lease])),
-        log.append(inside, after),
-        choose(inside, placed.map(({ id }, n) => ({ n, ...id }))),
-      ]);
-      const known = new Set(found.map(({ n }) => n));
-      const added = placed.filter((_, n) => accept(n, known));
-      const [written] = await Promise.all([write(inside, appending, added), end(inside)]);
-      return written;
-    });
-    if (logged.length > 0) news.tell();
-    return logged;
-  }
+    ) AS stored`;
+  const removeUndecoded = `DELETE FROM ${prefix}undecoded_event AS kept USING ${GIVEN} WHERE ${IS_GIVEN}`;
 
   async function write(
     inside: Queries,
@@ -75,42 +51,34 @@ export function postgresEvents(
       const [row] = await database.read<{ state: string | null }>(`SELECT state FROM ${newestRow(prefix, "watcher")}`);
       return row!.state === null ? undefined : JSON.parse(row!.state) as WatcherState;
     },
-    append: ({ lease, events, state, after }) =>
-      append(
-        lease,
-        events,
-        (inside, numbered) => inside.read<{ n: number }>(heldSql, [numbered]),
-        (n, held) => !held.has(n),
-        (inside) =>
+    async append({ lease, events, state, after }) {
+      const placed = placedOnce(events);
+      const numbered = placed.map(({ event, id }, n) => ({ n, ...id, isDecoded: event.type !== null }));
+      const decoded = numbered.filter(({ isDecoded }) => isDecoded);
+      const logged = await database.transaction(async (inside) => {
+        const [, appending, , stored] = await Promise.all([
+          runWork(inside, leases.fence([lease])),
+          log.append(inside, after),
+          decoded.length > 0 && inside.write(removeUndecoded, [decoded]),
+          inside.read<{ n: number }>(storedSql, [numbered]),
+        ]);
+        const known = new Set(stored.map(({ n }) => n));
+        const [written] = await Promise.all([
+          write(inside, appending, placed.filter((_, n) => !known.has(n))),
           inside.write(
             `UPDATE ${prefix}watcher SET version = version + 1, state = $1
             WHERE version = (SELECT max(version) FROM ${prefix}watcher)`,
             [JSON.stringify(state)],
           ),
-        after,
-      ),
+        ]);
+        return written;
+      });
+      if (logged.length > 0) news.tell();
+      return logged;
+    },
     bounds: () => log.bounds(),
     ...sqlEventReads(context.sql, { reader: rows, queries, columns: EVENT_COLUMNS }),
     before: log.before,
-    appendDecoded: ({ lease, events }) =>
-      append(
-        lease,
-        events,
-        (inside, numbered) =>
-          inside.write<{ n: number }>(
-            `DELETE FROM ${prefix}undecoded_event AS kept USING ${GIVEN} WHERE ${IS_GIVEN} RETURNING given.n`,
-            [numbered],
-          ),
-        (n, removed) => removed.has(n),
-        () => Promise.resolve(),
-      ),
     forget: postgresForget(context, log),
   };
-}
-
-/** The events with the columns of their ids, each id once. */
-function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Event[]): Placed<Event>[] {
-  const byId = new Map<string, Placed<Event>>();
-  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, { event, id: requireId(event.id) });
-  return [...byId.values()];
 }

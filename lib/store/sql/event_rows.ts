@@ -125,6 +125,19 @@ export function loggedEvent(event: NewEvent, sequence: number): LoggedEvent {
   return logged;
 }
 
+/** An event with the columns of its id. */
+export interface Placed<Event> {
+  event: Event;
+  id: IdColumns;
+}
+
+/** The events with the columns of their ids, each id once. */
+export function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Event[]): Placed<Event>[] {
+  const byId = new Map<string, Placed<Event>>();
+  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, { event, id: requireId(event.id) });
+  return [...byId.values()];
+}
+
 /** The texts that events name by number. They are few, so memory keeps all of them. Nothing is ever deleted from a table. */
 export interface Words {
   /** The number of a text, undefined when the table does not have it. */

@@ -141,12 +141,6 @@ export function sqlSubscriptions(
   const purgeReplay = prepare(`DELETE FROM ${prefix}replay WHERE subscription = $1`);
   const forgetDeleted = prepare(`DELETE FROM ${prefix}deleted_subscription WHERE number = $1`);
 
-  function replace(replaced: (Secrets & { id: string; expectedSecret: string })[]): Statement<never> {
-    return setSecrets(replaced.map(({ id, expectedSecret, ...secrets }) => {
-      return { of_id: id, expected: expectedSecret, ...secretsRow(secrets) };
-    }));
-  }
-
   return {
     insert: (subscription, maxPerKey, claim) =>
       sql.transaction(function* () {
@@ -171,8 +165,6 @@ export function sqlSubscriptions(
       const found = keyId === undefined ? list(after, limit) : listOfKey(after, limit, keyId);
       return (await sql.read(found)).map(toSubscription);
     },
-    setSecrets: async (id, expectedSecret, secrets) =>
-      (await sql.write(replace([{ ...secrets, id, expectedSecret }]))).count > 0,
     delete: async (id) => (await sql.write(remove(id))).count > 0,
     purgeDeleted: () =>
       sql.transaction(function* () {
@@ -185,10 +177,13 @@ export function sqlSubscriptions(
       }),
     version: async () => (await sql.read(version()))[0]!.version,
     secretsCheck: async () => (await sql.read(readCheck()))[0]?.text,
-    resealSecrets: ({ secrets, check }) =>
+    setSecrets: ({ secrets, check }) =>
       sql.transaction(function* () {
+        const rows = secrets.map(({ id, expectedSecret, ...rest }) => {
+          return { of_id: id, expected: expectedSecret, ...secretsRow(rest) };
+        });
         const [{ count }] = yield* send(
-          replace(secrets),
+          setSecrets(rows),
           ...(check === undefined ? [] : [check === null ? removeCheck() : writeCheck(check)]),
         );
         return count;

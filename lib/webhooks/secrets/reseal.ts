@@ -4,7 +4,7 @@ import { type SecretCipher, SecretsKeyError } from "./secrets.ts";
 
 type SecretStore = Pick<Store, "subscriptions">;
 
-/** Secrets per commit (`Store.resealSecrets`). */
+/** The most secrets of one commit (`Store.setSecrets`). */
 const STEP = 100;
 /** Stored instead of the check text during a change of the key, so that no gateway starts meanwhile. */
 const UNDER_WAY = "rekey-under-way";
@@ -19,8 +19,8 @@ export async function sealSecrets(
 ): Promise<number> {
   const isPlain = await comparedWith(store, cipher) === "plain";
   if (!cipher.seals) return 0;
-  // The check first: from now on no gateway starts without the key, which reads plain secrets too.
-  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
+  // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
+  if (isPlain) await store.subscriptions.setSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
   return await reseal(store, cipher, cipher);
 }
 
@@ -67,9 +67,9 @@ export async function rekeySecrets(
     if (check === undefined ? !to.seals : to.isCurrent(check)) return undefined;
     from.compare(check);
   }
-  await store.subscriptions.resealSecrets({ secrets: [], check: UNDER_WAY });
+  await store.subscriptions.setSecrets({ secrets: [], check: UNDER_WAY });
   const count = await reseal(store, from, to, onProgress);
-  await store.subscriptions.resealSecrets({ secrets: [], check: to.checkText() ?? null });
+  await store.subscriptions.setSecrets({ secrets: [], check: to.checkText() ?? null });
   return count;
 }
 
@@ -86,7 +86,7 @@ async function reseal(
     const page = await store.subscriptions.list({ after, limit: STEP });
     const secrets = page.filter((subscription) => !storedSecrets(subscription).every(to.isCurrent))
       .map((subscription) => resealed(subscription, from, to));
-    const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.resealSecrets({ secrets });
+    const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.setSecrets({ secrets });
     changed += rewritten;
     onProgress?.(changed);
     // Reads the page again if a secret was rotated or a subscription deleted meanwhile.

@@ -70,7 +70,7 @@ export async function rotateSecret(
   /** After a lost answer the new secret is in use, and only this call knows it. */
   async function replaced(): Promise<boolean> {
     try {
-      return await store.subscriptions.setSecrets(id, secret, rotated);
+      return await store.subscriptions.setSecrets({ secrets: [{ ...rotated, id, expectedSecret: secret }] }) > 0;
     } catch (error) {
       const kept = await store.subscriptions.get(id).catch(() => undefined);
       if (kept?.secret !== rotated.secret) throw error;

@@ -57,13 +57,14 @@ test("a secret that is rotated while secrets are sealed stays, and is sealed too
   let isRotated = false;
   const beside = bentStore(store, {
     subscriptions: {
-      async resealSecrets(step) {
+      async setSecrets(step) {
         if (!isRotated && step.secrets.some(({ id }) => id === idOf(7))) {
           isRotated = true;
           const previousSecret = { secret: secretOf(7), untilMs: 9 };
-          assert.ok(await store.subscriptions.setSecrets(idOf(7), secretOf(7), { secret: rotated, previousSecret }));
+          const rotation = { id: idOf(7), expectedSecret: secretOf(7), secret: rotated, previousSecret };
+          assert.equal(await store.subscriptions.setSecrets({ secrets: [rotation] }), 1);
         }
-        return await store.subscriptions.resealSecrets(step);
+        return await store.subscriptions.setSecrets(step);
       },
     },
   });
@@ -111,9 +112,9 @@ for (
     let count = 0;
     const cutOff = bentStore(store, {
       subscriptions: {
-        resealSecrets: async (step) => {
+        setSecrets: async (step) => {
           if (count++ % 4 === 2) throw new Error("cut off before");
-          const rewritten = await store.subscriptions.resealSecrets(step);
+          const rewritten = await store.subscriptions.setSecrets(step);
           if (count % 5 === 4) throw new Error("cut off after");
           return rewritten;
         },
