@@ -148,4 +148,7 @@ const seconds = {
 };
 
 /** The end of a policy: Unix seconds, or null for never. The contract reads 0 as never, so the gateway rejects 0. */
-export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable();
+export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable().meta({
+  description: "End of the policy: Unix seconds, from 1 to the year 9999. null for a policy without an end.",
+  example: EXAMPLE.unixSeconds,
+});

@@ -181,7 +181,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         const events = undecoded.flatMap((event) => decodeAgain(event, head.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
           const known = await withAssets(events) as NewEvent[];
-          tellCommit(await underLease((lease) => store.events.append({ lease, events: known, state: state! })));
+          reportCommit(await underLease((lease) => store.events.append({ lease, events: known, state: state! })));
           onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
         const isLast = undecoded.length < UNDECODED_EVENTS;

@@ -37,6 +37,12 @@ const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(sp
     meaning: `The body is larger than ${MAX_BODY_BYTES / 1_024} KiB.`,
     isOf: ({ body }) => body !== undefined,
   },
+  {
+    status: 415,
+    name: "BodyEncoded",
+    meaning: "The body has a Content-Encoding, which the gateway does not decode.",
+    isOf: ({ body }) => body !== undefined,
+  },
 ];
 
 /** The errors of an endpoint that share a status: OpenAPI allows one response for each status. */

@@ -72,8 +72,3 @@ export function publicFailedDelivery({ delivery, event, lastAttempt }: FailedWit
     lastAttempt: lastAttempt === undefined ? null : publicAttempt(lastAttempt),
   };
 }
-
-/** An attempt as clients get it; the console uses these types. */
-export type PublicAttempt = ReturnType<typeof publicAttempt>;
-/** A webhook as clients get it. */
-export type PublicWebhook = ReturnType<typeof publicWebhook>;

@@ -1,4 +1,4 @@
-// needs: neutral
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STREAM_LIMITS } from "../../lib/events/streams.ts";

@@ -58,7 +58,7 @@ test("a wrong event, filter or number is named", async () => {
     [
       ["listen", "--gateway", "http://x", "--port", "1"],
       2,
-      /--port is for the webhooks of a sandbox, not for --gateway/,
+      /--port is for a sandbox: leave out --port or --gateway/,
     ],
     [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL, got "x"/],
     [

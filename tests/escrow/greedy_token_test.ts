@@ -53,7 +53,7 @@ describe("a token that takes money from its receiver", () => {
       operation: { kind: "claim", asset: greedy },
     });
     const error = await fault(claim);
-    assert.deepEqual([error.code, error.message.split(":", 1)[0]], [
+    assert.deepEqual([error.code, error.message.split(". ", 1)[0]], [
       "invalid_request",
       `claim would have ${source} authorise transfer of ${asset}, too`,
     ]);

@@ -29,7 +29,7 @@ test("GET /v1/assets/:asset refuses what is no token in words", async () => {
     assert.deepEqual([status, body.error.code], [404, "not_found"], contract);
     assert.match(
       body.error.message,
-      new RegExp(`^${contract} is no token on this network: it does not answer \\w+\\(\\)`),
+      new RegExp(`^${contract} is no token on this network: it has no \\w+\\(\\)`),
     );
   }
   const { status, body } = await api.request("GET", "/v1/assets/XLM");

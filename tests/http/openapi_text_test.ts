@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Examples, openApiDocument } from "../../lib/http/openapi.ts";

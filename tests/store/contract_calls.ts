@@ -108,7 +108,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const query = { after: 0, upTo: 0, inFlight: [], nowMs: 0 };
     await assert.rejects(
       deliveries.next(sampleSubscription("wh_1"), { ...query, limit: 1 }),
-      new RangeError("limit must be at least 2, got 1"),
+      new RangeError("limit must be at least 2; got 1"),
     );
     const limited: [number, (limit: number) => Promise<unknown>][] = [
       [1_000, (limit) => keys.list({ limit })],

@@ -56,7 +56,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     for (const limit of [0, -1, 1.5, 1_001, NaN]) {
       await assert.rejects(
         store().keys.list({ limit }),
-        new RangeError(`limit must be an integer from 1 to 1000, got ${limit}`),
+        new RangeError(`limit must be an integer from 1 to 1000; got ${limit}`),
       );
     }
   });

@@ -56,7 +56,7 @@ describe("doctor: a store that is damaged", () => {
       says(
         await doctor.finding("store", { store: `sqlite:${path}` }),
         "fail",
-        /name another|put that/,
+        /name another|Restore that/,
         /^follow the message/,
       );
     }

@@ -15,7 +15,7 @@ describe("over HTTP", () => {
       const response = await fetch(`${sandbox.url}/x`, { method });
       assert.equal(response.status, 405);
       assert.equal(response.headers.get("Accept-Post"), "application/json");
-      assert.match(await response.text(), /there is no Horizon/);
+      assert.match(await response.text(), /not Horizon/);
     }
     const wrong = await post(health, { "Content-Type": "text/plain" });
     assert.equal(wrong.status, 415);

@@ -48,8 +48,8 @@ describe("the sandbox's own methods", () => {
 
   test("what is wrong with their params is said", async () => {
     const wrong: [string, Record<string, unknown>, RegExp][] = [
-      ["sandbox_advance", {}, /either seconds or ledgers must be given/],
-      ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be given/],
+      ["sandbox_advance", {}, /either seconds or ledgers must be 1 or more/],
+      ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be 1 or more/],
       ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000, got -1/],
       ["sandbox_advance", { ledgers: 2 ** 31 }, /an advance must be at most \d+ ledgers/],
       ["sandbox_snapshot", {}, /name must be 1 to 64 letters/],
