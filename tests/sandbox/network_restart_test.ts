@@ -111,13 +111,13 @@ describe("a network with a state file", () => {
   test("refuses a file of another network, naming both", async () => {
     const { network } = await startNetwork({ stateFile });
     await network.stop();
-    await assert.rejects(startNetwork({ stateFile, passphrase: "other" }), /Standalone Sandbox.*not to "other"/);
+    await assert.rejects(startNetwork({ stateFile, passphrase: "other" }), /Standalone Sandbox.*the passphrase is "other"/);
   });
 
   test("has it for itself: another one is refused until it has stopped", async () => {
     const first = await startNetwork({ stateFile });
     await assert.rejects(startNetwork({ stateFile }), (error: Error) => {
-      assert.equal(error.message, `${stateFile} is in use by another sandbox: stop that one, or name another place`);
+      assert.equal(error.message, `another sandbox uses ${stateFile}: stop it, or name another folder`);
       return true;
     });
     first.network.closeLedger();

@@ -45,7 +45,7 @@ describe("a time bound counted from the machine's clock", () => {
     const outcome = submit(network, payment(network, START_SECONDS));
     assert.equal(refusal(outcome), "txTooLate");
     const [reason, ...more] = reasons(outcome);
-    assert.match(reason!, /^the network's time is 86400 seconds ahead of the machine's, .*maxTime/);
+    assert.match(reason!, /^the network's time is 86400 seconds ahead of the machine's clock, .*maxTime/);
     assert.deepEqual(more, []);
     assert.equal(apply(network, payment(network, START_SECONDS + 86_400)).successful, true);
   });
