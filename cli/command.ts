@@ -143,6 +143,21 @@ export function readAction<A extends string>(typed: string | undefined, actions:
   throw new UsageError(`expected ${actions.length === 1 ? "" : "one of "}${actions.join(", ")}, got ${was}`);
 }
 
+/** @throws {UsageError} naming the first flag that belongs to other actions, if there is one */
+export function refuseForeignFlags(rows: readonly Row[], flags: object, action: string): void {
+  for (const [left, , of] of rows) {
+    const flag = left.split(" ")[0]!;
+    if (!Object.hasOwn(flags, flag.slice(2)) || of === undefined || of.includes(action)) continue;
+    throw new UsageError(`${flag} is only for ${of.join(", ")}, got ${action}`);
+  }
+}
+
+/** @throws {UsageError} when the text of the flag is no `http://` or `https://` URL */
+export function httpUrl<T extends string | undefined>(flag: string, text: T): T {
+  if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
+  throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
+}
+
 /** @throws {UsageError} naming the first of these arguments, if there is one */
 export function refuseExtra(extra: readonly string[], after = ""): void {
   if (extra.length === 0) return;

@@ -1,4 +1,4 @@
-import { type CommandIo, type Row, UsageError } from "./command.ts";
+import { type CommandIo, httpUrl, type Row, UsageError } from "./command.ts";
 
 /** The API key comes from this variable, because a process list shows flags. */
 const KEY_VARIABLE = "SERVICE_API_KEY";
@@ -14,12 +14,6 @@ export function gatewayUrl(text: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/\/+$/, "");
-}
-
-/** @throws {UsageError} when the text is no `http://` or `https://` URL */
-export function httpUrl(flag: string, text: string | undefined): string | undefined {
-  if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
-  throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
 }
 
 /**

@@ -70,7 +70,7 @@ interface Call {
   yes: boolean;
 }
 
-const ACTIONS = { list, show, enable, disable, delete: remove } as const;
+const ACTIONS = { list, show, enable: toState(false), disable: toState(true), delete: remove } as const;
 const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
 export const command: Command = {
@@ -114,12 +114,8 @@ async function show({ place, io, json }: Call, id: string): Promise<number> {
   return 0;
 }
 
-function enable(call: Call, id: string): Promise<number> {
-  return setDisabled(call, id, false);
-}
-
-function disable(call: Call, id: string): Promise<number> {
-  return setDisabled(call, id, true);
+function toState(disabled: boolean): (call: Call, id: string) => Promise<number> {
+  return (call, id) => setDisabled(call, id, disabled);
 }
 
 async function setDisabled({ place, io, json }: Call, id: string, disabled: boolean): Promise<number> {

@@ -2,12 +2,13 @@ import {
   type Command,
   type CommandIo,
   type Flags,
+  httpUrl,
   integerFlag,
   parseFlags,
   refuseExtra,
   UsageError,
 } from "./command.ts";
-import { GATEWAY_KEY_ROW, gatewayUrl, httpUrl, readGatewayKey } from "./gateway_flags.ts";
+import { GATEWAY_KEY_ROW, gatewayUrl, readGatewayKey } from "./gateway_flags.ts";
 import { helpText } from "./help.ts";
 import { FILTER_ROWS, filterOf } from "./event_filter.ts";
 import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";

@@ -5,6 +5,7 @@ import {
   parseFlags,
   readAction,
   refuseExtra,
+  refuseForeignFlags,
   type Row,
   UsageError,
 } from "./command.ts";
@@ -37,13 +38,8 @@ export function parseNounCommand<A extends string, const R extends readonly Row[
   if (!isList && id === undefined) {
     throw new UsageError(`ID is missing: pass the id of ${noun} (${name} list shows the ids)`);
   }
-  const given = Object.keys(flags).map((flag) => `--${flag}`);
-  for (const [left, , of] of rows) {
-    const flag = given.find((one) => one === left.split(" ")[0]);
-    if (flag === undefined || of === undefined || of.includes(action)) continue;
-    throw new UsageError(`${flag} does not belong to ${name} ${action}`);
-  }
-  if (action === "delete" && !given.includes("--yes") && ask === undefined) {
+  refuseForeignFlags(rows, flags, action);
+  if (action === "delete" && !("yes" in flags) && ask === undefined) {
     throw new UsageError(`${name} delete needs --yes where there is no terminal to ask at`);
   }
   return { action, id: id ?? "", flags };

@@ -17,7 +17,7 @@ import { roomOf, sentence } from "./terminal/line_width.ts";
 
 const FLAGS = [
   ["--gateway URL", "Follow this gateway instead of the sandbox"],
-  ["--from-ledger N", "Begin with the events of this ledger. 1 begins with the oldest (default new events only)"],
+  ["--from-ledger N", "Begin with the events of this ledger, 1 for the oldest (default: new events only)"],
   ["--cursor TEXT", "Begin after the event with this cursor, as --json prints it"],
   ["--once", "End after the stored events"],
   ...STREAM_FILTER_ROWS,

@@ -2,7 +2,7 @@ import { type Config, type SettingName, SETTINGS } from "../../lib/config.ts";
 import { readConfig, unknownSettings } from "../read_config.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createResolver } from "../../lib/webhooks/targets/dns.ts";
-import { type Command, type CommandIo, UsageError } from "../command.ts";
+import { type Command, type CommandIo, httpUrl } from "../command.ts";
 import { examine } from "./checks.ts";
 import { fail, type Finding, findingText, ok, summary, warn } from "./findings.ts";
 import { helpText, jsonRow } from "../help.ts";
@@ -48,7 +48,8 @@ export const command: Command = {
 
 async function doctor(args: string[], io: CommandIo): Promise<number> {
   const { settings, flags } = parseSettingFlags(args, NAMES, FLAGS);
-  if (flags.target !== undefined) requireWebUrl(flags.target);
+  // A text that is no URL is a mistake on the command line. A URL that webhooks must not use is a finding.
+  httpUrl("--target", flags.target);
   if (settings.store !== undefined) refusePassword(settings.store, "--store", "SERVICE_API_STORE");
   const findings: Finding[] = [];
   const report = (finding: Finding) => {
@@ -63,14 +64,6 @@ async function doctor(args: string[], io: CommandIo): Promise<number> {
   const isWell = !findings.some(({ verdict }) => verdict === "fail");
   io.stdout(flags.json ? JSON.stringify({ ok: isWell, checks: findings }) + "\n" : `\n${summary(findings)}\n`);
   return isWell ? 0 : 1;
-}
-
-/** A text that is no URL is a mistake on the command line. A URL that webhooks must not use is a finding. */
-function requireWebUrl(target: string): void {
-  if (URL.canParse(target) && /^https?:$/.test(new URL(target).protocol)) return;
-  throw new UsageError(
-    `--target must be a URL such as https://shop.example.com/hook, got ${JSON.stringify(target)}`,
-  );
 }
 
 function checkSettings(

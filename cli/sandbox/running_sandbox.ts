@@ -4,7 +4,7 @@ import { hasGoodHost } from "../../lib/http/request_target.ts";
 import type { Peer } from "../../lib/runtime/serve.ts";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { isFromOwnMachine } from "../../lib/sandbox/rpc/own_machine.ts";
-import { CommandError, type CommandIo, UsageError } from "../command.ts";
+import { CommandError, type CommandIo, httpUrl } from "../command.ts";
 
 /** Addresses, keys and accounts of a sandbox: the line of `--json`. */
 export interface SandboxInfo extends Sandbox {
@@ -41,9 +41,7 @@ export const SANDBOX_ROW = [
  * @throws {UsageError} when the flag is no URL
  */
 export function sandboxUrl(flag: string | undefined): string {
-  const url = flag ?? STANDARD_SANDBOX;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new UsageError(`--sandbox must be an http:// URL such as ${STANDARD_SANDBOX}, got ${JSON.stringify(url)}`);
+  return httpUrl("--sandbox", flag ?? STANDARD_SANDBOX);
 }
 
 /**

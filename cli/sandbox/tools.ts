@@ -5,6 +5,7 @@ import {
   parseFlags,
   readAction,
   refuseExtra,
+  refuseForeignFlags,
   type Row,
   UsageError,
 } from "../command.ts";
@@ -26,7 +27,19 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
 ];
 
 /** Their help is in the rows of the actions. */
-const FLAGS = [["--seconds N", ""], ["--ledgers N", ""], ["--json", ""], SANDBOX_ROW] as const;
+const FLAGS = [
+  ["--seconds N", "", ["advance"]],
+  ["--ledgers N", "", ["advance"]],
+  ["--json", ""],
+  SANDBOX_ROW,
+] as const;
+
+/** The argument of an action. */
+const ARGUMENTS: Partial<Record<typeof SANDBOX_ACTIONS[number], string>> = {
+  snapshot: "NAME",
+  revert: "NAME",
+  fund: "ADDRESS",
+};
 
 /** Ten years, and as many ledgers as one call takes. */
 const MAX_SECONDS = 315_360_000;
@@ -43,57 +56,36 @@ interface Called {
   io: CommandIo;
 }
 
-type Act = (called: Called) => Promise<number> | number;
-
-/** Reads the arguments of an action, and returns the function that runs it once the sandbox is found. */
-const ACTS: Record<typeof SANDBOX_ACTIONS[number], (flags: Flags<typeof FLAGS>, words: string[]) => Act> = {
-  advance(flags, words) {
-    const by = readAdvance(flags, words);
-    return (called) => advance(by, called);
-  },
-  snapshot: (flags, words) => withWord("snapshot", "NAME", flags, words, snapshot),
-  revert: (flags, words) => withWord("revert", "NAME", flags, words, revert),
-  fund: (flags, words) => withWord("fund", "ADDRESS", flags, words, fund),
-  env(flags, words) {
-    refuseAdvance("env", flags);
-    refuseExtra(words);
-    return ({ info, json, io }) => say(info, sandboxEnvironment(info).trimEnd(), json, io);
-  },
-};
-
-/** Runs an action on a running sandbox. `args` begin with its name. */
-export async function runAction([typed, ...args]: string[], io: CommandIo): Promise<number> {
+/** Runs an action on a running sandbox. `args` begin with its name. A wrong command line fails before the search. */
+export async function runAction(args: string[], io: CommandIo): Promise<number> {
+  const { flags, positionals: [typed, ...words] } = parseFlags(args, FLAGS);
   const action = readAction(typed, SANDBOX_ACTIONS);
-  const { flags, positionals } = parseFlags(args, FLAGS);
-  const act = ACTS[action](flags, positionals);
-  const info = await findSandbox(sandboxUrl(flags.sandbox));
-  return await act({ info, json: flags.json === true, io });
-}
-
-function withWord(
-  action: string,
-  what: string,
-  flags: Flags<typeof FLAGS>,
-  [word, ...more]: string[],
-  act: (word: string, called: Called) => Promise<number>,
-): Act {
-  refuseAdvance(action, flags);
-  if (word === undefined) throw new UsageError(`${what} is missing: sandbox ${action} needs it`);
-  refuseExtra(more);
-  return (called) => act(word, called);
-}
-
-function refuseAdvance(action: string, { seconds, ledgers }: Flags<typeof FLAGS>): void {
-  if ((seconds ?? ledgers) === undefined) return;
-  throw new UsageError(`--seconds and --ledgers are only for advance, got ${action}`);
-}
-
-function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, words: string[]): Record<string, number> {
-  if ((seconds === undefined) === (ledgers === undefined)) {
-    const got = words[0] === undefined ? "" : `, got ${JSON.stringify(words[0])}`;
-    throw new UsageError(`advance needs either --seconds N or --ledgers N${got}`);
+  refuseForeignFlags(FLAGS, flags, action);
+  const by = action === "advance" ? readAdvance(flags, words) : {};
+  const argument = ARGUMENTS[action];
+  const [word = ""] = words;
+  if (argument !== undefined && word === "") throw new UsageError(`${argument} is missing: sandbox ${action} needs it`);
+  refuseExtra(argument === undefined ? words : words.slice(1));
+  const called = { info: await findSandbox(sandboxUrl(flags.sandbox)), json: flags.json === true, io };
+  switch (action) {
+    case "advance":
+      return await advance(by, called);
+    case "snapshot":
+      return await snapshot(word, called);
+    case "revert":
+      return await revert(word, called);
+    case "fund":
+      return await fund(word, called);
+    case "env":
+      return say(called.info, sandboxEnvironment(called.info).trimEnd(), called.json, io);
   }
-  refuseExtra(words);
+}
+
+function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, [got]: string[]): Record<string, number> {
+  if ((seconds === undefined) === (ledgers === undefined)) {
+    const was = got === undefined ? "" : `, got ${JSON.stringify(got)}`;
+    throw new UsageError(`advance needs either --seconds N or --ledgers N${was}`);
+  }
   return seconds === undefined
     ? { ledgers: integerFlag("--ledgers", ledgers!, { min: 1, max: MAX_LEDGERS }) }
     : { seconds: integerFlag("--seconds", seconds, { min: 1, max: MAX_SECONDS }) };

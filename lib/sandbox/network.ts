@@ -4,14 +4,14 @@ import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
 import { planAdvance } from "./ledger/advance.ts";
 import { keyOf } from "./ledger/bytes.ts";
-import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
+import { openChain } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
 import { createClosing } from "./ledger/closing.ts";
 import { parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
-import { EVICTION_DELAY_LEDGERS, isTemporary, type LedgerView } from "./ledger/state.ts";
+import { isTemporary, type LedgerView } from "./ledger/state.ts";
 import type { StateFile } from "./ledger/state_file.ts";
 import { createTicker, IDLE_MS, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
 import type {
@@ -22,6 +22,7 @@ import type {
   Network,
   SimulateOutcome,
 } from "./network_types.ts";
+import { EVICTION_DELAY_LEDGERS, PROTOCOL_VERSION } from "./ledger/protocol.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 

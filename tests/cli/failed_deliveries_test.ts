@@ -115,6 +115,6 @@ test("a wrong --state is refused with a suggestion before the store is opened", 
   }
   await assert.rejects(
     runCommand(command, ["list", "--state", "dead"], fakeIo()),
-    (error) => error instanceof UsageError && error.message === "--state does not belong to webhooks list",
+    (error) => error instanceof UsageError && error.message === "--state is only for deliveries, got list",
   );
 });

@@ -137,9 +137,12 @@ describe("the command line", () => {
       ["listen", "--types", "escrow.fund"],
       /^gateway listen: --types .*; did you mean escrow\.funded\?\nSee: .* listen/,
     ],
-    [["doctor", "--target", "foo"], /^gateway doctor: --target must be a URL such as .*, got "foo"\nSee: .* doctor\n$/],
-    [["doctor", "--target", "shop.example.com/hook"], /^gateway doctor: --target must be a URL such as https:/],
-    [["doctor", "--target", "localhost:8080/hook"], /^gateway doctor: --target must be a URL such as https:/],
+    [["doctor", "--target", "foo"], /^gateway doctor: --target must be an http.* URL, got "foo"\nSee: .* doctor\n$/],
+    [
+      ["doctor", "--target", "shop.example.com/hook"],
+      /^gateway doctor: --target must be an http:\/\/ or https:\/\/ URL/,
+    ],
+    [["doctor", "--target", "localhost:8080/hook"], /^gateway doctor: --target must be an http:\/\/ or https:\/\/ URL/],
     [
       ["-p", "9000"],
       /^gateway serve: unknown flag -p; did you mean --port, .* or --pages\?\nSee: gateway help serve\n$/,

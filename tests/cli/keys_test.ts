@@ -240,7 +240,7 @@ describe("keys", () => {
     ["no id", ["show"], /^ID is missing: pass the id of a key \(keys list shows the ids\)$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
-    ["--yes elsewhere", ["disable", "a", "--yes"], /--yes does not belong to keys disable/],
+    ["--yes elsewhere", ["disable", "a", "--yes"], /--yes is only for delete, got disable/],
     ["an unknown flag", ["list", "--all"], /unknown flag --all; allowed: --store, --keys-file, --yes, --json/],
   ];
   for (const [what, args, message] of wrong) {

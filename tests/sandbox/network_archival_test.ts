@@ -4,7 +4,7 @@ import { before, beforeEach, describe, test } from "node:test";
 import { Address, Keypair, Operation, scValToNative, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
 import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
-import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/state.ts";
+import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/protocol.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import { type NetworkImage, recorder, restored } from "./network_image.ts";

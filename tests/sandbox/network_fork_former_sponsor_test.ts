@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { xdr } from "@stellar/stellar-sdk";
 import { openRemote } from "../../lib/sandbox/fork/remote.ts";
 import { accountKeyXdr, newAccount } from "../../lib/sandbox/ledger/accounts.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/chain.ts";
+import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice } from "./envelope_parts.ts";
 import { openSandboxRpc, type SandboxRpc } from "./rpc/sandbox_rpc.ts";

@@ -11,7 +11,7 @@ import {
   withFields,
 } from "../../lib/sandbox/ledger/accounts.ts";
 import { keyOf } from "../../lib/sandbox/ledger/bytes.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/chain.ts";
+import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice, bob } from "./envelope_parts.ts";
 import { openSandboxRpc, type SandboxRpc } from "./rpc/sandbox_rpc.ts";

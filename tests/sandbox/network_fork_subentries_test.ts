@@ -5,8 +5,8 @@ import { Account, Asset, Operation, TransactionBuilder, xdr } from "@stellar/ste
 import { accountKeyXdr, newAccount } from "../../lib/sandbox/ledger/accounts.ts";
 import type { IssuedAsset } from "../../lib/sandbox/ledger/assets.ts";
 import { keyOf } from "../../lib/sandbox/ledger/bytes.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/chain.ts";
-import { AUTHORIZED, trustlineKeyXdr } from "../../lib/sandbox/ledger/trustlines.ts";
+import { AUTHORIZED, PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
+import { trustlineKeyXdr } from "../../lib/sandbox/ledger/trustlines.ts";
 import { alice, bob } from "./envelope_parts.ts";
 import { accountOf, apply, codesOf, START_SECONDS, startNetwork } from "./sandbox_network.ts";
 

@@ -2,13 +2,7 @@ import { xdr } from "@stellar/stellar-sdk";
 import { createXdrWriter, keyOf } from "./bytes.ts";
 import { extensionIn } from "./classic_entries.ts";
 import type { LedgerChanges, LedgerView } from "./state.ts";
-
-/** Stroops. */
-export const BASE_RESERVE = 5_000_000;
-/** Base reserves of an account without subentries. */
-export const ACCOUNT_RESERVES = 2;
-
-const INT64_MAX = (1n << 63n) - 1n;
+import { ACCOUNT_RESERVES, BASE_RESERVE, INT64_MAX } from "./protocol.ts";
 
 /** The LedgerKey of an account. */
 export function accountKeyXdr(publicKey: Uint8Array): Uint8Array {

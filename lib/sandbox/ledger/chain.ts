@@ -14,9 +14,7 @@ import { createSnapshots } from "./snapshots.ts";
 import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
 import { openStateFile, type StateFile } from "./state_file.ts";
-
-/** The protocol of the Soroban host in the engine, which accepts no other. */
-export const PROTOCOL_VERSION = 28;
+import { PROTOCOL_VERSION } from "./protocol.ts";
 
 export interface ChainOptions {
   engineWasm: Uint8Array | WebAssembly.Module;

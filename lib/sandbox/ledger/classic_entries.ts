@@ -1,6 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { keyOf } from "./bytes.ts";
 import type { LedgerChanges, LedgerView } from "./state.ts";
+import { LEDGER_ENTRY_TYPES } from "./protocol.ts";
 
 /** The LedgerEntry under a LedgerKey (XDR), undefined when there is none. */
 export function loadEntry(view: LedgerView, keyXdr: Uint8Array): xdr.LedgerEntry | undefined {
@@ -32,7 +33,6 @@ export function extensionIn(entryXdr: Uint8Array): xdr.LedgerEntryExt {
   return extXdr.length === VOID_LENGTH ? xdr.LedgerEntryExt.v0() : xdr.LedgerEntryExt.fromXdr(extXdr);
 }
 
-const CONTRACT_DATA = 6;
 const VOID_LENGTH = 4;
 /** Lengths of an extension after a sponsorship, and with a sponsor. */
 const SPONSOR_LENGTHS = [12, 48];
@@ -41,7 +41,7 @@ const SPONSOR_LENGTHS = [12, 48];
 function extensionLength(entryXdr: Uint8Array): number {
   const view = new DataView(entryXdr.buffer, entryXdr.byteOffset, entryXdr.byteLength);
   const mayEndWith = (length: number) => length < entryXdr.length - 4 && view.getUint32(entryXdr.length - length) === 1;
-  if (view.getUint32(4) >= CONTRACT_DATA || !SPONSOR_LENGTHS.some(mayEndWith)) return VOID_LENGTH;
+  if (view.getUint32(4) >= LEDGER_ENTRY_TYPES.contractData || !SPONSOR_LENGTHS.some(mayEndWith)) return VOID_LENGTH;
   return xdr.LedgerEntry.fromXdr(entryXdr).ext.toXdr().length;
 }
 

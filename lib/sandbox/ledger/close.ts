@@ -1,5 +1,4 @@
 import type { Engine } from "../engine.ts";
-import { BASE_RESERVE } from "./accounts.ts";
 import { type Application, type ClosingLedger, resultOf } from "./application.ts";
 import { applyTransaction } from "./apply.ts";
 import { createXdrWriter, sha256, toHex } from "./bytes.ts";
@@ -11,6 +10,7 @@ import { evictedKeys, transactionMeta } from "./meta.ts";
 import type { VerifySignature } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";
 import { type LedgerChanges, type LedgerState, openChanges } from "./state.ts";
+import { BASE_RESERVE } from "./protocol.ts";
 
 /** The constant parts of a network. */
 export interface Validator {

@@ -6,11 +6,7 @@ import type { TxCode } from "./results.ts";
 import type { SignatureChecker, WeightedSigner } from "./signatures.ts";
 import { type CheckResources, isSoroban } from "./soroban_checks.ts";
 import type { LedgerView } from "./state.ts";
-
-/** Minimum stroops per operation. */
-export const BASE_FEE = 100n;
-
-const MAX_RESOURCE_FEE = 1n << 50n;
+import { BASE_FEE, MAX_RESOURCE_FEE } from "./protocol.ts";
 
 /** The ledger for the checks of a transaction. */
 export interface CheckContext {

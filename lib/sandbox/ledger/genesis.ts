@@ -1,7 +1,7 @@
 import { Keypair, xdr } from "@stellar/stellar-sdk";
 import { newAccount, storeAccount } from "./accounts.ts";
 import { keyOf } from "./bytes.ts";
-import { TOTAL_COINS } from "./headers.ts";
+import { TOTAL_COINS } from "./protocol.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /** The account that owns all lumens at first. As on every Stellar network its seed is the network's id, which is public. */

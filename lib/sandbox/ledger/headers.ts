@@ -1,14 +1,8 @@
 import { xdr } from "@stellar/stellar-sdk";
-import { BASE_RESERVE } from "./accounts.ts";
 import { bytesOf, createXdrWriter, fromHex, sha256 } from "./bytes.ts";
-import { BASE_FEE } from "./envelope_checks.ts";
 import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import type { LedgerChanges } from "./state.ts";
-
-/** All stroops: 100 billion lumens, as on a new network. */
-export const TOTAL_COINS = 1_000_000_000_000_000_000n;
-
-const MAX_TX_SET_SIZE = 100;
+import { BASE_FEE, BASE_RESERVE, MAX_TX_SET_SIZE, TOTAL_COINS } from "./protocol.ts";
 
 /** The values of the last closed ledger that the next one needs. */
 export interface LedgerTip {

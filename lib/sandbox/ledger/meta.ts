@@ -1,17 +1,17 @@
 import { bytesOf, createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
 import { isTemporary, type LedgerChanges, type StateEntry } from "./state.ts";
+import { LEDGER_ENTRY_TYPES } from "./protocol.ts";
 
 const CREATED = 0, UPDATED = 1, REMOVED = 2, STATE = 3, RESTORED = 4;
-const TTL = 9;
 
 const change = (type: number, body: Uint8Array) => createXdrWriter().uint32(type).raw(body).finish();
 
 function ttlKeyXdr(key: string): Uint8Array {
-  return createXdrWriter().uint32(TTL).raw(sha256(bytesOf(key))).finish();
+  return createXdrWriter().uint32(LEDGER_ENTRY_TYPES.ttl).raw(sha256(bytesOf(key))).finish();
 }
 
 function ttlEntryXdr(key: string, entry: StateEntry, liveUntilLedger: number): Uint8Array {
-  return createXdrWriter().uint32(entry.ttlModifiedLedger ?? 0).uint32(TTL).raw(sha256(bytesOf(key)))
+  return createXdrWriter().uint32(entry.ttlModifiedLedger ?? 0).uint32(LEDGER_ENTRY_TYPES.ttl).raw(sha256(bytesOf(key)))
     .uint32(liveUntilLedger).uint32(0).finish();
 }
 

@@ -1,26 +1,15 @@
 import { xdr } from "@stellar/stellar-sdk";
-import {
-  ACCOUNT_RESERVES,
-  availableBalance,
-  BASE_RESERVE,
-  extensionsOf,
-  loadAccount,
-  storeAccount,
-  withExtensions,
-  withFields,
-} from "./accounts.ts";
+import { availableBalance, extensionsOf, loadAccount, storeAccount, withExtensions, withFields } from "./accounts.ts";
 import { keyOf, sameBytes } from "./bytes.ts";
 import { sponsoredBy, sponsorOf } from "./classic_entries.ts";
 import type { LedgerChanges } from "./state.ts";
+import { ACCOUNT_RESERVES, BASE_RESERVE, MAX_SUBENTRIES } from "./protocol.ts";
 
 /*
  * Reserves of accounts and their entries (CAP-33). The account pays them, or a sponsor, which agrees in the transaction that
  * creates the entry or in a later one. An account's `numSponsored` counts the reserves that others pay for it,
  * `numSponsoring` those that it pays for others.
  */
-
-/** Subentries per account: signers, trustlines, data. */
-const MAX_SUBENTRIES = 1_000;
 
 /** The reason why an entry cannot be created. */
 export type ReserveProblem = "too_many_subentries" | "low_reserve";

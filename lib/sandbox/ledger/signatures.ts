@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { xdr } from "@stellar/stellar-sdk";
 import { keyOf, sameBytes, sha256 } from "./bytes.ts";
+import { MAX_SIGNER_WEIGHT } from "./protocol.ts";
 
 /** Whether an Ed25519 signature is valid. */
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
@@ -52,8 +53,6 @@ export interface WeightedSigner {
 
 export type SignatureChecker = ReturnType<typeof createSignatureChecker>;
 
-const MAX_WEIGHT = 255;
-
 /** Adds up the weights of signers over one envelope's signatures, and records the used ones. */
 export function createSignatureChecker(
   verifySignature: VerifySignature,
@@ -99,7 +98,7 @@ export function createSignatureChecker(
     check(signers: WeightedSigner[], needed: number): boolean {
       let weight = 0;
       const add = (signer: WeightedSigner) => {
-        weight += Math.min(signer.weight, MAX_WEIGHT);
+        weight += Math.min(signer.weight, MAX_SIGNER_WEIGHT);
         return weight >= needed;
       };
       const authorizes = ({ key }: WeightedSigner) =>

@@ -1,4 +1,5 @@
 import type { xdr } from "@stellar/stellar-sdk";
+import { EVICTION_DELAY_LEDGERS, LEDGER_ENTRY_TYPES } from "./protocol.ts";
 
 /** An encoded ledger entry with its TTL. */
 export interface StateEntry {
@@ -49,14 +50,9 @@ export function openChanges(parent: LedgerView): LedgerChanges {
   };
 }
 
-/** An expired entry is evicted after so many ledgers. The real network's scan takes about as long. */
-export const EVICTION_DELAY_LEDGERS = 64;
-
-const CONTRACT_DATA = 6;
-
 /** Whether a LedgerKey (as `keyOf`) names a temporary contract data entry. Its last word is the durability. */
 export function isTemporary(key: string): boolean {
-  return key.charCodeAt(3) === CONTRACT_DATA && key.charCodeAt(key.length - 1) === 0;
+  return key.charCodeAt(3) === LEDGER_ENTRY_TYPES.contractData && key.charCodeAt(key.length - 1) === 0;
 }
 
 export type LedgerState = ReturnType<typeof createLedgerState>;

@@ -3,20 +3,12 @@ import { isIssuer, type IssuedAsset } from "./assets.ts";
 import { createXdrWriter } from "./bytes.ts";
 import { loadEntry, storeEntry } from "./classic_entries.ts";
 import type { LedgerChanges, LedgerView } from "./state.ts";
-
-/** TrustLineFlags. */
-export const AUTHORIZED = 1;
-export const MAINTAINS_LIABILITIES = 2;
-export const CLAWBACK_ENABLED = 4;
-export const AUTHORIZATION_FLAGS = AUTHORIZED | MAINTAINS_LIABILITIES;
-export const TRUSTLINE_FLAGS = AUTHORIZATION_FLAGS | CLAWBACK_ENABLED;
-
-const TRUSTLINE = 1;
+import { AUTHORIZED, LEDGER_ENTRY_TYPES } from "./protocol.ts";
 
 /** The LedgerKey of an account's trustline. */
 export function trustlineKeyXdr(holder: Uint8Array, asset: IssuedAsset): Uint8Array {
   // The TrustLineAsset of an issued asset has the bytes of the Asset.
-  return createXdrWriter().uint32(TRUSTLINE).uint32(0).raw(holder).raw(asset.toXdr()).finish();
+  return createXdrWriter().uint32(LEDGER_ENTRY_TYPES.trustline).uint32(0).raw(holder).raw(asset.toXdr()).finish();
 }
 
 export interface HeldTrustline {

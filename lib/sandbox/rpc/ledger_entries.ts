@@ -4,13 +4,12 @@ import { fromBase64 } from "./base64.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { readStrings } from "./params.ts";
 import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
+import { LEDGER_ENTRY_TYPES } from "../ledger/protocol.ts";
 
 const MAX_KEYS = 200;
 /** Bound of one decoded key. */
 const MAX_KEY_BYTES = 16 * 1024;
-// A LedgerKey begins with its LedgerEntryType. Contract data ends with its durability.
-const CONTRACT_DATA = 6;
-const TTL = 9;
+/** Durability, the last word of the LedgerKey of contract data. */
 const TEMPORARY = 0;
 
 /** `getLedgerEntries`: the entries of 1 to 200 keys, in the order of the keys. */
@@ -64,7 +63,9 @@ function requireLedgerKey(keyXdr: Uint8Array, key: string, index: number): void 
   } catch {
     throw badKey(key, index);
   }
-  if (keyXdr[3] === TTL) throw new JsonRpcError(INVALID_PARAMS, "ledger ttl entries cannot be queried directly");
+  if (keyXdr[3] === LEDGER_ENTRY_TYPES.ttl) {
+    throw new JsonRpcError(INVALID_PARAMS, "ledger ttl entries cannot be queried directly");
+  }
 }
 
 function badKey(key: string, index: number): JsonRpcError {
@@ -73,7 +74,7 @@ function badKey(key: string, index: number): JsonRpcError {
 
 /** An expired temporary entry counts as deleted, even before its eviction. */
 function isGone(keyXdr: Uint8Array, entry: HeldEntry, latestLedger: number): boolean {
-  return keyXdr[3] === CONTRACT_DATA && keyXdr.at(-1) === TEMPORARY && isPast(entry, latestLedger);
+  return keyXdr[3] === LEDGER_ENTRY_TYPES.contractData && keyXdr.at(-1) === TEMPORARY && isPast(entry, latestLedger);
 }
 
 function isPast(entry: HeldEntry, latestLedger: number): boolean {

@@ -127,7 +127,7 @@ test("a wrong or impossible action is named", async () => {
     [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
     [["snapshot"], 2, /NAME is missing: sandbox snapshot needs it/],
     [["snapshot", "a", "b"], 2, /unexpected "b"/],
-    [["env", "--seconds", "1"], 2, /--seconds and --ledgers are only for advance, got env/],
+    [["env", "--seconds", "1"], 2, /--seconds is only for advance, got env/],
     [["revert", "never"], 1, /name must be one of the snapshots .*, got "never"/],
     [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
   ];

@@ -1,6 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk";
 import {
-  ACCOUNT_RESERVES,
   accountKeyXdr,
   accountOf,
   canReceive,
@@ -18,7 +17,7 @@ import { loadEntry, storeEntry } from "../classic_entries.ts";
 import { addSubentry, isSponsoring, removeSponsored, removeSubentry, withoutSigners } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
-import { AUTH_IMMUTABLE } from "./set_options.ts";
+import { ACCOUNT_RESERVES, AUTH_IMMUTABLE, LEDGER_ENTRY_TYPES } from "../protocol.ts";
 
 const BUMP_SEQUENCE = { badSequence: -1 };
 const MANAGE_DATA = { nameNotFound: -2, lowReserve: -3, invalidName: -4 };
@@ -31,8 +30,6 @@ const ACCOUNT_MERGE = {
   destinationFull: -6,
   isSponsor: -7,
 };
-
-const DATA = 3;
 
 export function checkBumpSequence({ bumpTo }: xdr.BumpSequenceOp): Uint8Array | undefined {
   return bumpTo < 0n ? operationResult("bumpSequence", BUMP_SEQUENCE.badSequence) : undefined;
@@ -58,7 +55,8 @@ export function isValidDataName({ bytes }: xdr.XdrString): boolean {
 /** Writes a data entry of the account, or removes it without a value. */
 export function manageData({ dataName, dataValue }: xdr.ManageDataOp, context: OperationContext): OperationOutcome {
   const { changes, source, ledgerSequence } = context;
-  const keyXdr = createXdrWriter().uint32(DATA).uint32(0).raw(source).opaque(dataName.bytes).finish();
+  const keyXdr = createXdrWriter().uint32(LEDGER_ENTRY_TYPES.data).uint32(0).raw(source).opaque(dataName.bytes)
+    .finish();
   const held = loadEntry(changes, keyXdr);
   const owner = loadAccount(changes, source);
   if (!owner) return refusal("opNO_ACCOUNT");

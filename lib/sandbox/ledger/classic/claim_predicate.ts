@@ -1,9 +1,9 @@
 import { xdr } from "@stellar/stellar-sdk";
+import { INT64_MAX } from "../protocol.ts";
 
 /** The conditions of claimants of claimable balances (CAP-23). Times are Unix seconds. */
 
 const MAX_DEPTH = 4;
-const INT64_MAX = (1n << 63n) - 1n;
 
 /** Whether a predicate is well formed: two sides of `and` and `or`, one of `not`, no time before 1970, not too deep. */
 export function isValidPredicate(predicate: xdr.ClaimPredicate, depth = 1): boolean {

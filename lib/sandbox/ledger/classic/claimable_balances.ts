@@ -6,20 +6,16 @@ import { createXdrWriter, sameBytes } from "../bytes.ts";
 import { loadEntry, sponsoredBy, storeEntry } from "../classic_entries.ts";
 import { currentSponsor, removeSponsored, sponsor } from "../reserves.ts";
 import { operationResult } from "../results.ts";
-import { changeHolding, CLAWBACK_ENABLED, loadTrustline } from "../trustlines.ts";
+import { changeHolding, loadTrustline } from "../trustlines.ts";
 import { absolutePredicate, holds, isValidPredicate } from "./claim_predicate.ts";
 import { failure, type OperationContext, operationId, type OperationOutcome, success } from "./operation.ts";
-import { AUTH_CLAWBACK } from "./set_options.ts";
+import { AUTH_CLAWBACK, BALANCE_CLAWBACK_ENABLED, CLAWBACK_ENABLED, LEDGER_ENTRY_TYPES } from "../protocol.ts";
 
 /** Claimable balances (CAP-23, CAP-35). The creator, or its sponsor, pays a base reserve for each claimant. */
 
 const CREATE = { malformed: -1, lowReserve: -2, noTrust: -3, notAuthorized: -4, underfunded: -5 };
 const CLAIM = { doesNotExist: -1, cannotClaim: -2, lineFull: -3, noTrust: -4, notAuthorized: -5 };
 const CLAWBACK = { doesNotExist: -1, notIssuer: -2, notEnabled: -3 };
-
-const CLAIMABLE_BALANCE = 4;
-/** ClaimableBalanceFlags. */
-const BALANCE_CLAWBACK_ENABLED = 1;
 
 export function checkCreateClaimableBalance(op: xdr.CreateClaimableBalanceOp): Uint8Array | undefined {
   const { asset, amount, claimants } = op;
@@ -94,7 +90,7 @@ function extension(
 }
 
 function balanceKeyXdr(balanceId: xdr.ClaimableBalanceId): Uint8Array {
-  return createXdrWriter().uint32(CLAIMABLE_BALANCE).raw(balanceId.toXdr()).finish();
+  return createXdrWriter().uint32(LEDGER_ENTRY_TYPES.claimableBalance).raw(balanceId.toXdr()).finish();
 }
 
 interface HeldBalance {

@@ -13,8 +13,9 @@ import { isIssued, isIssuer, type IssuedAsset, isValidAsset, NATIVE } from "../a
 import { sameBytes } from "../bytes.ts";
 import { reserveAccount } from "../reserves.ts";
 import { operationResult } from "../results.ts";
-import { addBalance, changeHolding, CLAWBACK_ENABLED, loadTrustline } from "../trustlines.ts";
+import { addBalance, changeHolding, loadTrustline } from "../trustlines.ts";
 import { failure, type OperationContext, type OperationOutcome, success } from "./operation.ts";
+import { CLAWBACK_ENABLED } from "../protocol.ts";
 
 const CREATE_ACCOUNT = { malformed: -1, underfunded: -2, lowReserve: -3, alreadyExists: -4 };
 const PAYMENT = {

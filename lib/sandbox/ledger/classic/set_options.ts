@@ -4,6 +4,14 @@ import { keyOf, sameBytes } from "../bytes.ts";
 import { withNewSigner, withoutSigners } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
+import {
+  ACCOUNT_FLAGS,
+  AUTH_CLAWBACK,
+  AUTH_IMMUTABLE,
+  AUTH_REVOCABLE,
+  MAX_SIGNER_WEIGHT,
+  MAX_SIGNERS,
+} from "../protocol.ts";
 
 const CODES = {
   lowReserve: -1,
@@ -18,15 +26,6 @@ const CODES = {
   authRevocableRequired: -10,
 };
 
-/** AccountFlags. */
-export const AUTH_REQUIRED = 1;
-export const AUTH_REVOCABLE = 2;
-export const AUTH_IMMUTABLE = 4;
-export const AUTH_CLAWBACK = 8;
-const ALL_FLAGS = 15;
-const MAX_WEIGHT = 255;
-const MAX_SIGNERS = 20;
-
 const result = (code: number) => operationResult("setOptions", code);
 
 /** Whether the operation changes signers or weights, which needs the high threshold. */
@@ -37,17 +36,17 @@ export function changesSigners(op: xdr.SetOptionsOp): boolean {
 /** Checks a SetOptions without the ledger. Returns the OperationResult of a refusal, else undefined. */
 export function checkSetOptions(op: xdr.SetOptionsOp, source: Uint8Array): Uint8Array | undefined {
   const [set, clear] = [op.setFlags ?? 0, op.clearFlags ?? 0];
-  if (((set | clear) & ~ALL_FLAGS) !== 0) return result(CODES.unknownFlag);
+  if (((set | clear) & ~ACCOUNT_FLAGS) !== 0) return result(CODES.unknownFlag);
   if ((set & clear) !== 0) return result(CODES.badFlags);
   const weights = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
-  if (weights.some((weight) => (weight ?? 0) > MAX_WEIGHT)) return result(CODES.thresholdOutOfRange);
+  if (weights.some((weight) => (weight ?? 0) > MAX_SIGNER_WEIGHT)) return result(CODES.thresholdOutOfRange);
   if (op.signer && !isValidSigner(op.signer, source)) return result(CODES.badSigner);
   if (op.homeDomain && !/^[\x20-\x7e]*$/.test(op.homeDomain.toString())) return result(CODES.invalidHomeDomain);
   return undefined;
 }
 
 function isValidSigner({ key, weight }: xdr.Signer, source: Uint8Array): boolean {
-  if (weight > MAX_WEIGHT) return false;
+  if (weight > MAX_SIGNER_WEIGHT) return false;
   if (key.type === "signerKeyTypeEd25519") return !sameBytes(key.ed25519.value, source);
   return key.type !== "signerKeyTypeEd25519SignedPayload" || key.ed25519SignedPayload.payload.length > 0;
 }

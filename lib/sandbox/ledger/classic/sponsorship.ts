@@ -1,5 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk";
-import { ACCOUNT_RESERVES, extensionsOf, loadAccount, storeAccount, withExtensions } from "../accounts.ts";
+import { extensionsOf, loadAccount, storeAccount, withExtensions } from "../accounts.ts";
 import { isIssuer, isValidAsset } from "../assets.ts";
 import { keyOf, sameBytes } from "../bytes.ts";
 import { loadEntry, sponsoredBy, sponsorOf, storeEntry } from "../classic_entries.ts";
@@ -7,6 +7,7 @@ import { changePayer, currentSponsor, isSponsoring } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { isValidDataName } from "./account_operations.ts";
 import { failure, type OperationContext, type OperationOutcome, success } from "./operation.ts";
+import { ACCOUNT_RESERVES } from "../protocol.ts";
 
 /** Sponsored reserves (CAP-33): an account pays the reserves of another one's entries. */
 

@@ -7,20 +7,24 @@ import { storeEntry } from "../classic_entries.ts";
 import { addSubentry, removeSubentry } from "../reserves.ts";
 import { operationResult, refusedOperation } from "../results.ts";
 import {
-  AUTHORIZATION_FLAGS,
-  AUTHORIZED,
-  CLAWBACK_ENABLED,
   type HeldTrustline,
   liabilitiesOf,
   liquidityPoolsOf,
   loadTrustline,
-  MAINTAINS_LIABILITIES,
   storeTrustline,
-  TRUSTLINE_FLAGS,
   trustlineKeyXdr,
 } from "../trustlines.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
-import { AUTH_CLAWBACK, AUTH_REQUIRED, AUTH_REVOCABLE } from "./set_options.ts";
+import {
+  AUTH_CLAWBACK,
+  AUTH_REQUIRED,
+  AUTH_REVOCABLE,
+  AUTHORIZATION_FLAGS,
+  AUTHORIZED,
+  CLAWBACK_ENABLED,
+  MAINTAINS_LIABILITIES,
+  TRUSTLINE_FLAGS,
+} from "../protocol.ts";
 
 const CHANGE_TRUST = { malformed: -1, noIssuer: -2, invalidLimit: -3, lowReserve: -4, cannotDelete: -7 };
 const SET_FLAGS = { malformed: -1, noTrustLine: -2, cantRevoke: -3, invalidState: -4 };
