@@ -182,7 +182,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         if (events.length > 0) {
           const known = await withAssets(events) as NewEvent[];
           reportCommit(await underLease((lease) => store.events.append({ lease, events: known, state: state! })));
-          onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
+          onNotice({ kind: "decoded", message: `${events.length} events that were stored raw are decoded now` });
         }
         const isLast = undecoded.length < UNDECODED_EVENTS;
         // If another decoder tried before, it has to try again: this one may leave later events raw.
