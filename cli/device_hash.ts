@@ -9,7 +9,7 @@ export const command: Command = {
     usage: ["device-hash UID…", "device-hash - < FILE"],
     about: "Prints the deviceHash of cards, one a line: the SHA-256 of the bytes of a card's UID.\n\n" +
       "A UID has 4, 7 or 10 bytes, written as hex digits in any case, with or without a colon, a dash or a space " +
-      "between them. With - the UIDs are read from standard input, one a line, so that no process list shows them.",
+      "between bytes. With - the command reads UIDs from standard input, one a line, so that no process list shows them.",
     notes: "A UID of 4 bytes that begins with 08 is random: the card shows another one each time.",
     examples: ["gateway device-hash 04:A2:2B:11:5C:80:01", "gateway device-hash - < uids.txt"],
   }),

@@ -47,9 +47,9 @@ type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
 /**
- * A client of one gateway. Its methods answer `{ ok: true, … }` with what the endpoint answers, or
- * `{ ok: false, reason, message, … }`, and throw nothing; when the key's rate is used up they wait.
- * @throws {TypeError} when `baseUrl` is no URL, `apiKey` is none, or a time is no number
+ * Creates a client of one gateway. Its methods resolve with `{ ok: true, … }` and the endpoint's fields, or with
+ * `{ ok: false, reason, message, … }`, and do not throw. After a 429 answer they wait and retry.
+ * @throws {TypeError} when `baseUrl` is no URL, `apiKey` is no API key, or a time is no number
  */
 export function createGatewayClient(options: GatewayClientOptions) {
   const connection = createConnection(options);
@@ -81,7 +81,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
       call("GET /v1/merchants/:address/pending", { params: { address } }, request),
     /** An asset's symbol, name and decimals. */
     asset: (asset: string, request?: RequestOptions) => call("GET /v1/assets/:asset", { params: { asset } }, request),
-    /** Whether a payment would be authorised now: `ok` says it, or the `reason` why not. */
+    /** Whether the contracts would authorise a payment now; `reason` when they would not. */
     checkPayment: (payment: Body<"POST /v1/payments/check">, request?: RequestOptions) =>
       call("POST /v1/payments/check", { body: payment }, request) as Promise<PaymentVerdict>,
 
@@ -89,7 +89,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     eventPage: (query: Query<"GET /v1/events"> = {}, request?: RequestOptions) =>
       call("GET /v1/events", { query }, request),
     event: (id: string, request?: RequestOptions) => call("GET /v1/events/:id", { params: { id } }, request),
-    /** The history and then what happens, each event once: `for await (const event of client.events())`. */
+    /** The history and then new events, each once: `for await (const event of client.events())`. */
     events: (feed: EventFeedOptions = {}): EventFeed => createEventFeed(connection, feed),
 
     prepare: (body: Body<"POST /v1/transactions/prepare">, request?: RequestOptions) =>
@@ -98,13 +98,15 @@ export function createGatewayClient(options: GatewayClientOptions) {
     transaction: (hash: string, request?: RequestOptions) =>
       call("GET /v1/transactions/:hash", { params: { hash } }, request),
     /**
-     * Prepares, signs and submits an operation, and makes sure of what is signed.
+     * Prepares, checks, signs and submits an operation, and waits for its confirmation.
      * @param sign a `Keypair`, or a function that signs an envelope: a wallet's, or your own
      * @throws {TypeError} when the client was made without `network`
      */
     write(operation: Operation, sign: SigningKey | SignEnvelope, options_: WriteOptions = {}): Promise<Written> {
       if (options.network === undefined) {
-        throw new TypeError("write needs createGatewayClient({ network }): what is signed is held against it");
+        throw new TypeError(
+          "network must be set in createGatewayClient({ network }): write compares envelopes with it",
+        );
       }
       return write(connection, options.network, operation, sign, options_);
     },
@@ -121,7 +123,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
       /** The attempts to deliver, newest first. */
       deliveries: (id: string, query: Omit<DeliveriesQuery, "state"> = {}, request?: RequestOptions) =>
         call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request) as Promise<Result<AttemptPage>>,
-      /** The deliveries that are kept in a state because they failed. */
+      /** The failed deliveries in a state. */
       failedDeliveries: (
         id: string,
         query: DeliveriesQuery & { state: NonNullable<DeliveriesQuery["state"]> },
@@ -130,7 +132,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
         call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request) as Promise<
           Result<FailedDeliveryPage>
         >,
-      /** One attempt, with what was sent. */
+      /** One attempt, with its request. */
       attempt: (id: string, attempt: string, request?: RequestOptions) =>
         call("GET /v1/webhooks/:id/deliveries/:attempt", { params: { id, attempt } }, request),
       replay: (id: string, body: Body<"POST /v1/webhooks/:id/replay">, request?: RequestOptions) =>

@@ -111,12 +111,12 @@ export async function write(
   });
   if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
   /** The last rejected envelope. Another node may still have it, so the network may apply it. */
-  let turnedDown: string | undefined;
-  const unlessRejected = (end: NotWritten): NotWritten =>
-    turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
+  let rejectedHash: string | undefined;
+  const unknownIfRejected = (end: NotWritten): NotWritten =>
+    rejectedHash === undefined ? end : failed("outcome_unknown", end.message, rejectedHash);
   /** With a key used before, the prepared envelope may be one that the client already sent. */
-  async function unlessSent(end: NotWritten, hash: string): Promise<NotWritten> {
-    if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessRejected(end);
+  async function unknownIfSent(end: NotWritten, hash: string): Promise<NotWritten> {
+    if (rejectedHash !== undefined || options.idempotencyKey === undefined) return unknownIfRejected(end);
     return await statusOf(hash) === "again" ? end : failed("outcome_unknown", end.message, hash);
   }
 
@@ -129,14 +129,18 @@ export async function write(
     );
     if (!prepared.ok) {
       const end = { ...prepared, idempotencyKey };
-      return isJudged(prepared) ? end : unlessRejected(end);
+      return isJudged(prepared) ? end : unknownIfRejected(end);
     }
-    turnedDown ??= prepared.replaces;
+    rejectedHash ??= prepared.replaces;
     // An earlier envelope succeeded, which the gateway no longer has: nothing is signed.
     if (prepared.status === "success" && prepared.xdr === undefined) {
       const hash = String(prepared.hash);
       const status = await statusOf(hash);
-      return told(typeof status === "object" && status.ok ? status : "unknown", hash, operation as PreparedOperation);
+      return written(
+        typeof status === "object" && status.ok ? status : "unknown",
+        hash,
+        operation as PreparedOperation,
+      );
     }
     const checked = await check(prepared);
     if ("ok" in checked) return checked;
@@ -145,18 +149,21 @@ export async function write(
     // An earlier try with this key succeeded. A status of "not found" only means that a node lacks it.
     if (prepared.status === "success") {
       const status = await statusOf(hash);
-      return told(typeof status === "object" && status.ok ? status : "unknown", hash, called);
+      return written(typeof status === "object" && status.ok ? status : "unknown", hash, called);
     }
     let signed: string;
     try {
       if (prepared.warning !== undefined) await options.onWarning?.(prepared.warning);
       signed = await signedBy(sign, envelope, { address: source, operation: called, network });
     } catch (error) {
-      return await unlessSent(failed("not_signed", error instanceof Error ? error.message : String(error), hash), hash);
+      return await unknownIfSent(
+        failed("not_signed", error instanceof Error ? error.message : String(error), hash),
+        hash,
+      );
     }
     const ended = await submitUntilKnown(signed, envelope);
-    if (ended !== "again") return told(ended, hash, called);
-    turnedDown = hash;
+    if (ended !== "again") return written(ended, hash, called);
+    rejectedHash = hash;
     // Negated, so that NaN allows one only.
     if (!(envelopes < maxEnvelopes)) {
       return failed("outcome_unknown", `${envelopes} envelopes were refused for their sequence number`, hash);
@@ -182,7 +189,7 @@ export async function write(
       return { envelope, called };
     } catch (error) {
       const end = failed("envelope_refused", error instanceof Error ? error.message : String(error));
-      return await unlessSent(end, String(prepared.hash));
+      return await unknownIfSent(end, String(prepared.hash));
     }
   }
 
@@ -227,14 +234,14 @@ export async function write(
     }
   }
 
-  function told(ended: Ended, hash: string, called: PreparedOperation): Written {
+  function written(ended: Ended, hash: string, called: PreparedOperation): Written {
     if (typeof ended === "string") {
       return failed("outcome_unknown", `whether the transaction ${hash} was applied is not known yet`, hash);
     }
     if (!ended.ok) {
       const end = { ...ended, idempotencyKey, hash };
       // A failure in a ledger used the sequence number, so the rejected envelope can no longer be applied.
-      return ended.reason === "contract_refused" ? end : unlessRejected(end);
+      return ended.reason === "contract_refused" ? end : unknownIfRejected(end);
     }
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }

@@ -8,7 +8,7 @@ import process from "node:process";
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const TYPES: Record<string, string> = { html: "text/html", js: "text/javascript", mjs: "text/javascript" };
 
-/** The SDK as a script for browsers, for whoever imports it as a module. */
+/** A module that exports the SDK of the browser script. */
 const SDK = `const sdk = globalThis.StellarSdk;
 export const { Address, Keypair, TransactionBuilder, encodeMuxedAccountToAddress, xdr } = sdk;`;
 

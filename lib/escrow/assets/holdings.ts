@@ -8,7 +8,7 @@ export type Holdings = ReadonlyMap<string, bigint>;
 
 export const UNKNOWN_ASSET = "";
 
-/** The events that change what an escrow holds. */
+/** The events that change an escrow's balance. */
 export const ESCROW_MOVEMENTS = ["escrow.funded", "escrow.defunded", "escrow.swept", "payment.authorized"];
 
 export interface EscrowMovement {

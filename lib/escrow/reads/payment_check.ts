@@ -109,7 +109,7 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
   assets: Pick<AssetList, "has">;
   /** Whether the newest ledger has this account, `G…`. */
   accountExists(address: string): Promise<boolean>;
-  /** The most that a card can pay in an asset out of what its escrow holds. */
+  /** The most that a card can pay in an asset from its escrow. */
   spendable(deviceHash: string, asset: string, card: AsOf<Card>): bigint | Promise<bigint>;
 }): PaymentChecker {
   return {

@@ -51,7 +51,7 @@ describe("what an escrow holds", () => {
     const log = [paid(2, "X"), funded(5, "X")];
     assert.deepEqual(holdingsOf(103n, log), new Map([[UNKNOWN_ASSET, 100n], ["X", 3n]]));
     assert.deepEqual(holdingsOf(103n, log, "U"), new Map([["U", 100n], ["X", 3n]]));
-    assert.equal(holdingsOf(2n, log), undefined, "a log that does not add up is not believed");
+    assert.equal(holdingsOf(2n, log), undefined, "a log that does not add up has no holdings");
   });
 
   test("adds up to the contract's balance at each point of a card's life", () => {
