@@ -21,7 +21,7 @@ export type AgentRegistered = {
   deviceHash: string;
   /** Agent of the card: an account (G…) or a contract (C…). */
   agent: string;
-  /** Contract id (C…) of the policy's asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the policy's asset; null when the gateway could not read it. */
   asset?: string | null;
 };
 
@@ -60,7 +60,7 @@ export type Attempt = {
   eventId: string;
   /** Type of the event, webhook.test for a test event. */
   eventType: string;
-  /** Id of the delivery: the event's id, with the id of the replay after a colon in a replay; null for a test event. */
+  /** Id of the delivery: the event's id, in a replay followed by a colon and the replay's id. Null for a test event. */
   deliveryId: string | null;
   /** Number of the attempt in its delivery, from 1; 0 for an attempt that only checked whether a failing endpoint is back. */
   attempt: number;
@@ -68,7 +68,7 @@ export type Attempt = {
   at: string;
   /** Duration of the attempt in milliseconds. */
   durationMs: number;
-  /** rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. The gateway stores both, and can replay them. */
+  /** `rejected`: the receiver's response ended the retries. `dead`: the gateway stopped retrying. The gateway stores both, and can replay them. */
   outcome: "delivered" | "retry" | "rejected" | "dead";
   /** HTTP status of the receiver's response; null without a response. */
   statusCode: number | null;
@@ -131,7 +131,7 @@ export type Device = {
   deviceHash: string;
   /** Owner of the card: an account (G…) or a contract (C…). */
   owner: string;
-  /** What the card's agent may pay; all fields are null while no agent is registered. */
+  /** Limits of the card's agent; all fields are null while no agent is registered. */
   policy: Policy | NoPolicy;
   /** Balance of the card's escrow, in the asset's smallest unit: a decimal string. */
   escrowBalance: string;
@@ -190,7 +190,7 @@ export type EscrowDefunded = {
   deviceHash: string;
   /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
 };
 
@@ -211,7 +211,7 @@ export type EscrowFunded = {
   deviceHash: string;
   /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
 };
 
@@ -232,7 +232,7 @@ export type EscrowSwept = {
   deviceHash: string;
   /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
 };
 
@@ -255,11 +255,11 @@ export type FailedDelivery = {
   eventType: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
   /** Ledger of the event. */
   ledger: number;
-  /** rejected: the receiver's response ended the retries. dead: the gateway stopped retrying. retrying: a retry follows. */
+  /** `rejected`: the receiver's response ended the retries. `dead`: the gateway stopped retrying. `retrying`: a retry follows. */
   state: "rejected" | "dead" | "retrying";
   /** Time of the first failure, or of the end without an attempt, UTC. */
   failedAt: string;
-  /** Attempts so far; 0: the event became too old while the endpoint was failing. */
+  /** Attempts so far. 0 means that the event became too old while the endpoint was failing. */
   attempts: number;
   nextAttemptAt: string | null;
   /** The last attempt; null when there was none, or when the gateway no longer stores it. */
@@ -303,7 +303,7 @@ export type Network = {
     /** Contract id (C…) of the payment escrow. */
     paymentEscrow: string;
   };
-  /** Contract ids of the assets that this gateway accepts; null: it accepts every asset. */
+  /** Contract ids of the assets that this gateway accepts. Null means every asset. */
   assets: (string)[] | null;
 };
 
@@ -352,7 +352,7 @@ export type PaymentAuthorized = {
   merchant: string;
   /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
 };
 
@@ -386,7 +386,7 @@ export type PaymentClaimed = {
   merchant: string;
   /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
   amount: string;
-  /** Contract id (C…) of the asset; null: unknown, because the gateway could not read it. */
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
 };
 
@@ -415,7 +415,7 @@ export type PendingPayments = {
     amount: string;
     /** Time of the authorisation, in Unix seconds. */
     authorizedAt: number;
-    /** Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers; null: unknown. */
+    /** Approximate end of the payment in Unix seconds, estimated from the pace of the ledgers. Null while unknown. */
     expiresAt: number | null;
   })[] | null;
   /** Only present when the merchant has more payments than the list. */
@@ -429,7 +429,7 @@ export type Policy = {
   maxAmount: string;
   /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
   asset: string;
-  /** End of the policy in Unix seconds; null: it has no end, or note gives the end. */
+  /** End of the policy in Unix seconds. Null means no end, unless note gives the end. */
   expiresAt: number | null;
   /** Only present when the end of the policy is larger than a JSON number can hold. */
   note?: string;
@@ -492,7 +492,7 @@ export type PreparedTransaction = {
   ledger?: number;
   /** Only with an Idempotency-Key: hash of a transaction for the same operation. The network rejected it and may still apply it, but it applies at most one of the two. */
   replaces?: string;
-  /** What to know before signing.
+  /** Facts that the client should know before it signs.
 
 - Without an Idempotency-Key: this source submitted the same operation before, and its client did not get the outcome. The warning names the transaction to look up.
 - registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.
@@ -590,7 +590,7 @@ export type Status = {
     closedAt: string | null;
     /** Seconds since the latest ledger closed; null before the node's first answer. */
     lagSeconds: number | null;
-    /** Seconds by which the network's time is ahead of this machine's clock; null: both agree within a minute. */
+    /** Seconds by which the network's time is ahead of this machine's clock. Null means that both agree within a minute. */
     clockDisagreesBySeconds: number | null;
   };
   /** The stored event history. */
@@ -628,7 +628,7 @@ export type Status = {
     contract: "device_registry" | "agent_registry" | "payment_escrow";
     /** Contract id (C…) of the contract, from the settings. */
     id: string;
-    /** What the gateway found instead of the expected contract; null without a problem. */
+    /** The contract or the error that the gateway found instead of the expected contract; null without a problem. */
     problem: string | null;
     checkedAt: string | null;
   })[];
@@ -657,11 +657,11 @@ export type Status = {
       ledger: number;
       /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
       asset: string;
-      /** not_listed: SERVICE_API_ASSETS does not list the asset. not_the_policys: the owner funded a card in another asset than its policy names. not_what_was_funded: the owner funded a card in another asset than its escrow held, or a movement took more of an asset than the escrow held of it. not_what_was_authorized: a merchant claimed another asset than the agent authorised. */
+      /** `not_listed`: SERVICE_API_ASSETS does not list the asset. `not_the_policys`: the owner funded a card in another asset than its policy names. `not_what_was_funded`: the owner funded a card in another asset than its escrow held, or a movement took more of an asset than the escrow held of it. `not_what_was_authorized`: a merchant claimed another asset than the agent authorised. */
       because: "not_listed" | "not_the_policys" | "not_what_was_funded" | "not_what_was_authorized";
     } | null;
   };
-  /** How the gateway answers each kind of read. entries: from ledger entries, which agree with the contracts' functions. calls: by the contracts' functions, because the entries disagreed; gateway doctor reports details. not_compared: from ledger entries, and no read was comparable yet. */
+  /** How the gateway answers each kind of read. `entries`: from ledger entries, which agree with the contracts' functions. `calls`: by the contracts' functions, because the entries disagreed. `gateway doctor` reports details. `not_compared`: from ledger entries, and no read was comparable yet. */
   reads: Record<string, "entries" | "calls" | "not_compared">;
   /** The RPC nodes, in the order of the settings. */
   nodes: ({
@@ -669,11 +669,11 @@ export type Status = {
     node: string;
     /** Whether the gateway calls this node now. */
     inUse: boolean;
-    /** doubted: the node failed just now. failing, lagging: the gateway avoids the node until it has been well for a while. */
+    /** `doubted`: the node failed just now. `failing` and `lagging`: the gateway avoids the node until it has been well for a while. */
     condition: "well" | "doubted" | "failing" | "lagging";
     /** The node's last problem, for people; null without a problem. */
     problem: string | null;
-    /** Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null: unknown. */
+    /** Seconds by which this node's latest ledger is older than the latest ledger of all nodes; null while unknown. */
     lagSeconds: number | null;
   })[];
   /** Webhook deliveries of all keys. */
@@ -733,7 +733,7 @@ export type TransactionStatus = {
   transactionError?: string;
   /** The reason of /v1/payments/check, when the contract's error has several causes. */
   reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
-  /** same: send the same request again after a pause. prepare_again: prepare, sign and submit a new envelope. never: the gateway refuses the same request until something else changes. */
+  /** `same`: send the same request again after a pause. `prepare_again`: prepare, sign and submit a new envelope. `never`: the gateway refuses the same request until something else changes. */
   retry?: "same" | "prepare_again" | "never";
 };
 
@@ -747,11 +747,11 @@ export type Webhook = {
   id: string;
   /** URL to which the gateway POSTs events. */
   url: string;
-  /** Types of the delivered events; null: all types. */
+  /** Types of the delivered events. Null means all types. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
-  /** Card of the delivered events, 64 hex digits; null: all cards. */
+  /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
-  /** Merchant of the delivered events (G… or C…); null: all merchants. */
+  /** Merchant of the delivered events (G… or C…). Null means all merchants. */
   merchant: string | null;
   /** Whether the gateway delivers strictly one event at a time. */
   ordered: boolean;
@@ -782,11 +782,11 @@ export type WebhookWithSecret = {
   id: string;
   /** URL to which the gateway POSTs events. */
   url: string;
-  /** Types of the delivered events; null: all types. */
+  /** Types of the delivered events. Null means all types. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
-  /** Card of the delivered events, 64 hex digits; null: all cards. */
+  /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
-  /** Merchant of the delivered events (G… or C…); null: all merchants. */
+  /** Merchant of the delivered events (G… or C…). Null means all merchants. */
   merchant: string | null;
   /** Whether the gateway delivers strictly one event at a time. */
   ordered: boolean;
@@ -878,7 +878,7 @@ export interface Endpoints {
       txHash?: QueryValue;
       /** Only events up to this ledger, inclusive: 1 to 4294967295. The page's cursor continues with the same limit. */
       toLedger?: QueryValue;
-      /** asc: the order of the log. desc: the newest entry of the log first. asc when absent. */
+      /** `asc`: the order of the log. `desc`: the newest entry of the log first. `asc` when absent. */
       order?: "asc" | "desc";
       /** Most events in the page: 1 to 1000, 100 when absent. */
       limit?: QueryValue;

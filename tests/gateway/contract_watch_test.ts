@@ -152,7 +152,7 @@ describe("the contracts of the settings", () => {
         [null, null],
       ]);
       assert.equal(await api.gateway.stop(), true);
-      assert.doesNotMatch(api.log(), /could not be looked at/);
+      assert.doesNotMatch(api.log(), /checking the contracts failed/);
     });
   });
 
@@ -161,7 +161,7 @@ describe("the contracts of the settings", () => {
     const fetch: RpcFetch = (url, init) =>
       isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
     await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
-      await until(() => /contracts could not be looked at/.test(api.log()));
+      await until(() => /contracts checking the contracts failed/.test(api.log()));
       assert.deepEqual(told(), []);
       isAway = false;
       assert.match((await looked(api))[2]!.problem!, /there is no contract/);

@@ -155,7 +155,7 @@ test("another key's failed deliveries are not found", async () => {
 });
 
 const STATES = "state must be one of rejected, dead, retrying";
-const CURSOR = "cursor must be one from an earlier answer";
+const CURSOR = "cursor must be a cursor from an earlier response";
 const WRONG: [query: string, message: string, param: string][] = [
   ["state=ded", `${STATES}; got "ded"; did you mean dead?`, "state"],
   ["state=Rejected", `${STATES}; got "Rejected"; did you mean rejected?`, "state"],
