@@ -32,7 +32,7 @@ const withoutRepetitions = (urls: string[]) => [...new Map(urls.map((url) => [ne
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
 const ORIGINS =
-  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole";
+  "must be origins such as https://app.example.com without wildcards, comma-separated, or * alone for all";
 
 const origin = z.string().refine(
   (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text && !text.includes("*")),

@@ -73,7 +73,7 @@ test("a disk that is almost full is told once, and once when it has room again; 
   maintenance.look();
   const low = `the disk of sqlite:${path} is almost full: 1999 MB are left`;
   assert.deepEqual([told(), maintenance.troubles()], [[["warn", low]], [low]]);
-  assert.match(lines[0]!, /make room, or keep events for a shorter time/);
+  assert.match(lines[0]!, /make room, or store events for a shorter time/);
   assert.equal(maintenance.isStoreGone(), false, "what is written is still kept");
   freeMegabytes = 2_000;
   maintenance.look();

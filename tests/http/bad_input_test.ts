@@ -192,7 +192,7 @@ test("a body that is not UTF-8 is invalid_request", async () => {
   });
   const answer = await api.gateway.fetch(request, { remoteAddress: "" });
   assert.equal(answer.status, 400);
-  assert.match(await answer.text(), /not UTF-8/);
+  assert.match(await answer.text(), /must be UTF-8/);
 });
 
 test("a body that says no length is cut off above 192 KiB", async () => {

@@ -64,7 +64,10 @@ describe("what a simpler rule for an intent gets wrong", () => {
     const first = await prepared(card, { key: "two-numbers" });
     const refused = await submitted(card, renumbered(first.body.xdr, 1n), { key: "two-numbers" });
     assert.deepEqual([refused.status, refused.body.error.retry], [400, "prepare_again"], refused.text);
-    assert.match(refused.body.error.message, new RegExp(`used for transaction ${first.body.hash}, which may still be`));
+    assert.match(
+      refused.body.error.message,
+      new RegExp(`belongs to transaction ${first.body.hash}, which the network may still apply`),
+    );
     assert.equal((await prepared(card, { key: "two-numbers" })).text, first.text);
   });
 
@@ -76,7 +79,10 @@ describe("what a simpler rule for an intent gets wrong", () => {
     await applyElsewhere(card, first.body.xdr);
     const refused = await submitted(card, second.body.xdr, { key: "after-all" });
     assert.deepEqual([refused.status, refused.body.error.retry], [400, "prepare_again"], refused.text);
-    assert.match(refused.body.error.message, new RegExp(`used for transaction ${first.body.hash}, which was applied`));
+    assert.match(
+      refused.body.error.message,
+      new RegExp(`belongs to transaction ${first.body.hash}, which the network has applied`),
+    );
     assertDone(await prepared(card, { key: "after-all" }), first);
   });
 

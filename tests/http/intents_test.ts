@@ -35,7 +35,10 @@ describe("submit with an Idempotency-Key", () => {
     }
     const { status, body } = await submitted(card, second.body.xdr, { key: "pay" });
     assert.deepEqual([status, body.error.param, body.error.retry], [400, "Idempotency-Key", "prepare_again"]);
-    assert.match(body.error.message, new RegExp(`used for transaction ${first.body.hash}, which was applied`));
+    assert.match(
+      body.error.message,
+      new RegExp(`belongs to transaction ${first.body.hash}, which the network has applied`),
+    );
   });
 
   test("refuses another once one is applied that was turned down and had others in its place", async () => {
@@ -50,7 +53,10 @@ describe("submit with an Idempotency-Key", () => {
     const fresh = await prepared(card, {});
     const { status, body } = await submitted(card, fresh.body.xdr, { key: "elsewhere", of: other });
     assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"]);
-    assert.match(body.error.message, new RegExp(`used for transaction ${turnedDown[0].hash}, which was applied`));
+    assert.match(
+      body.error.message,
+      new RegExp(`belongs to transaction ${turnedDown[0].hash}, which the network has applied`),
+    );
     assert.equal((await submitted(card, turnedDown[0].xdr, { key: "elsewhere" })).status, 200);
   });
 
@@ -63,7 +69,7 @@ describe("submit with an Idempotency-Key", () => {
     const { hash, validUntil } = first.body;
     await stage.store.submissions.record({ hash, validUntil, submittedAtMs: stage.time.now() });
     const other = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
-    const newest = new RegExp(`used for transaction ${second.body.hash}, which may still be applied`);
+    const newest = new RegExp(`belongs to transaction ${second.body.hash}, which the network may still apply`);
     assert.match(other.body.error.message, newest);
     assert.equal((await prepared(card, { key: "again" })).body.hash, second.body.hash);
     const done = await submitted(card, second.body.xdr, { key: "again" });

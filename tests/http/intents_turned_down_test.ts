@@ -76,7 +76,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const again = await prepared(card, { key: "known", of: late });
     assert.deepEqual([again.status, again.body.hash, again.body.status], [200, hash, "success"], again.text);
     const more = await asked("/v1/transactions/submit", signed(latest.xdr, card.owner), { key: "known", of: late });
-    assert.match(more.body.error.message, new RegExp(`used for transaction ${hash}, which was applied`));
+    assert.match(more.body.error.message, new RegExp(`belongs to transaction ${hash}, which the network has applied`));
   });
 
   test("puts nothing in the place of one that is applied just then", async () => {

@@ -158,7 +158,7 @@ describe("keys from a file", () => {
 
   test("are refused at the start when the file does not parse: there is nothing to stay with", async () => {
     await write("not json");
-    await assert.rejects(open(), { name: "KeysFileError", message: /must be JSON: .*, got 8 characters/ });
+    await assert.rejects(open(), { name: "KeysFileError", message: /must be JSON, .*; got 8 characters/ });
   });
 
   test("in a file that others may read are used, and the mode is told once", async () => {
