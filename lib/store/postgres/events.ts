@@ -9,7 +9,7 @@ import { EVENT_COLUMNS, type EventRows } from "./event_rows.ts";
 import { postgresForget } from "./retention.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import { runWork } from "./sql.ts";
-import { type Appending, newestRow, type PostgresLog, type PostgresNews } from "./log.ts";
+import { type Appending, newestRow, type PostgresLog, type PostgresNotifications } from "./log.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
 const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";
@@ -20,7 +20,7 @@ export function postgresEvents(
   log: PostgresLog,
   rows: EventRows,
   leases: SqlLeases,
-  news: PostgresNews,
+  notifications: PostgresNotifications,
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
@@ -73,7 +73,7 @@ export function postgresEvents(
         ]);
         return written;
       });
-      if (logged.length > 0) news.tell();
+      if (logged.length > 0) notifications.notify();
       return logged;
     },
     bounds: () => log.bounds(),

@@ -156,7 +156,7 @@ export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
     `SELECT due_at_ms FROM ${prefix}failed_delivery WHERE subscription = ${numberOf} AND due_at_ms > $2
     ORDER BY due_at_ms, sequence LIMIT 1`,
   );
-  const keptBetween = prepare<{ sequence: number }>(
+  const failedBetween = prepare<{ sequence: number }>(
     `SELECT sequence FROM ${prefix}failed_delivery WHERE subscription = ${numberOf} AND sequence > $2 AND sequence <= $3`,
   );
   const subscription = prepare<{ number: number }>(
@@ -182,7 +182,8 @@ export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
     due: async (nowMs, limit) => await withEvents(await sql.read(due(id, nowMs, limit))),
     firstDueAfter: async (nowMs) => (await sql.read(firstDueAfter(id, nowMs)))[0]?.due_at_ms ?? null,
     firstRetrying: async () => (await failed({ subscriptionId: id, state: "retrying", limit: 1 }))[0],
-    keptBetween: async (after, upTo) => (await sql.read(keptBetween(id, after, upTo))).map(({ sequence }) => sequence),
+    failedBetween: async (after, upTo) =>
+      (await sql.read(failedBetween(id, after, upTo))).map(({ sequence }) => sequence),
     read: async (query) => await reader.toEvents(await queries.select(query)),
   });
 
