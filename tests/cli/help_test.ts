@@ -159,7 +159,7 @@ describe("the command line", () => {
     [["version", "--JSON"], /unknown flag --JSON; did you mean --json\?/],
     [["version", "--short"], /unknown flag --short; allowed: --json, --licenses\n/],
     [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535, got "abc"\nSee: /],
-    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:; got "foo"\nSee: /],
+    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
     [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*, got "mysql:…"\n/],
     [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not have a password in it.* PGPASSWORD/],

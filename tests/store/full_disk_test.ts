@@ -40,7 +40,7 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
       for (let n = 0; n < refused; n += 2) {
         assert.match(
           lines[n]!,
-          /^gateway keygen: \S+\/gateway\.db: the disk (is full: make room|cannot be .* has room)/,
+          /^gateway keygen: \S+\/gateway\.db: the disk (is full, .* Make room|cannot be .* has room)/,
         );
         assert.equal(lines[n + 1], "1 other ");
       }

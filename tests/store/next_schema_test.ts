@@ -48,7 +48,7 @@ function proveNext(name: string, isFile: boolean, make: () => Promise<Next>): vo
 
     for (const _ of [1, 2]) await (await open({ onNotice })).close();
     assert.equal(notices.length, 1);
-    assert.match(notices[0]!, / went from schema 1 to 2/);
+    assert.match(notices[0]!, / now has schema 2, and had 1:/);
     assert.deepEqual(await notes(), new Set(["none"]));
     await assert.rejects(openStore(setting), storeError("newer_schema", "schema 2, this one knows up to 1"));
   });

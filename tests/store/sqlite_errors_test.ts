@@ -42,7 +42,7 @@ describe("the sqlite store when something is wrong", () => {
       async () => {
         for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
       },
-      storeError("full", store.location, "make room"),
+      storeError("full", store.location, "Make room"),
     );
     await assert.rejects(store.events.append(slice(written + 1)), storeError("full"));
     assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 1));
