@@ -20,7 +20,7 @@ export interface NextSource {
   /** The first delivery that retries, by sequence. */
   firstRetrying(): Awaitable<DueDelivery | undefined>;
   /** The sequences in this range that have a failed delivery, in any state. `after` is not in the range. */
-  keptBetween(after: number, upTo: number): Awaitable<number[]>;
+  failedBetween(after: number, upTo: number): Awaitable<number[]>;
   read(query: EventQuery & { order: "asc"; limit: number }): Awaitable<LoggedEvent[]>;
 }
 
@@ -79,7 +79,7 @@ async function newEvents(
   { room, inFlight: taken, isAnyKept }: { room: number; inFlight: Set<number>; isAnyKept: boolean },
 ): Promise<{ events: LoggedEvent[]; scannedTo: number }> {
   if (after >= upTo) return { events: [], scannedTo: after };
-  const kept = new Set(isAnyKept ? await source.keptBetween(after, upTo) : []);
+  const kept = new Set(isAnyKept ? await source.failedBetween(after, upTo) : []);
   // The page is larger by the sequences to leave out. They are few.
   const limit = room + inFlight.filter((sequence) => sequence > after).length + kept.size;
   const page = await source.read({ filter: filterOf(subscription), after, upTo, order: "asc", limit });

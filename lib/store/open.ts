@@ -35,7 +35,7 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
   if (scheme === "memory" && path === "") return await openMemoryDriver(options);
   if (scheme === "deno-kv") {
     if (runtimeName !== "deno") {
-      throw new StoreError("unavailable", "the store must be sqlite:PATH on Bun: only Deno can open deno-kv:");
+      throw new StoreError("unavailable", "deno-kv: needs Deno, so use sqlite:PATH on Bun");
     }
     const { openDenoKvDriver } = await import("./deno_kv/open.ts");
     return await openDenoKvDriver(path === "" ? undefined : path, options);

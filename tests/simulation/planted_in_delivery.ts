@@ -45,9 +45,9 @@ export const IN_DELIVERY = [
   },
   {
     name: "due times stand where a jumping clock put them",
-    file: "lib/store/sqlite/deliveries.ts",
-    from: "toDue(due.all(subscription, nowMs, limit))",
-    to: "toDue(due.all(subscription, nowMs, limit).filter((row) => row.due_at_ms! <= nowMs))",
+    file: "lib/store/sql/deliveries.ts",
+    from: "await withEvents(await sql.read(due(id, nowMs, limit)))",
+    to: "await withEvents((await sql.read(due(id, nowMs, limit))).filter((row) => row.due_at_ms! <= nowMs))",
     seed: 67,
   },
   {

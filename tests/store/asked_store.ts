@@ -2,7 +2,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { append, sampleEvent } from "./samples.ts";
 import { dueOf, endedOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
 
-/** What is asked of a store by those who use it. */
+/** The reads of a store's callers. */
 export async function answers(store: Store): Promise<Record<string, unknown>> {
   const { events, deliveries, submissions, intents } = store;
   const filter = { types: ["escrow.funded"], deviceHash: "7".padStart(64, "0") };
@@ -32,7 +32,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
   };
 }
 
-/** What a store goes on with. */
+/** The versions and bounds of a store. */
 export async function goOn(store: Store) {
   const [appended] = await append(store, sampleEvent(2_000), sampleEvent(24), sampleEvent(3));
   await settle(store, { subscriptionId: "wh_1", delivered: [201], attempts: [] });

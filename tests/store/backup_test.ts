@@ -74,7 +74,7 @@ describe("backUpStore", () => {
     });
   }
 
-  test("leaves nothing beside a store that nobody has open", async () => {
+  test("leaves no file beside a store that no process has open", async () => {
     const folder = mkdtempSync(join(directory, "quiet-"));
     const setting = `sqlite:${join(folder, "gateway.db")}`;
     await (await openStore(setting)).close();
@@ -97,7 +97,7 @@ describe("backUpStore", () => {
     await assert.rejects(backUpStore(setting, setting.slice(7)), storeError("unavailable", "exists already"));
   });
 
-  test("removes what one to this name that was killed has left, and nothing that another may be at work on", async () => {
+  test("removes the rest of a killed backup to this name, and no file that another process may still write", async () => {
     const setting = `sqlite:${fresh("gateway.db")}`;
     await (await openStore(setting)).close();
     const path = fresh("copy.db");
@@ -158,16 +158,16 @@ describe("backUpStore", () => {
   };
   const wrong: [string, () => string | Promise<string>, string[]][] = [
     ["the store in memory", () => "memory:", ["memory:", "nothing to back up"]],
-    ["the platform's own database", () => "deno-kv:", ["backed up there"]],
+    ["the platform's own database", () => "deno-kv:", ["Back it up there"]],
     ["a setting that names no file", () => "mysql://u:hunter2@h/db", ["sqlite:PATH or deno-kv:PATH"]],
     ["a store in PostgreSQL", () => "postgres://u:hunter2@h/db", ["pg_dump"]],
-    ["what is no database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
+    ["a file that is no database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
     ["a Deno KV that is none", async () => (await ours()).replace("sqlite", "deno-kv"), [
       "not a store of this program",
     ]],
   ];
   for (const [what, setting, messages] of wrong) {
-    test(`refuses ${what}, saying why`, async () => {
+    test(`refuses ${what} with a reason`, async () => {
       await assert.rejects(backUpStore(await setting(), fresh("copy")), (error: Error) => {
         assert.ok(!error.message.includes("hunter2"));
         return storeError("unavailable", ...messages)(error);

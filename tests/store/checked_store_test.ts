@@ -17,7 +17,7 @@ async function storeOn(changes: (driver: StoreDriver) => Partial<StoreDriver>) {
 }
 
 describe("checkedStore", () => {
-  test("has the driver say what a fault of its database is, and tells the kind", async () => {
+  test("lets the driver turn an error of its database into a message, and reports its kind", async () => {
     const { store, told } = await storeOn((driver) => ({
       keys: { ...driver.keys, version: () => Promise.reject(new Error("SQLITE_FULL")) },
       toStoreError: (error) => new StoreError("full", `memory: ${(error as Error).message}`, { cause: error }),
@@ -27,7 +27,7 @@ describe("checkedStore", () => {
     await store.close();
   });
 
-  test("lets an error that is no fault of the database through, and counts it as unavailable", async () => {
+  test("passes an error of another origin on, and counts it as unavailable", async () => {
     const { store, told } = await storeOn((driver) => ({
       keys: {
         ...driver.keys,
@@ -41,7 +41,7 @@ describe("checkedStore", () => {
     await store.close();
   });
 
-  test("takes the hold once, also when asked twice at once, and again when it was refused", async () => {
+  test("locks the store once, also for two calls at once, and retries after a rejection", async () => {
     let holds = 0;
     const { store } = await storeOn((driver) => ({
       holdForServing() {
@@ -57,7 +57,7 @@ describe("checkedStore", () => {
     await store.close();
   });
 
-  test("closes the driver once, when nothing is under way any more, and lets nothing new begin", async () => {
+  test("closes the driver once, after the last call, and rejects new calls", async () => {
     const order: string[] = [];
     let finish = () => {};
     const { store } = await storeOn((driver) => ({

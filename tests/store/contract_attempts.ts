@@ -16,7 +16,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     }
   }
 
-  test("an attempt is answered with every field, and an ordinal that rises in the order they were written down", async () => {
+  test("an attempt has every field, and an ordinal that rises in the order of the records", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     const full = sampleAttempt(1, {
       replayId: "rp_1",
@@ -39,14 +39,14 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     ]);
   });
 
-  test("of a test event that was delivered the answer's body is kept", async () => {
+  test("a delivered test event keeps the body of the response", async () => {
     await subscribe(store(), "wh_1");
     const noted = sampleAttempt(1, { eventType: "webhook.test", responseBody: "thanks" });
     await store().deliveries.recordAttempt("wh_1", noted);
     assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 1 }), [{ ...noted, ordinal: 1 }]);
   });
 
-  test("attempts made through two handles at once get an ordinal each", async () => {
+  test("simultaneous attempts of two handles get an ordinal each", async () => {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();
     await Promise.all(
@@ -58,7 +58,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await ordinals("wh_1"), Array.from({ length: 20 }, (_, n) => 20 - n));
   });
 
-  test("attempts pages newest first, before an ordinal, and has nothing to say of a subscription that is not there", async () => {
+  test("attempts returns pages, newest first, before an ordinal, and nothing for an unknown subscription", async () => {
     await subscribe(store(), "wh_1");
     assert.deepEqual(await ordinals("wh_1"), []);
     await attempt("wh_1", 1, 5);
@@ -71,7 +71,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().deliveries.recordAttempt("wh_2", sampleAttempt(1)), undefined);
   });
 
-  test("the newest attempts of a subscription are kept, whatever the others have", async () => {
+  test("a subscription keeps its newest attempts, whatever other subscriptions have", async () => {
     await subscribe(store(), "wh_1", "wh_2", "wh_3");
     await attempt("wh_1", 1, 3);
     await attempt("wh_3", 1, 3);
@@ -88,7 +88,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual([await ordinals("wh_1"), await ordinals("wh_3")], [[3, 2, 1], [3, 2, 1]]);
   });
 
-  test("pruneAttempts forgets one subscription's attempts made before a time, and says how many", async () => {
+  test("pruneAttempts deletes one subscription's attempts before a time, and returns their number", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await attempt("wh_1", 1, 30);
     await attempt("wh_2", 1, 3);
@@ -102,7 +102,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await ordinals("wh_1"), [31]);
   });
 
-  test("of those that made room for newer ones none is there again when the newest were made by a clock that was behind", async () => {
+  test("replaced attempts do not come back after newer ones by a clock that was behind", async () => {
     await subscribe(store(), "wh_1");
     const made = ATTEMPTS_KEPT + 150;
     for (let n = 1; n <= made; n += 50) {

@@ -10,7 +10,7 @@ export function bucketContract({ store }: Subject): void {
     assert.deepEqual(await store().buckets.load(), []);
   });
 
-  test("buckets.save writes 500 at once, replacing what was there", async () => {
+  test("buckets.save writes 500 at once, and replaces earlier ones", async () => {
     const buckets: BucketState[] = Array.from({ length: 500 }, (_, n) => ({
       keyId: `key-${String(n).padStart(4, "0")}`,
       tokens: n / 3,
@@ -29,7 +29,7 @@ export function bucketContract({ store }: Subject): void {
     );
   });
 
-  test("buckets.prune forgets those last written before the time, and only them", async () => {
+  test("buckets.prune deletes the buckets last written before the time, and only them", async () => {
     const buckets = Array.from({ length: 45 }, (_, n) => ({ keyId: `key-${n + 10}`, tokens: 1, updatedAtMs: n }));
     await store().buckets.save(buckets);
     await store().buckets.prune(33);
@@ -38,7 +38,7 @@ export function bucketContract({ store }: Subject): void {
     assert.equal((await store().buckets.load()).length, 12);
   });
 
-  test("buckets.prune leaves buckets that are written while it runs", async () => {
+  test("buckets.prune keeps buckets that are written while it runs", async () => {
     const old = Array.from({ length: 500 }, (_, n) => ({ keyId: `key-${n}`, tokens: 1, updatedAtMs: 1 }));
     await store().buckets.save(old);
     const fresh = old.filter((_, n) => n % 50 === 0).map((bucket) => ({ ...bucket, updatedAtMs: 9 }));

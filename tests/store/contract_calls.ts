@@ -13,7 +13,7 @@ import {
   workerLeases,
 } from "./webhook_samples.ts";
 
-/** What holds for every call, whatever the noun. */
+/** The contract of every call, whatever the noun. */
 export function callContract({ store, location, anotherHandle }: Subject): void {
   test("location names the scheme and an absolute path, or a URL without credentials", () => {
     assert.equal(store().location, location());
@@ -29,7 +29,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     await Promise.all([store().holdForServing(), store().holdForServing()]);
   });
 
-  test("a closed store rejects every call as unavailable, and closing again does nothing", async () => {
+  test("a closed store rejects every call as unavailable, and a second close does nothing", async () => {
     const closed = store();
     await closed.holdForServing();
     await closed.close();
@@ -40,7 +40,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     for (const call of calls) await assert.rejects(call(), isClosed);
   });
 
-  test("close waits for what is under way", async () => {
+  test("close waits for calls under way", async () => {
     const outcomes = Promise.allSettled([
       store().keys.insert(sampleKey("a")),
       store().submissions.record({ hash: "ab", validUntil: 1, submittedAtMs: 1 }),
@@ -50,7 +50,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     assert.deepEqual((await outcomes).map(({ status }) => status), ["fulfilled", "fulfilled", "fulfilled"]);
   });
 
-  test("an observer is told every call with its time and the kind of its failure, until another takes its place", async () => {
+  test("an observer gets every call with its duration and the kind of its failure, until another observer replaces it", async () => {
     const told: [string, number, string | undefined][] = [];
     store().observe({ called: (...call) => void told.push([call[0], call[1], call[2]]) });
     await store().keys.insert(sampleKey("a"));
@@ -68,7 +68,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     assert.deepEqual([told.length, later], [3, ["keys.version"]]);
   });
 
-  test("what passes a bound is a RangeError, and the observer is not told: it never came to the store", async () => {
+  test("a call that exceeds a bound is a RangeError, and does not reach the store or its observer", async () => {
     const told: string[] = [];
     const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
@@ -129,7 +129,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {
-        const message = `limit must be an integer from 1 to ${most}, got ${limit}`;
+        const message = `limit must be an integer from 1 to ${most}; got ${limit}`;
         await assert.rejects(call(limit), new RangeError(message));
       }
     }
@@ -138,7 +138,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     assert.equal(told.length, limited.length);
   });
 
-  test("settle needs the lease of every partition named, and a due time just where a delivery retries", async () => {
+  test("settle needs the lease of every partition concerned, and a due time only in the state retrying", async () => {
     await subscribe(store(), "wh_1");
     await append(store(), sampleEvent(1));
     const leases = await workerLeases(store(), "wh_1");

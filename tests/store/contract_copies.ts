@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
-/** What is there for the sake of copies. */
+/** The methods for copies. */
 export function copyContract({ store, reopen, isPersistent }: Subject): void {
   const numbers = [0, 1, 2, 3, 4];
 
-  /** All that a list hands out, two at a time. */
+  /** All records of a list, two at a time. */
   async function listed<T>(list: (page: { after?: T; limit: number }) => Promise<T[]>): Promise<T[]> {
     const found: T[] = [];
     for (;;) {
@@ -30,7 +30,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(one, await submissions.get("h1"));
   });
 
-  test("every intent is listed, of whatever kind, with its result and without its claim", async () => {
+  test("every intent of each kind is listed, with its result and without its claim", async () => {
     const { intents } = store();
     const bounds = { seen: undefined, mostOfKey: 9, mostInAll: 9 };
     for (const n of numbers) {
@@ -51,7 +51,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(of("i1"), done);
   });
 
-  test("every intent of a transaction is listed, as it is kept", async () => {
+  test("every intent of a transaction is listed, as it is stored", async () => {
     const { intents } = store();
     const bounds = { seen: undefined, mostOfKey: 9, mostInAll: 9 };
     for (const n of numbers) {
@@ -74,7 +74,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(new Set(found.map(({ nonce }) => nonce)), new Set(["18446744073709551601"]));
   });
 
-  test("every register is listed", async () => {
+  test("every shared value is listed", async () => {
     const { sharedState } = store();
     for (const n of numbers) await sharedState.change(`r${n}`, () => ({ value: [n], keepMs: n - 1, answer: 0 }));
     const names = await listed<string>(async ({ after, limit }) =>
@@ -83,7 +83,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(names, ["r0", "r1", "r2", "r3", "r4"]);
   });
 
-  test("an empty log begins behind a sequence, and one that has begun goes on as it did", async () => {
+  test("an empty log begins after a given sequence, and a log with events continues unchanged", async () => {
     const lease = await watcherLease(store());
     const append = (after: number, ...ledgers: number[]) =>
       store().events.append({ lease, events: ledgers.map((n) => sampleEvent(n)), state: sampleState(1_000), after });

@@ -28,7 +28,7 @@ export function deliveryContract({ store }: Subject): void {
     assert.equal(await store().deliveries.consumer("wh_3"), undefined);
   });
 
-  test("consumers pages ascending by id, each with its own progress and replay", async () => {
+  test("consumers returns pages ascending by id, each with its own progress and replay", async () => {
     for (const id of ["b", "a1", "a", "B", "c"]) await subscribe(store(), id);
     await appendMany(store(), 1, 9);
     await store().deliveries.insertReplay(sampleReplay("rp_1", "a1"));
@@ -47,7 +47,7 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await store().deliveries.consumers({ after: "c", limit: 2 }), []);
   });
 
-  test("retrying answers what retries with its events, by sequence, after one if given", async () => {
+  test("failed returns retrying deliveries with their events, by sequence, after one if given", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await append(store(), ...[1, 2, 3, 4].map((n) => sampleEvent(10 - n, { amount: String(n) })));
     const failed = [3, 1, 2].map((sequence) => sampleFailed(sequence, "retrying", { attempts: sequence }));
@@ -70,7 +70,7 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await retrying("wh_3"), []);
   });
 
-  test("ended answers what was rejected or is dead with its events, newest first, before a sequence, or one of the two", async () => {
+  test("failed returns rejected or dead deliveries with their events, newest first, before a sequence if given", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     const states = ["dead", "rejected", "retrying", "dead", "dead", "rejected"] as const;

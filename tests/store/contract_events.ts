@@ -21,14 +21,14 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), []);
   });
 
-  test("append gives sequences from 1 in the order given, whatever the ledgers, and answers the events with them", async () => {
+  test("append assigns sequences from 1 in the order given, whatever the ledgers, and returns the events with them", async () => {
     const events = [sampleEvent(5), sampleEvent(1), sampleEventOf(3, 2), sampleEvent(4)];
     assert.deepEqual(await append(store(), ...events), numbered(...events));
     assert.deepEqual(await read(), numbered(...events));
     assert.deepEqual(await store().events.bounds(), { last: 4, forgotten: 0 });
   });
 
-  test("an event is answered with every field it was given, and with no other", async () => {
+  test("an event has every field that it was given, and no other", async () => {
     const full = sampleEvent(1, {
       type: "payment.authorized",
       ledgerClosedAt: "2026-11-01T23:59:59Z",
@@ -50,7 +50,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().events.get(least.id), { ...least, sequence: 3 });
   });
 
-  test("ids of every form come back as they were", async () => {
+  test("ids of every form come back unchanged", async () => {
     const ids = [
       "0000000000000000000-0000000000",
       "9223372036854775807-4294967295",
@@ -64,14 +64,14 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     for (const id of ids) assert.equal((await store().events.get(id))?.id, id);
   });
 
-  test("events.get answers undefined for an id that is not held, not decoded, or none", async () => {
+  test("events.get returns undefined for an unknown id, an undecoded event, and text that is no id", async () => {
     await append(store(), sampleEvent(1), sampleUndecoded(2));
     for (const id of [sampleId(2), sampleId(3), sampleId(1, 1), "", "no id", "x".repeat(5_000)]) {
       assert.equal(await store().events.get(id), undefined);
     }
   });
 
-  test("events and state of a step become visible together, the state replacing the one before", async () => {
+  test("events and state of a step become visible together, and the state replaces the former one", async () => {
     const lease = await watcherLease(store());
     const missing = {
       epoch: 0,
@@ -119,7 +119,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(3)]);
   });
 
-  test("steps appended through two handles at once get one sequence each, without holes", async () => {
+  test("simultaneous steps of two handles get one sequence each, without holes", async () => {
     const other = await anotherHandle();
     const lease = await watcherLease(store());
     const steps = Array.from({ length: 20 }, (_, n) => {
@@ -163,7 +163,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().events.count({ filter: {}, after: 10, upTo: 15, limit: 7 }), 5);
   });
 
-  test("before answers the highest sequence such that all events of a height or above come after it", async () => {
+  test("before returns the highest sequence below every event of a height or above", async () => {
     const heights = [3, 3, 5, 4, 9, 1, 9, 7, 12, 2];
     const events = heights.map((ledger, index) =>
       sampleEvent(0, { id: formatEventId({ epoch: 0, ledger, order: 1, index }), ledger })

@@ -13,7 +13,7 @@ import {
   workerLeases,
 } from "./webhook_samples.ts";
 
-/** What holds for a store that outlives its handle. */
+/** The contract of a store that outlives its handle. */
 export function fileContract({ store, anotherHandle, reopen, isPersistent, isShared }: Subject): void {
   if (!isPersistent) return;
 
@@ -39,7 +39,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await of.deliveries.attempts("wh_1", { limit: 9 }),
   ];
 
-  test("everything is there again after the store is closed and opened, leases included", async () => {
+  test("a store that is closed and opened again has everything, also its leases", async () => {
     await store().network.bind("Test Network");
     await store().keys.insert(sampleKey("a"));
     await store().buckets.save([{ keyId: "a", tokens: 1.5, updatedAtMs: 3 }]);
@@ -67,7 +67,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     assert.equal(await again.leases.acquire({ name: leases[0]!.name, holder: "other", durationMs: 1 }), undefined);
   });
 
-  test("what one handle writes, another sees at once", async () => {
+  test("another handle sees a write at once", async () => {
     const other = await anotherHandle();
     await append(store(), sampleEvent(1, { type: "a", contractId: "CA" }));
     const read = async () => (await other.events.read({ filter: {}, order: "asc", limit: 9 })).map(({ type }) => type);

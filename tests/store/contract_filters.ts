@@ -53,7 +53,7 @@ const aQuery = fc.record({
 });
 
 export function filterContract({ store }: Subject): void {
-  test("what a query finds are the events that match, under every filter, with late ones and several epochs", async () => {
+  test("a query finds the matching events, under every filter, with late events and several epochs", async () => {
     const log: LoggedEvent[] = [];
     let index = 0;
 
@@ -79,7 +79,7 @@ export function filterContract({ store }: Subject): void {
     );
   });
 
-  test("a filter on nothing that is held finds nothing, and an empty list of types matches nothing", async () => {
+  test("a filter without matches finds nothing, and an empty list of types matches nothing", async () => {
     await append(store(), sampleEvent(1));
     for (
       const filter of [{ types: [] }, { types: ["x"] }, { agent: "" }, { txHash: "" }, { types: ["x".repeat(9_000)] }]
@@ -95,7 +95,7 @@ export function filterContract({ store }: Subject): void {
     assert.equal((await store().events.read({ filter, order: "asc", limit: 9 })).length, 1);
   });
 
-  test("no type, address or hash is taken for another that begins like it", async () => {
+  test("a type, address or hash does not match another with the same beginning", async () => {
     const long = "G".repeat(56);
     await append(
       store(),

@@ -10,7 +10,7 @@ export function forgettingContract({ store }: Subject): void {
   const sequences = async (filter = {}) =>
     (await store().events.read({ filter, order: "asc", limit: 1_000 })).map(({ sequence }) => sequence);
 
-  test("forget forgets the events up to a sequence, under every filter; the rest keep their sequences", async () => {
+  test("forget deletes the events up to a sequence, under every filter, and the rest keep their sequences", async () => {
     const fields = { deviceHash: "ab".repeat(32), merchant: "GM", agent: "GA" };
     await append(store(), ...Array.from({ length: 9 }, (_, n) => sampleEvent(n + 1, fields)));
     assert.equal(await forget(4), true);
@@ -36,7 +36,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await store().events.bounds(), { last: 9, forgotten: 4 });
   });
 
-  test("sequences go on where they were when all is forgotten, and the order of ledgers is still known", async () => {
+  test("sequences continue after all events are deleted, and late events are still recognised", async () => {
     await appendMany(store(), 1, 5);
     await forget(5);
     assert.deepEqual(await store().events.bounds(), { last: 5, forgotten: 5 });
@@ -49,7 +49,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await sequences({ fromHeight: 1_003, toHeight: 1_003 }), [6]);
   });
 
-  test("heights find their events after some were forgotten", async () => {
+  test("heights find their events after some are deleted", async () => {
     const order = [1, 2, 5, 3, 8, 4, 8, 6, 9, 7];
     await append(
       store(),
@@ -72,7 +72,7 @@ export function forgettingContract({ store }: Subject): void {
     }
   });
 
-  test("forget goes at most 200 sequences at once, and not beyond the log's end", async () => {
+  test("forget deletes at most 200 sequences at once, and none after the log's end", async () => {
     await appendMany(store(), 1, 450);
     for (const upTo of [201, 1.5, NaN]) await assert.rejects(forget(upTo), RangeError);
     assert.equal(await forget(200), true);
@@ -82,7 +82,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await sequences()).length, 50);
   });
 
-  test("what is kept of failed deliveries goes with their events; those still retrying count as dead", async () => {
+  test("failed deliveries go with their events, and count as dead if they were retrying", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     const failed = (["retrying", "rejected", "dead", "retrying", "retrying"] as const)
@@ -104,7 +104,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await endedOf(store(), { subscriptionId: "wh_2", limit: 9 })).length, 1);
   });
 
-  test("forget raises the dead of consumers by what they had not been sent, and moves their cursors", async () => {
+  test("forget counts undelivered events as dead, and moves the cursors of the consumers", async () => {
     await subscribe(store(), "wh_1", "wh_2", "wh_3");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3 }, { subscriptionId: "wh_3", cursor: 9 });
@@ -119,7 +119,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await progressOf(store(), "wh_3"), freshProgress(9));
   });
 
-  test("forget writes nothing and answers false when one of the consumers has moved since", async () => {
+  test("forget writes nothing and returns false when one of the consumers has moved since", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3, failed: [sampleFailed(2, "retrying")] });
@@ -135,7 +135,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await sequences()).length, 9);
   });
 
-  test("consumers can be told of what goes in several steps, and no event goes before the last of them", async () => {
+  test("several steps can name the consumers, and no event goes before the last step", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 2, failed: [sampleFailed(2, "retrying")] });
@@ -149,7 +149,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await store().events.bounds(), { last: 9, forgotten: 6 });
   });
 
-  test("a failed delivery of a forgotten event is passed over: it was counted as that was forgotten", async () => {
+  test("settle ignores a failed delivery of a deleted event, which already counts as dead", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 5);
     await settle(store(), { subscriptionId: "wh_1", cursor: 5 });

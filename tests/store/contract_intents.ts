@@ -48,19 +48,19 @@ async function completed(store: Store, name: IntentName, result = "{}"): Promise
   await store.intents.complete(await claimed(store, name), { request: REQUEST, result });
 }
 
-/** What it takes to be sure that nothing is counted that is not there. */
+/** Checks that the counts are exact. */
 const roomFor = async (store: Store, name: IntentName, most: number) =>
   await claimAs(store, name, undefined, { mostOfKey: most, mostInAll: most });
 
 export function intentContract({ store, anotherHandle, now, pass, isPersistent }: Subject): void {
-  test("a claim keeps off others whose clock is some milliseconds behind", async () => {
+  test("a claim also holds against a clock that is some milliseconds behind", async () => {
     await claimed(store(), named("a"));
     pass(-5);
     assert.equal((await store().intents.get(named("a")))!.claimedForMs, MINUTE_MS);
     assert.equal(await claim(store(), named("a"), { id: idOf(2) }), "taken");
   });
 
-  test("an intent is made by its first claim, and there is none before", async () => {
+  test("the first claim makes an intent, and there is none before", async () => {
     assert.equal(await store().intents.get(named("a")), undefined);
     assert.deepEqual(await claimed(store(), named("a")), { ...named("a"), id: idOf(1), term: 1 });
     const made = { id: idOf(1), term: 1, request: REQUEST, claimedForMs: MINUTE_MS };
@@ -69,7 +69,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal((await store().intents.get(named("a")))!.claimedForMs, 1);
   });
 
-  test("key, kind and header tell intents apart", async () => {
+  test("intents differ by API key, kind and header", async () => {
     const names = [
       named("a"),
       named("A"),
@@ -81,7 +81,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     for (const [n, name] of names.entries()) assert.equal((await store().intents.get(name))!.id, idOf(n));
   });
 
-  test("of several who claim one at the same moment one gets it, and nobody else while that lasts", async () => {
+  test("of simultaneous claims one wins, and all others fail while it lasts", async () => {
     const other = await anotherHandle();
     const all = Array.from(
       { length: 8 },
@@ -100,7 +100,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal((await store().intents.get(named("a")))!.request, REQUEST, "it keeps its own");
   });
 
-  test("one that changed since it was seen is not claimed", async () => {
+  test("an intent that changed since it was seen cannot be claimed", async () => {
     const first = await claimed(store(), named("a"));
     const seen = (await store().intents.get(named("a")))!;
     await store().intents.complete(first, { request: REQUEST, result: "1" });
@@ -111,7 +111,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await claimAs(store(), named("b"), seen), "taken");
   });
 
-  test("one that was completed since it was seen is not claimed, though its claim was out of time by then", async () => {
+  test("an intent that was completed since it was seen cannot be claimed, even if its claim had expired", async () => {
     const slow = await claimed(store(), named("a"));
     pass(10 * MINUTE_MS);
     const seen = (await store().intents.get(named("a")))!;
@@ -131,14 +131,14 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.deepEqual(await store().intents.get(named("a")), { ...done, term: 3, claimedForMs: MINUTE_MS });
   });
 
-  test("whoever's claim was out of time may complete until another has claimed", async () => {
+  test("an expired claim may complete until another caller has claimed", async () => {
     const slow = await claimed(store(), named("a"));
     pass(10 * MINUTE_MS);
     await store().intents.complete(slow, { request: REQUEST, result: "slow" });
     assert.equal((await store().intents.get(named("a")))!.result, "slow");
   });
 
-  test("a lost claim is fenced, and writes nothing: another claimed it, or made it anew after it was forgotten", async () => {
+  test("a lost claim is fenced, and writes nothing: another caller claimed the intent, or made it again after its deletion", async () => {
     const lost = await claimed(store(), named("a"));
     pass(MINUTE_MS);
     const theirs = await claimed(await anotherHandle(), named("a"));
@@ -156,7 +156,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal((await store().intents.get(named("a")))!.result, "mine");
   });
 
-  test("subscriptions.insert under a claim that is lost is fenced, and writes nothing, also where there was one already", async () => {
+  test("subscriptions.insert under a lost claim is fenced, and writes nothing, also for an existing subscription", async () => {
     const lost = await claimed(store(), named("a", { kind: "webhook" }));
     pass(MINUTE_MS);
     const newest = await claimed(await anotherHandle(), named("a", { kind: "webhook" }));
@@ -179,7 +179,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     );
   });
 
-  test("release forgets an intent without a result, and keeps one that has one", async () => {
+  test("release deletes an intent without a result, and keeps one with a result", async () => {
     await store().intents.release(await claimed(store(), named("a")));
     assert.equal(await store().intents.get(named("a")), undefined);
     await completed(store(), named("b"), "kept");
@@ -189,7 +189,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     await claimed(store(), named("b"));
   });
 
-  test("no new intent is made where there are as many as there may be, of a key or in all", async () => {
+  test("a new intent is rejected when a key, or the store, has the most it may have", async () => {
     const two = { mostOfKey: 2, mostInAll: 3 };
     await claimed(store(), named("a"), two);
     await claimed(store(), named("b"), two);
@@ -203,7 +203,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     await claimed(store(), named("c"), two);
   });
 
-  test("prune forgets those last claimed or completed before the time, 500 at a call, and says how many", async () => {
+  test("prune deletes intents last claimed or completed before the time, 500 at a call, and returns their number", async () => {
     const start = await Promise.all(
       Array.from({ length: 612 }, (_, n) =>
         claimAs(store(), named(`old-${n}`, { keyId: `key${n % 2}` }), undefined, {
@@ -227,7 +227,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.ok(typeof await roomFor(store(), named("one-more"), 3) === "object");
   });
 
-  test("an intent that was completed while the store's clock was days behind is kept by the network's time", async () => {
+  test("the network's time counts for an intent completed while the store's clock was days behind", async () => {
     const claim = await claimed(store(), named("behind"));
     const atMs = now() + 40 * 1_440 * MINUTE_MS;
     await store().intents.complete(claim, { request: REQUEST, result: "{}", atMs });
@@ -235,7 +235,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await store().intents.prune(atMs + 1), 1);
   });
 
-  test("an intent that was claimed while the store's clock was days behind is kept by the network's time", async () => {
+  test("the network's time counts for an intent claimed while the store's clock was days behind", async () => {
     const atMs = now() + 40 * 1_440 * MINUTE_MS;
     await claimed(store(), named("made"), { atMs });
     await completed(store(), named("again"));
@@ -244,7 +244,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await store().intents.prune(atMs + 1), 2);
   });
 
-  test("an intent that is used again by a clock that is days behind is kept as it was", async () => {
+  test("a use by a clock that is days behind does not shorten an intent's life", async () => {
     const atMs = now() + 40 * 1_440 * MINUTE_MS;
     await store().intents.complete(await claimed(store(), named("a")), { request: REQUEST, result: "{}", atMs });
     const again = await claimed(store(), named("a"));
@@ -254,7 +254,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await store().intents.prune(atMs + 1), 1);
   });
 
-  test("an intent that is claimed again is not forgotten under whoever is at it", async () => {
+  test("prune keeps an intent that is claimed again", async () => {
     await claimed(store(), named("a"));
     pass(MINUTE_MS);
     const again = await claimed(store(), named("a"));
@@ -264,7 +264,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal((await store().intents.get(named("a")))!.result, "mine");
   });
 
-  test("nonces go on from what was used, and are not handed out twice while they may be used", async () => {
+  test("nonces continue after the used one, and none is issued twice while it may be used", async () => {
     const other = await anotherHandle();
     const next = (used: string, of = store()) =>
       of.intents.nextNonce({ deviceHash: "d", agent: "a", used, validForMs: MINUTE_MS });
@@ -281,7 +281,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await next("60"), "61");
   });
 
-  test("nonces end where 64 bits end, and are counted exactly there", async () => {
+  test("nonces end at 64 bits, and stay exact up to there", async () => {
     const next = (used: bigint) =>
       store().intents.nextNonce({ deviceHash: "d", agent: "a", used: used.toString(), validForMs: MINUTE_MS });
     assert.equal(await next(2n ** 64n - 3n), String(2n ** 64n - 2n));
@@ -289,7 +289,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await next(2n ** 64n - 3n), String(2n ** 64n - 1n));
   });
 
-  test("prune forgets nonces that are out no more, with the intents 500 at a call", async () => {
+  test("prune deletes expired nonces, with the intents 500 at a call", async () => {
     const next = (n: number) =>
       store().intents.nextNonce({ deviceHash: `d${n}`, agent: "a", used: "0", validForMs: MINUTE_MS });
     for (let n = 0; n < 3; n++) await next(n);
@@ -303,7 +303,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await next(1), "1");
   });
 
-  test("deliveries.insertReplay under a claim that is lost is fenced, and writes nothing", async () => {
+  test("deliveries.insertReplay under a lost claim is fenced, and writes nothing", async () => {
     await subscribe(store(), "wh_1");
     const lost = await claimed(store(), named("a", { kind: "replay" }));
     pass(MINUTE_MS);
@@ -320,7 +320,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal((await replayOf())!.id, "rp_2");
   });
 
-  test("claims that a former holder left are over once the store is held for serving", async () => {
+  test("the claims of a former lock holder are over once the store is locked for serving", async () => {
     if (!isPersistent || store().isShared) return;
     const other = await anotherHandle();
     const theirs = await claimed(other, named("a"));

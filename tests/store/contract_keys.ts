@@ -4,7 +4,7 @@ import { sampleKey, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function keyContract({ store, anotherHandle, isPersistent }: Subject): void {
-  test("keys.get answers what keys.insert was given, with every field and with the fewest", async () => {
+  test("keys.get returns an inserted key, with every field and with the fewest", async () => {
     const full = sampleKey("full", {
       name: 'Kasse "Süd" 🛒',
       scopes: ["webhooks", "read", "write"],
@@ -20,13 +20,13 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await store().keys.get("least"), least);
   });
 
-  test("keys.get answers undefined for an unknown id, ids being told apart by case", async () => {
+  test("keys.get returns undefined for an unknown id, and ids differ by case", async () => {
     await store().keys.insert(sampleKey("abc"));
     assert.equal(await store().keys.get("ABC"), undefined);
     assert.equal(await store().keys.get(""), undefined);
   });
 
-  test("keys.insert refuses an id that is taken and leaves the key as it was", async () => {
+  test("keys.insert rejects an id in use, and leaves the key as it was", async () => {
     await store().keys.insert(sampleKey("a", { name: "first" }));
     const version = await store().keys.version();
     await assert.rejects(store().keys.insert(sampleKey("a", { name: "second" })), storeError("exists", '"a"'));
@@ -34,7 +34,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.equal(await store().keys.version(), version);
   });
 
-  test("keys.list pages ascending by id", async () => {
+  test("keys.list returns pages ascending by id", async () => {
     for (const id of ["b", "a1", "a", "B", "c"]) await store().keys.insert(sampleKey(id));
     const ids = async (page: { after?: string; limit: number }) => (await store().keys.list(page)).map(({ id }) => id);
     assert.deepEqual(await ids({ limit: 1_000 }), ["B", "a", "a1", "b", "c"]);
@@ -44,7 +44,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await ids({ after: "c", limit: 9 }), []);
   });
 
-  test("keys.list answers whole records", async () => {
+  test("keys.list returns whole records", async () => {
     const used = sampleKey("a", { lastUsedAt: "2026-12-01T00:00:00.000Z" });
     const unused = sampleKey("b", { rate: 1 });
     await store().keys.insert(used);
@@ -52,7 +52,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await store().keys.list({ limit: 9 }), [used, unused]);
   });
 
-  test("keys.list refuses a limit that is no integer from 1 to 1000", async () => {
+  test("keys.list rejects a limit that is no integer from 1 to 1000", async () => {
     for (const limit of [0, -1, 1.5, 1_001, NaN]) {
       await assert.rejects(
         store().keys.list({ limit }),
@@ -61,7 +61,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     }
   });
 
-  test("keys.setDisabled answers the record as it is then, undefined without such a key", async () => {
+  test("keys.setDisabled returns the changed record, undefined without such a key", async () => {
     const key = sampleKey("a", { rate: 5, lastUsedAt: "2026-12-01T00:00:00.000Z" });
     await store().keys.insert(key);
     assert.deepEqual(await store().keys.setDisabled("a", true), { ...key, disabled: true });
@@ -70,7 +70,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.equal(await store().keys.setDisabled("b", true), undefined);
   });
 
-  test("keys.delete deletes the key and its bucket, and says whether there was one", async () => {
+  test("keys.delete deletes the key and its bucket, and returns whether there was one", async () => {
     await store().keys.insert(sampleKey("a"));
     await store().buckets.save([{ keyId: "a", tokens: 1, updatedAtMs: 1 }, { keyId: "b", tokens: 2, updatedAtMs: 1 }]);
     assert.equal(await store().keys.delete("a"), true);
@@ -86,7 +86,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await store().keys.get("a"), sampleKey("a"));
   });
 
-  test("keys.touch notes the last use of 500 keys at once and passes over ids that do not exist", async () => {
+  test("keys.touch records the last use of 500 keys at once, and passes over unknown ids", async () => {
     await store().keys.insert(sampleKey("a"));
     await store().keys.insert(sampleKey("b"));
     const uses = Array.from({ length: 498 }, (_, n) => ({ id: `gone-${n}`, lastUsedAt: "2026-12-01T00:00:00.000Z" }));
@@ -104,14 +104,14 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     );
   });
 
-  test("keys.touch passes over a time before the one noted", async () => {
+  test("keys.touch passes over a time before the recorded one", async () => {
     const [earlier, later] = ["2026-12-01T00:00:00.000Z", "2026-12-01T00:59:00.000Z"];
     await store().keys.insert(sampleKey("a", { lastUsedAt: later }));
     await store().keys.touch([{ id: "a", lastUsedAt: earlier }]);
     assert.equal((await store().keys.get("a"))?.lastUsedAt, later);
   });
 
-  test("keys.touch corrects a time that a clock has noted which was ahead", async () => {
+  test("keys.touch corrects a time that came from a clock that was ahead", async () => {
     const [now, ahead] = ["2026-12-01T00:00:00.000Z", "2027-01-10T00:00:00.000Z"];
     await store().keys.insert(sampleKey("a", { lastUsedAt: ahead }));
     await store().keys.touch([{ id: "a", lastUsedAt: now }]);
@@ -139,7 +139,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
   });
 
   if (isPersistent) {
-    test("what one handle does to keys, another sees at once", async () => {
+    test("another handle sees a change of keys at once", async () => {
       const other = await anotherHandle();
       const before = await store().keys.version();
       await other.keys.insert(sampleKey("a"));

@@ -5,11 +5,11 @@ import { startStoreProcess } from "./store_process.ts";
 import type { Subject } from "./store_contract.ts";
 import { dueOf, progressOf, START_MS } from "./webhook_samples.ts";
 
-/** What holds between processes, and when one of them is killed. */
+/** The contract between processes, and after a kill. */
 export function killContract({ store, reopen, setting, newSetting, isPersistent, isShared }: Subject): void {
   if (!isPersistent) return;
 
-  test("after kill -9 everything up to the cursor is delivered or kept, and nothing was settled in part", async () => {
+  test("after kill -9 everything up to the cursor is delivered or stored as failed, and no settlement is partial", async () => {
     const worker = startStoreProcess(setting(), "deliver-until-killed");
     await worker.said("delivered 300 wh_2");
     await worker.kill();
@@ -28,7 +28,7 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
     }
   });
 
-  test("what was committed is there after kill -9, and nothing of a commit is there in part", async () => {
+  test("after kill -9 every commit is complete or absent, and answered commits are complete", async () => {
     const writer = startStoreProcess(setting(), "write-until-killed");
     await writer.said("written 30");
     await writer.kill();
@@ -43,7 +43,7 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
     for (let n = 1; n <= 30; n++) assert.equal((await store().submissions.get(`hash-${n}`))?.validUntil, n);
   });
 
-  test("keys that another process inserts while this one holds the store are seen through keys.version", async () => {
+  test("keys.version shows keys that another process inserts while this one has locked the store", async () => {
     await store().holdForServing();
     const before = await store().keys.version();
     const other = startStoreProcess(setting(), "insert-keys");
@@ -53,14 +53,14 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
     await other.kill();
   });
 
-  test("processes that open a new store at the same time all get it", async () => {
+  test("processes that open a new store at the same time all succeed", async () => {
     const openers = [1, 2, 3].map(() => startStoreProcess(newSetting(), "open"));
     await Promise.all(openers.map((opener) => opener.said("done")));
     await Promise.all(openers.map((opener) => opener.kill()));
   });
 
   test(
-    "another process cannot hold a store that is held, and can once its holder was killed",
+    "another process cannot lock a locked store, and can once its lock holder was killed",
     { skip: isShared },
     async () => {
       await store().close();

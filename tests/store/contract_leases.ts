@@ -12,7 +12,7 @@ function acquire(store: Store, name: string, holder: string, durationMs = MINUTE
 }
 
 export function leaseContract({ store, anotherHandle, pass, isShared }: Subject): void {
-  test("a lease is acquired by one of several who want it at once, and no other while it lasts", async () => {
+  test("of simultaneous callers one acquires a lease, and no other while it lasts", async () => {
     const other = await anotherHandle();
     const wanting = Array.from({ length: 8 }, (_, n) => acquire(n % 2 ? store() : other, "watcher", `holder ${n}`));
     const [lease, ...more] = (await Promise.all(wanting)).filter((one) => one !== undefined);
@@ -23,7 +23,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.ok(await acquire(other, "another name", "late") !== undefined);
   });
 
-  test("the term rises with every change of hands: when its time was over, when it was given back, by its own holder", async () => {
+  test("the term rises with every acquisition: after expiry, after a release, and by the same holder", async () => {
     const first = (await acquire(store(), "watcher", "a"))!;
     const own = (await acquire(store(), "watcher", "a"))!;
     pass(MINUTE_MS);
@@ -35,7 +35,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.equal(new Set(terms).size, 4);
   });
 
-  test("renew prolongs the leases that are one's own, also when their time is over, and answers those", async () => {
+  test("renew prolongs the caller's leases, also expired ones, and returns those", async () => {
     const [a, b, c] = [
       (await acquire(store(), "a", "me"))!,
       (await acquire(store(), "b", "me"))!,
@@ -53,7 +53,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.deepEqual(await store().leases.renew([], MINUTE_MS), []);
   });
 
-  test("release gives back, and passes over a lease that is lost", async () => {
+  test("release releases leases, and passes over a lost one", async () => {
     const lost = (await acquire(store(), "a", "me"))!;
     const kept = (await acquire(store(), "b", "me"))!;
     pass(MINUTE_MS);
@@ -63,7 +63,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.ok(await acquire(store(), "b", "other") !== undefined);
   });
 
-  test("every write under a lease that was lost or given back is fenced, and writes nothing", async () => {
+  test("every write under a lost or released lease is fenced, and writes nothing", async () => {
     const other = await anotherHandle();
     await subscribe(store(), "wh_1");
     await append(store(), sampleEvent(1), sampleUndecoded(2));
@@ -84,14 +84,14 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.equal((await store().events.undecoded({ limit: 9 })).length, 1);
   });
 
-  test("a lease whose time is over is one's own until another has acquired it", async () => {
+  test("an expired lease stays with its holder until another has acquired it", async () => {
     const lease = (await acquire(store(), "watcher", "me"))!;
     pass(10 * MINUTE_MS);
     const step = { lease, events: [sampleEvent(1)], state: sampleState(1_001) };
     assert.equal((await store().events.append(step)).length, 1);
   });
 
-  test("a lease that ends much later than it can have been acquired for is of a clock that was set back: it is over", async () => {
+  test("a lease that ends too late for its duration came from a clock that was set back, and is over", async () => {
     const lease = (await acquire(store(), "watcher", "me"))!;
     pass(-60 * MINUTE_MS);
     assert.ok(await acquire(store(), "watcher", "other") !== undefined);
@@ -99,7 +99,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     pass(60 * MINUTE_MS);
   });
 
-  test("a lease whose end is within ten minutes of what it can have been acquired for is held: clocks differ", async () => {
+  test("a lease that ends at most ten minutes too late for its duration holds, because clocks differ", async () => {
     for (const [name, durationMs] of [["short", MINUTE_MS], ["long", 60 * MINUTE_MS]] as const) {
       await acquire(store(), name, "me", durationMs);
       pass(-10 * MINUTE_MS);
@@ -110,7 +110,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     }
   });
 
-  test("a store that gateways share keeps nobody off, and ends no lease", { skip: !isShared }, async () => {
+  test("a shared store takes no lock, and ends no lease", { skip: !isShared }, async () => {
     assert.equal(store().isShared, true);
     const other = await anotherHandle();
     const theirs = (await acquire(other, "watcher", "the other"))!;
@@ -120,7 +120,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.deepEqual(await other.leases.renew([theirs], MINUTE_MS), [theirs]);
   });
 
-  test("on a store held for serving its holder always acquires, and what a former holder left is over", {
+  test("the lock holder of a store acquires every lease, and those of a former lock holder are over", {
     skip: isShared,
   }, async () => {
     assert.equal(store().isShared, false);

@@ -8,7 +8,7 @@ export function networkContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().network.bound(), undefined);
   });
 
-  test("network.bind binds for good and refuses another network, naming both", async () => {
+  test("network.bind binds permanently, and rejects another network with both names", async () => {
     await store().network.bind("Test Network");
     await store().network.bind("Test Network");
     assert.equal(await store().network.bound(), "Test Network");
@@ -19,7 +19,7 @@ export function networkContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().network.bound(), "Test Network");
   });
 
-  test("of two networks bound at once, one wins and the other is refused", async () => {
+  test("of two simultaneous binds, one wins and the other is rejected", async () => {
     const other = await anotherHandle();
     const outcomes = await Promise.allSettled([store().network.bind("A"), other.network.bind("B")]);
     assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);

@@ -9,7 +9,7 @@ import { sampleFailed, sampleSubscription, settle, START_MS, subscribe } from ".
 
 const NOW_MS = START_MS + 1_000_000;
 
-/** What a subscription posts next. */
+/** The next deliveries of a subscription. */
 export function nextContract({ store }: Subject): void {
   const next = async (query: Partial<NextQuery> = {}, fields: Partial<Subscription> = {}, id = "wh_1") =>
     await store().deliveries.next(sampleSubscription(id, fields), {
@@ -27,7 +27,7 @@ export function nextContract({ store }: Subject): void {
     sampleFailed(sequence, "retrying", { dueAtMs: NOW_MS + inMs, attemptedAtMs: NOW_MS - 10, ...fields });
   const fail = async (...failed: FailedDelivery[]) => await settle(store(), { subscriptionId: "wh_1", failed });
 
-  test("next answers what failed and is due, by due time, and what is new, with their events", async () => {
+  test("next returns due failed deliveries, by due time, and new events", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await append(store(), ...[1, 2, 3, 4, 5].map((n) => sampleEvent(n, { amount: String(n) })));
     const failed = [due(1, -5), due(2, -7, { attempts: 3 }), due(3, 1)];
@@ -51,7 +51,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(numbers(await next({ after: 5, upTo: 5 })), [-2, -1]);
   });
 
-  test("next answers both kinds in turns, half of the limit each where there are enough", async () => {
+  test("next takes turns between both kinds, half of the limit each if there are enough", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 40);
     await fail(...Array.from({ length: 20 }, (_, n) => due(n + 1, n - 20)));
@@ -64,7 +64,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(numbers(await next({ after: 20, limit: 4, nowMs: NOW_MS - 21 })), [21, 22, 23, 24]);
   });
 
-  test("next leaves out what is in flight, what is kept of new events, and what the subscription does not hear", async () => {
+  test("next leaves out events in flight, events with a failed delivery, and events that do not match", async () => {
     await subscribe(store(), "wh_1");
     const types = ["escrow.funded", "escrow.swept"];
     await append(store(), ...Array.from({ length: 30 }, (_, n) => sampleEvent(n + 1, { type: types[n % 2] })));
@@ -79,7 +79,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(none, { cursor: 0, deliveries: [], scannedTo: 28, nextDueAtMs: NOW_MS + 9 });
   });
 
-  test("next counts as due what was attempted before the clock was set back, and what is due further ahead than any delay", async () => {
+  test("next returns deliveries attempted before the clock was set back, and those due further ahead than any delay", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     await fail(
@@ -97,7 +97,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(numbers(await next({ after: 9, upTo: 9, limit: 2 })), [-7, -3]);
   });
 
-  test("an ordered subscription waits at what failed, and may probe with it before it is due", async () => {
+  test("an ordered subscription waits at a failed delivery, and may probe with it before it is due", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     const ordered = { ordered: true };

@@ -8,7 +8,7 @@ import { sampleReplay, settle, subscribe } from "./webhook_samples.ts";
 export function replayContract({ store, anotherHandle }: Subject): void {
   const replayOf = async (id: string) => (await store().deliveries.consumer(id))?.replay;
 
-  test("a replay is answered with its subscription, with every field", async () => {
+  test("a replay comes with its subscription, and with every field", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     const full = sampleReplay("rp_1", "wh_1", {
       fromHeight: heightOf(9_999, 1),
@@ -38,7 +38,7 @@ export function replayContract({ store, anotherHandle }: Subject): void {
     assert.equal((await replayOf("wh_1"))?.id, "rp_8");
   });
 
-  test("insertReplay passes over a deleted subscription", async () => {
+  test("insertReplay returns false for a deleted subscription", async () => {
     await subscribe(store(), "wh_1");
     await store().subscriptions.delete("wh_1");
     assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), false);

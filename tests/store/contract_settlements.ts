@@ -26,7 +26,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     return [...retrying, ...ended].map(({ delivery }) => delivery);
   };
 
-  test("settle writes cursor, failed deliveries, attempts and since when it fails, all of one subscription together", async () => {
+  test("settle writes cursor, failed deliveries, attempts and the first failure of a subscription together", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 5);
     const failed = [sampleFailed(2, "retrying"), sampleFailed(3, "rejected"), sampleFailed(4, "dead")];
@@ -46,7 +46,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(0));
   });
 
-  test("the cursor never goes back, and what a settlement leaves out stays as it is", async () => {
+  test("the cursor never goes back, and fields without a value in a settlement stay", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_1", cursor: 7, failingSinceMs: 5 });
@@ -57,7 +57,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(7));
   });
 
-  test("a failed delivery takes the place of what was kept of its sequence, and is gone when it was delivered", async () => {
+  test("a failed delivery replaces the stored one of its sequence, and goes when it was delivered", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 3);
     const states: FailedDelivery["state"][] = ["retrying", "rejected", "dead"];
@@ -81,14 +81,14 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     }
   });
 
-  test("settle refuses a failed delivery of an event that there is not yet", async () => {
+  test("settle rejects a failed delivery of a future event", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 3);
     await assert.rejects(settle(store(), { subscriptionId: "wh_1", failed: [sampleFailed(4, "dead")] }), RangeError);
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(0));
   });
 
-  test("settle writes under the leases of all partitions named, all or nothing", async () => {
+  test("settle writes under the leases of all partitions concerned, all or nothing", async () => {
     const other = await anotherHandle();
     const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
     assert.equal(new Set(ids.map(partitionOf)).size, 8);
@@ -111,7 +111,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await store().deliveries.consumers({ limit: 100 }), consumers);
   });
 
-  test("a deleted subscription's part is passed over, the rest is written", async () => {
+  test("settle passes over a deleted subscription, and writes the rest", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 3);
     await store().subscriptions.delete("wh_1");
@@ -124,7 +124,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);
   });
 
-  test("a settlement moves the replay it names, ends it when it is done, and passes over one that is gone", async () => {
+  test("a settlement moves its replay, ends it when it is done, and ignores one that is gone", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
@@ -144,7 +144,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.equal((await progressOf(store(), "wh_1")).retrying, 1);
   });
 
-  test("as many probes as fit in one call are written, also where each was answered with a long page", async () => {
+  test("one call writes its maximum of probes, also with a long response each", async () => {
     const ids = Array.from({ length: 450 }, (_, n) => `wh_${String(n).padStart(22, "0")}`);
     await subscribe(store(), ...ids);
     const attempt = { ...failedAttempt(1, "retry"), number: 0, responseBody: `—${"x".repeat(1_021)}` };
@@ -157,7 +157,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     }
   });
 
-  test("as many attempts of one subscription as fit in one call are written, each with a long answer", async () => {
+  test("one call writes its maximum of attempts of one subscription, with a long response each", async () => {
     await subscribe(store(), "wh_1");
     const responseBody = `—${"x".repeat(1_021)}`;
     const attempts = Array.from({ length: 900 }, (_, n) => ({ ...failedAttempt(n, "retry"), responseBody }));
@@ -171,7 +171,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
   });
 
   test(
-    "of rejected and of dead deliveries the newest are kept, and all are counted",
+    "the newest rejected and the newest dead deliveries stay, and all are counted",
     { timeout: 120_000 },
     async () => {
       const more = 150;

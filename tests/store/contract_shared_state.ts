@@ -14,7 +14,7 @@ function count(store: Store, name: string): Promise<number> {
 }
 
 export function registerContract({ store, anotherHandle, reopen, pass, isPersistent }: Subject): void {
-  test("a register holds nothing at first, and then what the last change left, each name its own", async () => {
+  test("a shared value is absent at first, and then as the last change left it, each name for itself", async () => {
     assert.equal(await store().sharedState.read("a"), undefined);
     const value = { text: "ä\u0000\u{1F680}", list: [1, null, { deep: true }], number: 1.5 };
     const answer = await store().sharedState.change(
@@ -28,7 +28,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.deepEqual(await store().sharedState.change("a", (before) => ({ keepMs: 0, answer: before })), value);
   });
 
-  test("a register takes 32 KiB of JSON, whatever is in it, and tells it again as it was", async () => {
+  test("a shared value takes any JSON of up to 32 KiB, and returns it unchanged", async () => {
     for (const piece of ["€", "🚀", 0.1, "", null, {}]) {
       const list: unknown[] = ["é"];
       list.push(...Array(Math.floor((32_768 - 6) / (Buffer.byteLength(JSON.stringify(piece)) + 1))).fill(piece));
@@ -43,14 +43,14 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     }
   });
 
-  test("of changes at the same time each is handed what the one before left", async () => {
+  test("each of simultaneous changes gets the value that the one before left", async () => {
     const other = await anotherHandle();
     const counted = await Promise.all(Array.from({ length: 24 }, (_, n) => count(n % 2 ? store() : other, "turns")));
     assert.deepEqual(counted.sort((a, b) => a - b), Array.from({ length: 24 }, (_, n) => n + 1));
     assert.equal(await other.sharedState.read("turns"), 24);
   });
 
-  test("a change without a value writes nothing, and one that throws neither", async () => {
+  test("a change without a value writes nothing, and a change that throws neither", async () => {
     await count(store(), "a");
     await store().sharedState.change("a", () => ({ keepMs: 9 * MINUTE_MS, answer: undefined }));
     await assert.rejects(
@@ -64,7 +64,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await store().sharedState.read("a"), undefined, "its time was not prolonged");
   });
 
-  test("what a change throws is passed on as it is, whatever it says", async () => {
+  test("an error that a change throws reaches the caller unchanged", async () => {
     const codes = ["rate_limited", "EPIPE", "40001", undefined];
     for (const error of [...codes.map((code) => Object.assign(new Error("database is locked"), { code })), "no"]) {
       const passedOn = await store().sharedState.change("a", () => {
@@ -75,7 +75,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     }
   });
 
-  test("a change is handed the store's time, and what it keeps is gone when its own is over", async () => {
+  test("a change gets the store's time, and its value is gone when its time is over", async () => {
     const timeOf = () => store().sharedState.change<never, number>("a", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
     const before = await timeOf();
     pass(5_000);
@@ -88,7 +88,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await count(store(), "a"), 1);
   });
 
-  test("sharedState.prune forgets those whose time is over, at most 500 at a call", async () => {
+  test("sharedState.prune deletes values whose time is over, at most 500 at a call", async () => {
     for (let n = 0; n < 505; n++) await count(store(), `old ${n}`);
     pass(MINUTE_MS);
     await count(store(), "new");
@@ -102,7 +102,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await store().sharedState.read("old 7"), 1);
   });
 
-  test("a register's name has 1 to 200 characters, its value up to 32 KiB", async () => {
+  test("the name of a shared value has 1 to 200 characters, its value up to 32 KiB", async () => {
     for (const name of ["", "x".repeat(201)]) {
       await assert.rejects(
         count(store(), name),
@@ -115,7 +115,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await store().sharedState.read("y".repeat(200)), value);
   });
 
-  test("sharedState outlive the process", { skip: !isPersistent }, async () => {
+  test("shared values outlive the process", { skip: !isPersistent }, async () => {
     await count(store(), "a");
     await store().close();
     assert.equal(await (await reopen()).sharedState.read("a"), 1);

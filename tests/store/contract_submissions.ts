@@ -23,32 +23,32 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
   const withoutOutcome = async (page: { source?: string; after?: string; limit: number }) =>
     (await store().submissions.withoutOutcome(page)).map(({ hash }) => parseInt(hash, 16));
 
-  test("submissions.get answers what was noted, undefined for a hash never sent", async () => {
+  test("submissions.get returns the record, undefined for a hash never sent", async () => {
     await store().submissions.record(sample(1));
     assert.deepEqual(await store().submissions.get(sample(1).hash), sample(1));
     assert.equal(await store().submissions.get(sample(2).hash), undefined);
   });
 
-  test("submissions.record keeps the first note on a hash", async () => {
+  test("submissions.record keeps the first record of a hash", async () => {
     await store().submissions.record(sample(1));
     await store().submissions.record({ ...sample(1), validUntil: 1, submittedAtMs: 1 });
     assert.deepEqual(await store().submissions.get(sample(1).hash), sample(1));
   });
 
-  test("of notes on one hash made at once, one is kept whole", async () => {
+  test("of simultaneous records of one hash, one stays as a whole", async () => {
     const notes = [1, 2, 3].map((n) => ({ ...sample(1), validUntil: n, submittedAtMs: n }));
     await Promise.all(notes.map((note) => store().submissions.record(note)));
     const kept = (await store().submissions.get(sample(1).hash))!;
     assert.ok(notes.some((note) => note.validUntil === kept.validUntil && note.submittedAtMs === kept.submittedAtMs));
   });
 
-  test("many submissions noted at once are all noted", async () => {
+  test("many simultaneous submissions are all recorded", async () => {
     const all = Array.from({ length: 200 }, (_, n) => sample(n));
     await Promise.all(all.map((submission) => store().submissions.record(submission)));
     for (const submission of all) assert.deepEqual(await store().submissions.get(submission.hash), submission);
   });
 
-  test("submissions.prune forgets those before the time, 500 at a call, and says how many", async () => {
+  test("submissions.prune deletes submissions before the time, 500 at a call, and returns their number", async () => {
     await Promise.all(Array.from({ length: 612 }, (_, n) => store().submissions.record(sample(n))));
     const before = sample(610).submittedAtMs;
     assert.equal(await store().submissions.prune(before), 500);
@@ -60,7 +60,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().submissions.get(sample(609).hash))?.validUntil, 7);
   });
 
-  test("submissions.recordOutcome notes how one ended, and passes over a hash that is not noted", async () => {
+  test("submissions.recordOutcome records how a submission ended, and passes over an unknown hash", async () => {
     for (const [n, outcome] of [success, failed, rejected].entries()) {
       await store().submissions.record(sample(n));
       await store().submissions.recordOutcome(sample(n).hash, outcome);
@@ -70,7 +70,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().submissions.get(sample(9).hash), undefined);
   });
 
-  test("an outcome of a ledger is for good, any other gives way to it and to a newer one", async () => {
+  test("an outcome with a ledger is final, any other gives way to it and to a newer one", async () => {
     await store().submissions.record(sample(1));
     const tooLate: SubmissionOutcome = { status: "failed", error: { code: "invalid_request", message: "txTooLate" } };
     for (const outcome of [rejected, tooLate, success]) {
@@ -81,7 +81,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await outcomeOf(1), success);
   });
 
-  test("submissions.record takes back an outcome without a ledger, for it is being sent again", async () => {
+  test("submissions.record removes an outcome without a ledger, because the gateway resends the envelope", async () => {
     await store().submissions.record(sample(1));
     await store().submissions.recordOutcome(sample(1).hash, rejected);
     await store().submissions.record({ ...sample(1), validUntil: 1, submittedAtMs: 1 });
@@ -93,7 +93,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await withoutOutcome({ limit: 9 }), []);
   });
 
-  test("submissions.withoutOutcome pages through those without an outcome by hash, of one account or of all", async () => {
+  test("submissions.withoutOutcome returns pages by hash, of one account or of all", async () => {
     await Promise.all(Array.from({ length: 12 }, (_, n) => store().submissions.record(sample(n))));
     const { source: _, operation: __, ...ofAFormerProgram } = sample(20);
     await store().submissions.record(ofAFormerProgram);
@@ -110,7 +110,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await withoutOutcome({ source: "G1", limit: 500 }), [10]);
   });
 
-  test("a page of submissions without an outcome is not short while more follow, though outcomes are noted meanwhile", async () => {
+  test("a page of submissions without an outcome is not short while more follow, even if outcomes come meanwhile", async () => {
     const other = await anotherHandle();
     await Promise.all(Array.from({ length: 200 }, (_, n) => store().submissions.record(sample(n))));
     const noted = Promise.all(
@@ -125,7 +125,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     await noted;
   });
 
-  test("what was being noted when the store is closed is noted or rejected, never left open", async () => {
+  test("a record under way when the store closes resolves or rejects, and never stays open", async () => {
     const outcomes = Promise.allSettled([store().submissions.record(sample(1)), store().submissions.record(sample(2))]);
     await store().close();
     assert.deepEqual((await outcomes).map(({ status }) => status), ["fulfilled", "fulfilled"]);

@@ -22,7 +22,7 @@ function replaceSecrets(store: Store, id: string, expectedSecret: string, secret
 }
 
 export function subscriptionContract({ store, anotherHandle }: Subject): void {
-  test("subscriptions.get answers what subscriptions.insert was given, with every field and with the fewest", async () => {
+  test("subscriptions.get returns an inserted subscription, with every field and with the fewest", async () => {
     const full = sampleSubscription("wh_full", {
       url: 'https://hooks.example/ü?a="b"&c=🛒',
       types: ["payment.claimed", "escrow.funded"],
@@ -40,7 +40,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().subscriptions.get("wh_FULL"), undefined);
   });
 
-  test("subscriptions.insert refuses one more than a key may have, and an id that is taken", async () => {
+  test("subscriptions.insert rejects one more than a key may have, and an id in use", async () => {
     await store().subscriptions.insert(sampleSubscription("wh_1"), 2);
     await assert.rejects(
       store().subscriptions.insert(sampleSubscription("wh_1", { url: "https://other.example/" }), 2),
@@ -60,7 +60,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual((await store().subscriptions.list({ limit: 9 })).map(({ id }) => id), ["wh_2", "wh_3", "wh_4"]);
   });
 
-  test("of subscriptions inserted at once, no more get in than a key may have", async () => {
+  test("of simultaneous inserts, no more succeed than a key may have", async () => {
     const other = await anotherHandle();
     const outcomes = await Promise.allSettled(
       Array.from(
@@ -72,7 +72,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().subscriptions.list({ keyId: "key", limit: 100 })).length, 5);
   });
 
-  test("subscriptions.list pages ascending by id, of one key or of all", async () => {
+  test("subscriptions.list returns pages ascending by id, of one key or of all", async () => {
     for (const id of ["b", "a1", "a", "B", "c"]) {
       await store().subscriptions.insert(sampleSubscription(id, { keyId: id < "a" ? "upper" : "lower" }), 100);
     }
@@ -91,7 +91,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     for (const limit of [0, 1_001, 1.5]) await assert.rejects(store().subscriptions.list({ limit }), RangeError);
   });
 
-  test("subscriptions.setSecrets replaces the secrets of a subscription that still has the expected one", async () => {
+  test("subscriptions.setSecrets replaces the secrets of a subscription with the expected one", async () => {
     await subscribe(store(), "wh_1");
     const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
     assert.equal(await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", rotated), 1);
@@ -157,7 +157,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await isRaised(), false);
   });
 
-  test("a deleted subscription is gone at once: not listed, owed nothing, no attempt, no replay", async () => {
+  test("a deleted subscription is gone at once: no list shows it, and it has no delivery, attempt or replay", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 4);
     const failed = [sampleFailed(1, "dead"), sampleFailed(2, "retrying")];
@@ -181,7 +181,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 9 })).length, 1);
   });
 
-  test("an id that comes again starts with nothing, before and after what it left is purged", async () => {
+  test("an id that comes again starts empty, before and after the purge of the deleted one", async () => {
     await appendMany(store(), 1, 4);
     for (let round = 0; round < 3; round++) {
       await subscribe(store(), "wh_1");
@@ -195,7 +195,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     }
   });
 
-  test("purgeDeleted removes what deleted subscriptions left behind, in bounded steps, and nothing else", async () => {
+  test("purgeDeleted removes the rows of deleted subscriptions, in bounded steps, and nothing else", async () => {
     await subscribe(store(), "wh_1", "wh_2", "wh_3");
     await appendMany(store(), 1, 950);
     for (let n = 0; n < 950; n += 50) {
@@ -221,7 +221,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 99 })).length, 19);
   });
 
-  test("keys.delete deletes the key's subscriptions too, and those of a key that is kept elsewhere", async () => {
+  test("keys.delete deletes the key's subscriptions too, and those of a key outside of the store", async () => {
     await store().keys.insert(sampleKey("a"));
     await store().keys.insert(sampleKey("b"));
     for (const [id, keyId] of [["wh_1", "a"], ["wh_2", "b"], ["wh_3", "a"], ["wh_4", "file"]]) {
@@ -247,7 +247,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().keys.get("a"), undefined);
   });
 
-  test("subscriptions.setSecrets rewrites 100 secrets and the check together, passing over subscriptions that are gone", async () => {
+  test("subscriptions.setSecrets writes 100 secrets and the check together, and passes over missing subscriptions", async () => {
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
     const secrets = Array.from({ length: 100 }, (_, n) => ({
       id: `wh_${n}`,
@@ -270,7 +270,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     await assert.rejects(store().subscriptions.setSecrets({ secrets: [...secrets, secrets[0]!] }), RangeError);
   });
 
-  test("subscriptions.setSecrets passes over a secret that is not the expected one any more: a rotation is not lost", async () => {
+  test("subscriptions.setSecrets passes over a secret that is not the expected one, so no rotation is lost", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
     await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", rotated);

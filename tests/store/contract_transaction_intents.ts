@@ -51,7 +51,7 @@ async function kept(store: Store, name: TransactionIntentName): Promise<Transact
 }
 
 export function transactionIntentContract({ store, anotherHandle, now, pass }: Subject): void {
-  test("a transaction's intent is read as it was written, whatever it holds", async () => {
+  test("a transaction's intent comes back unchanged, whatever its fields", async () => {
     assert.equal(await store().intents.transaction(named("a")), undefined);
     const intents = [
       sampleTransactionIntent(),
@@ -65,7 +65,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     }
   });
 
-  test("a transaction's intent takes an envelope of any length, also in place of a longer one", async () => {
+  test("a transaction's intent takes an envelope of any length, also as a replacement of a longer one", async () => {
     let seen: string | undefined;
     for (const length of [MAX_ENVELOPE_BYTES, 50_000, 50_001, 100_001, 3, 0, MAX_ENVELOPE_BYTES]) {
       const intent = sampleTransactionIntent({ envelope: new Uint8Array(length).map((_, n) => n % 251) });
@@ -76,7 +76,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     }
   });
 
-  test("bounds of a transaction's intent are kept", async () => {
+  test("setTransaction rejects an intent beyond its bounds", async () => {
     const tooLong = sampleTransactionIntent({ envelope: new Uint8Array(MAX_ENVELOPE_BYTES + 1) });
     await assert.rejects(write(store(), named("a"), tooLong), RangeError);
     const [one] = sampleTransactionIntent().envelopes;
@@ -86,7 +86,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     assert.equal(await store().intents.transaction(named("a")), undefined);
   });
 
-  test("a transaction's intent that changed since it was seen is not written, nor is one that was made or went", async () => {
+  test("setTransaction does not write an intent that was changed, made or deleted since it was seen", async () => {
     const [first, second] = [sampleTransactionIntent(), sampleTransactionIntent({ sequence: "7" })];
     assert.equal(await write(store(), named("a"), first, { seen: "v0" }), "changed");
     assert.equal(await write(store(), named("a"), first, { version: "v1" }), "written");
@@ -97,7 +97,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     assert.equal((await store().intents.transaction(named("a")))!.version, "v2");
   });
 
-  test("of several who write a transaction's intent at the same moment one does", async () => {
+  test("of simultaneous writes of a transaction's intent one succeeds", async () => {
     const other = await anotherHandle();
     for (const seen of [undefined, "first"]) {
       const all = Array.from({ length: 8 }, (_, n) => {
@@ -114,7 +114,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     }
   });
 
-  test("API key and header tell transactions' intents apart, and from those of webhooks", async () => {
+  test("transactions' intents differ by API key and header, and from those of webhooks", async () => {
     const names = [named("a"), named("A"), named("a", "key2"), named("!".repeat(255))];
     for (const [n, name] of names.entries()) {
       await write(store(), name, sampleTransactionIntent({ sequence: String(n) }));
@@ -138,7 +138,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     assert.equal(await write(store(), named("b"), sampleTransactionIntent(), two), "written");
   });
 
-  test("prune forgets transactions' intents last written before the time, whole, 500 at a call", async () => {
+  test("prune deletes whole intents of transactions last written before the time, 500 at a call", async () => {
     const most = { mostOfKey: 1e6, mostInAll: 1e6 };
     const intent = sampleTransactionIntent({ envelopes: [] });
     await Promise.all(Array.from({ length: 505 }, (_, n) => write(store(), named(`old-${n}`), intent, most)));
@@ -156,7 +156,7 @@ export function transactionIntentContract({ store, anotherHandle, now, pass }: S
     assert.deepEqual(await kept(store(), named("long")), intent);
   });
 
-  test("a transaction's intent is kept by the network's time where the store's clock is days behind", async () => {
+  test("the network's time counts for a transaction's intent while the store's clock is days behind", async () => {
     const atMs = now() + 40 * 1_440 * MINUTE_MS;
     await write(store(), named("a"), sampleTransactionIntent(), { atMs });
     await write(store(), named("a"), sampleTransactionIntent(), { seen: "v1", version: "v2" });

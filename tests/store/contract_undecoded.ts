@@ -7,14 +7,14 @@ import type { Subject } from "./store_contract.ts";
 export function undecodedContract({ store }: Subject): void {
   const log = () => store().events.read({ filter: {}, order: "asc", limit: 1_000 });
 
-  test("events that could not be decoded are kept as they came, and are not in the log", async () => {
+  test("undecoded events stay as they came, outside of the log", async () => {
     const one = sampleUndecoded(1, { raw: { topics: [], value: "AAAACg==" } });
     assert.deepEqual(await append(store(), one, sampleEvent(2)), [{ ...sampleEvent(2), sequence: 1 }]);
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), [one]);
     assert.deepEqual(await store().events.bounds(), { last: 1, forgotten: 0 });
   });
 
-  test("undecoded pages ascending by epoch and place in it, and answers nothing else", async () => {
+  test("undecoded returns pages ascending by epoch and place in it, and nothing else", async () => {
     const inOrder: UndecodedEvent[] = [
       sampleUndecoded(1),
       sampleUndecoded(1, { id: formatEventId({ epoch: 0, ledger: 1_001, order: 4_097, index: 2 }) }),
@@ -40,7 +40,7 @@ export function undecodedContract({ store }: Subject): void {
     assert.deepEqual(await store().events.undecoded({ limit: 100 }), events);
   });
 
-  test("an undecoded event of 300 kB, larger than any value a network allows today, is kept", async () => {
+  test("an undecoded event of 300 kB, larger than any value that a network allows today, fits", async () => {
     const large = sampleUndecoded(1, { raw: { topics: ["AAAA"], value: "A".repeat(300_000) } });
     await append(store(), large);
     assert.deepEqual(await store().events.undecoded({ limit: 1 }), [large]);
@@ -75,7 +75,7 @@ export function undecodedContract({ store }: Subject): void {
     assert.deepEqual(await log(), []);
   });
 
-  test("forgetUndecoded forgets those closed before a time, at most 200 at a call, and says how many", async () => {
+  test("forgetUndecoded deletes events closed before a time, at most 200 at a call, and returns their number", async () => {
     const at = (n: number) => new Date(Date.parse("2026-11-01T00:00:00Z") + n * 1_000).toISOString().slice(0, 19) + "Z";
     for (let n = 0; n < 300; n += 100) {
       const step = Array.from(
@@ -92,7 +92,7 @@ export function undecodedContract({ store }: Subject): void {
     assert.deepEqual(left.map(({ id }) => id), Array.from({ length: 50 }, (_, n) => sampleId(250 + n)));
   });
 
-  test("forgetUndecoded compares times and not their texts: one far in the future is kept", async () => {
+  test("forgetUndecoded compares times and not their texts, so an event far in the future stays", async () => {
     const closedAt = ["+010000-01-01T00:00:00Z", "2026-11-01T00:00:05Z", "-000001-01-01T00:00:00Z"];
     await append(store(), ...closedAt.map((ledgerClosedAt, n) => sampleUndecoded(n, { ledgerClosedAt })));
     assert.equal(await store().events.forgetUndecoded("2026-11-01T00:00:05Z"), 1);

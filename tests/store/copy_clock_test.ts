@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { copyStore } from "../../lib/store/copy/copy_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 
-test("a whole copy is opened, also by a machine whose clock is behind that of the one that copied", async () => {
+test("a complete copy opens, also on a machine whose clock is behind", async () => {
   const folder = await mkdtemp(join(tmpdir(), "copy-clock-"));
   const source = await openStore("memory:");
   const setting = `sqlite:${join(folder, "copy.db")}`;

@@ -86,7 +86,7 @@ function mortal(target: Store, writes: number): Store {
   });
 }
 
-/** What is asked of a store, without what a copy numbers and counts anew. */
+/** The reads of a store, without the numbers and counts that a copy changes. */
 async function lastingAnswers(store: Store): Promise<unknown> {
   const asked = await answers(store);
   const anew = ["ordinal", "term", "rejected", "dead"];
@@ -128,7 +128,7 @@ for (const [n, from] of NAMES.entries()) {
     );
   }
 
-  test(`a copy into ${from} that is killed is told as such, and is made again when it is removed`, async () => {
+  test(`a copy into ${from} that is killed is reported as unfinished, and can be made again after its removal`, async () => {
     const source = await filled("sqlite");
     let kills = 0;
     for (let writes = 1;; writes += 4) {
@@ -148,7 +148,7 @@ for (const [n, from] of NAMES.entries()) {
     assert.ok(kills > 5, `${kills} kills`);
   });
 
-  test(`what ${from} holds is not overwritten`, async () => {
+  test(`a copy never overwrites ${from}`, async () => {
     const source = await filled("sqlite");
     const full = DRIVERS[from]!();
     const holder = await open(full);
@@ -164,7 +164,7 @@ for (const [n, from] of NAMES.entries()) {
 }
 
 describe("a copy", () => {
-  test("is refused into itself, and into a whole copy of the same", async () => {
+  test("is rejected into itself, and into a complete copy of the same store", async () => {
     const source = await filled("sqlite");
     const path = source.location;
     await assert.rejects(copyStore({ source, target: await openTarget(path) }), storeError("exists", "into itself"));
@@ -175,7 +175,7 @@ describe("a copy", () => {
     await assert.rejects(copyStore({ source, target: whole }), storeError("exists", "whole copy"));
   });
 
-  test("that misses what came meanwhile, or differs in one field, is not served from", async () => {
+  test("with a missing or different record does not open", async () => {
     const source = await filled("sqlite");
     const bends: [(target: Store) => Store, string][] = [
       [(target) =>
@@ -202,7 +202,7 @@ describe("a copy", () => {
     }
   });
 
-  test("of texts that only Deno KV takes has U+FFFD in their place", { skip: runtimeName !== "deno" }, async () => {
+  test("has U+FFFD instead of characters that only Deno KV takes", { skip: runtimeName !== "deno" }, async () => {
     const source = await open(DRIVERS["Deno KV"]!());
     await source.subscriptions.insert(sampleSubscription("wh_1"), 9);
     const attempt = {

@@ -73,7 +73,7 @@ async function step(store: Store, watcher: Lease, leases: Lease[], count: Count)
   }
 }
 
-/** What is counted of a subscription is what is kept of it. */
+/** The counts of a subscription match its rows. */
 async function checkReader(store: Store, id: string): Promise<number> {
   const progress = await progressOf(store, id);
   const retrying = await store.deliveries.failed({ state: "retrying", subscriptionId: id, limit: 200 });
@@ -96,7 +96,7 @@ function describeConflicts(): void {
   describe("several handles on Deno KV at once", () => {
     after(() => rmSync(directory, { recursive: true }));
 
-    test("lose nothing of what they append, settle, record and forget", async () => {
+    test("lose nothing when they append, settle, record and delete", async () => {
       const setting = `deno-kv:${join(directory, "gateway.kv")}`;
       const stores: Store[] = [];
       for (let n = 0; n < HANDLES; n++) stores.push(await openStore(setting, { now: () => START_MS }));
@@ -120,7 +120,7 @@ function describeConflicts(): void {
       for (const one of stores) await one.close();
     });
 
-    test("forget nothing of what failed where a consumer has moved, also where it takes several commits", async () => {
+    test("delete no failed delivery when a consumer has moved, also over several commits", async () => {
       const setting = `deno-kv:${join(directory, "several.kv")}`;
       const [store, other] = [await openStore(setting), await openStore(setting)];
       const failing = Array.from({ length: 10 }, (_, n) => `wh_failing_${n}`);

@@ -16,7 +16,7 @@ function describeHalves(): void {
     const directory = mkdtempSync(join(tmpdir(), "kv-half-"));
     after(() => rmSync(directory, { recursive: true }));
 
-    test("says so where that is read, instead of reading on for ever", async () => {
+    test("reports that at the read, instead of an endless retry", async () => {
       const file = join(directory, "half.kv");
       const store = await openStore(`deno-kv:${file}`);
       await appendMany(store, 1, 3);

@@ -83,7 +83,7 @@ function describeDenoKv(): void {
       await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "another program"));
     });
 
-    test("a step with a value that Deno KV refuses leaves nothing", async () => {
+    test("a step with a value that Deno KV rejects leaves nothing", async () => {
       const store = await open("too-large.kv");
       const events = [sampleEvent(1), sampleEvent(2, { amount: "9".repeat(70_000) })];
       await assert.rejects(append(store, ...events), storeError("unavailable", "too large"));
@@ -91,7 +91,7 @@ function describeDenoKv(): void {
       assert.equal(await store.events.watcherState(), undefined);
     });
 
-    test("the largest settlement fits in one commit: what is new, what changes and what ends", async () => {
+    test("the largest settlement fits in one commit: with new, changed and ended deliveries", async () => {
       const store = await open("settle.kv");
       const id = `wh_${"x".repeat(40)}`;
       await appendMany(store, 1, 400);
@@ -128,7 +128,7 @@ function describeDenoKv(): void {
       assert.equal((await acquire("another"))?.term, 2);
     });
 
-    test("hundreds of subscriptions are settled at once", async () => {
+    test("one call settles hundreds of subscriptions", async () => {
       const store = await open("many.kv");
       await appendMany(store, 1, 200);
       const ids = Array.from({ length: 1_100 }, (_, n) => `wh_${String(n).padStart(4, "0")}`);
@@ -146,7 +146,7 @@ function describeDenoKv(): void {
       assert.equal(consumers[0]!.progress.dead, 1);
     });
 
-    test("forget ends more failed deliveries than fit in one commit, and leaves nothing of them", async () => {
+    test("forget ends more failed deliveries than fit in one commit, and leaves none", async () => {
       const store = await open("forget.kv");
       await appendMany(store, 1, 200);
       await subscribe(store, "wh_1", "wh_2", "wh_3");
@@ -166,7 +166,7 @@ function describeDenoKv(): void {
       assert.equal((await progressOf(store, "wh_1")).nextDueAtMs, null);
     });
 
-    test("events that a killed forget left behind are not seen, and go with the next ones", async () => {
+    test("events that a killed forget left are invisible, and go with the next ones", async () => {
       const store = await open("left.kv");
       await appendMany(store, 1, 9);
       const kv = await openKv(join(directory, "left.kv"));
@@ -181,7 +181,7 @@ function describeDenoKv(): void {
       assert.equal(await entries("left.kv", "event"), 3);
     });
 
-    test("nothing is left of an undecoded event that was decoded or forgotten", async () => {
+    test("nothing is left of an undecoded event after its decoding or deletion", async () => {
       const store = await open("undecoded.kv");
       const raw = { topics: ["A".repeat(100_000)], value: "B" };
       await append(store, ...[1, 2, 3].map((n) => sampleUndecoded(n, { raw })));
@@ -194,7 +194,7 @@ function describeDenoKv(): void {
       }
     });
 
-    test("a watcher state with more gaps than fit in one value is kept, and a smaller one after it", async () => {
+    test("a watcher state with more gaps than fit in one value is stored, and a smaller one after it", async () => {
       const store = await open("state.kv");
       const lease = await watcherLease(store);
       const gap = {
@@ -223,7 +223,7 @@ function describeDenoKv(): void {
       }
     });
 
-    test("what two handles settle and record at once is all counted", async () => {
+    test("simultaneous settlements and attempts of two handles all count", async () => {
       const store = await open("at-once.kv");
       const other = await open("at-once.kv");
       await appendMany(store, 1, 40);

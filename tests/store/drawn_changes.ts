@@ -37,7 +37,7 @@ export async function acquireAll(store: Store): Promise<Leases> {
   return { watcher: await acquire(WATCHER_LEASE), partitions: await Promise.all(names.map(acquire)) };
 }
 
-/** What may be done to a store that stands like this one. */
+/** The calls that may change a store in this state. */
 export async function changes(store: Store, { watcher, partitions }: Leases): Promise<fc.Arbitrary<Call>> {
   const { last, forgotten } = await store.events.bounds();
   const held = (await store.events.undecoded({ limit: 100 })).map(({ raw: _, ...one }) => ({
@@ -164,7 +164,7 @@ function leaseChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
 
 export const INTENT: IntentName = { keyId: "k1", kind: "webhook", key: "order-1" };
 
-/** Of one intent: claimed as it is seen, or as it never was; completed and released under its claim, or under a lost one. */
+/** Changes of one intent: claims with the right or a wrong state, and ends under its claim or under a lost one. */
 function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call): fc.Arbitrary<Call> {
   const claimed = { ...INTENT, id: seen?.id ?? "", term: seen?.term ?? 1 };
   const most = fc.constantFrom(0, 2, 2, 2);

@@ -3,7 +3,7 @@ import { type BucketState, type Store, StoreError } from "../../lib/store/store.
 import { type Call, INTENT } from "./drawn_changes.ts";
 import { filter, height, id, IDS, keyId, KEYS, origin, upTo } from "./drawn_values.ts";
 
-/** What can be asked. */
+/** The reads to compare. */
 export const questions: fc.Arbitrary<Call[]> = fc.record({
   one: id,
   page: fc.record({ after: upTo(99), upTo: upTo(99) }, { requiredKeys: [] }),

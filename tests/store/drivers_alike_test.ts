@@ -39,7 +39,7 @@ function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
   describe("stores of different drivers", () => {
     after(() => rmSync(root, { recursive: true }));
 
-    test("answer alike, whatever is done to them, and so do copies of one in another", async () => {
+    test("answer alike after any calls, and so do copies between them", async () => {
       const runs = fc.asyncProperty(fc.gen(), async (generate) => {
         const directory = mkdtempSync(join(root, "run-"));
         let nowMs = START_MS;
@@ -98,7 +98,7 @@ function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
           for (const store of stores) await store.close();
         }
       });
-      // Everything that was generated would be told otherwise.
+      // The report would otherwise include all generated values.
       const { failed, errorInstance, seed, numRuns } = await fc.check(runs, { numRuns: RUNS, endOnFailure: true });
       if (failed) throw new Error(`run ${numRuns} of seed ${seed}`, { cause: errorInstance });
     });

@@ -12,7 +12,7 @@ const directory = mkdtempSync(join(tmpdir(), "file-watch-"));
 describe("watchStoreFile", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("tells that the file is there, has gone, and is another one", async () => {
+  test("reports whether the file is there, removed, or replaced", async () => {
     const path = join(directory, "gateway.db");
     const store = await openStore(`sqlite:${path}`);
     const look = watchStoreFile(store.location)!;
@@ -27,7 +27,7 @@ describe("watchStoreFile", () => {
     await store.close();
   });
 
-  test("tells what is left on the disk, as the operating system says", () => {
+  test("reports the free space on the disk, as the operating system does", () => {
     const look = watchStoreFile(`deno-kv:${join(directory, "gateway.kv")}`)!;
     const { bavail, blocks, bsize } = statfsSync(directory);
     const { freeBytes, isDiskLow } = look();
@@ -45,7 +45,7 @@ describe("watchStoreFile", () => {
     [1_000 * GB, 2 * GB, "2 GB of a large one, whatever they are of it"],
   ];
   for (const [size, low, why] of disks) {
-    test(`takes a disk of ${size / GB} GB for low under ${low / GB} GB: ${why}`, () => {
+    test(`reports a disk of ${size / GB} GB as low under ${low / GB} GB: ${why}`, () => {
       const [bsize, asked] = [4_000, [] as string[]];
       const lookWith = (freeBytes: number) =>
         watchStoreFile(`sqlite:${join(directory, "gateway.db")}`, (path) => {
@@ -58,7 +58,7 @@ describe("watchStoreFile", () => {
     });
   }
 
-  test("looks at the disk that the file is on, where a link leads to it", () => {
+  test("checks the disk of the target of a link", () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "file-watch-"));
     writeFileSync(join(elsewhere, "gateway.db"), "");
     const link = join(directory, "link.db");
@@ -72,7 +72,7 @@ describe("watchStoreFile", () => {
     rmSync(elsewhere, { recursive: true });
   });
 
-  test("has nothing to look at where a store is not kept in a file", () => {
+  test("does nothing for a store without a file", () => {
     for (const location of ["memory:", "deno-kv:", "postgres://host/db"]) {
       assert.equal(watchStoreFile(location), undefined);
     }

@@ -12,7 +12,7 @@ after(() => disk.remove());
 const TAKEN = isLong ? [396, 456, 496, 556] : [396, 496];
 
 describe("on a full disk", { skip: !disk.isPossible }, () => {
-  test("a keys file keeps what it held, and the disk is named as the trouble", () => {
+  test("a keys file keeps its contents, and the error names the disk", () => {
     const keygen = `"$@" keygen --name shop --scopes read --keys-file keys.json`;
     const lines = disk.run(`
       ${keygen} > /dev/null 2>&1; echo $?
@@ -25,7 +25,7 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
   });
 
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`${scheme}: a store that finds no room leaves nothing behind, and is made when there is room`, () => {
+    test(`${scheme}: a store without room leaves no file, and is made when there is room`, () => {
       const keygen = `"$@" keygen --name shop --scopes read --store ${scheme}:gateway.db`;
       const lines = disk.run(`
         for kib in ${TAKEN.join(" ")}; do
@@ -40,7 +40,7 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
       for (let n = 0; n < refused; n += 2) {
         assert.match(
           lines[n]!,
-          /^gateway keygen: \S+\/gateway\.db: the disk (is full: make room|cannot be .* has room)/,
+          /^gateway keygen: \S+\/gateway\.db: the disk (is full, .* Make room|cannot be .* has room)/,
         );
         assert.equal(lines[n + 1], "1 other ");
       }

@@ -18,7 +18,7 @@ describe("inspectStore", () => {
   after(() => rmSync(directory, { recursive: true }));
 
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`of a ${scheme} store that is not there says so, and makes none`, async () => {
+    test(`of a ${scheme} store that does not exist reports that, and makes none`, async () => {
       const folder = fresh();
       const { state, location, isServed, freeBytes } = await inspectStore(`${scheme}:${join(folder, "gateway.db")}`);
       assert.deepEqual([state, location, isServed], ["new", `${scheme}:${join(folder, "gateway.db")}`, false]);
@@ -26,14 +26,14 @@ describe("inspectStore", () => {
       assert.deepEqual(readdirSync(folder), []);
     });
 
-    test(`of a ${scheme} store that a newer program would change says so, and leaves it as it is`, async () => {
+    test(`of a ${scheme} store with an older schema reports that, and leaves the store as it is`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       await (await openStore(setting)).close();
       for (const _ of [1, 2]) assert.equal((await inspectStore(setting, { "sqlite": 2, "deno-kv": 2 })).state, "older");
       await (await openStore(setting)).close();
     });
 
-    test(`of a ${scheme} store tells its size and whether a gateway serves from it`, async () => {
+    test(`of a ${scheme} store reports its size and whether a gateway serves from it`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       const store = await openStore(setting);
       await store.keys.insert(sampleKey("a"));
@@ -57,7 +57,7 @@ describe("inspectStore", () => {
     });
   }
 
-  test("refuses what serve would refuse, in its words", async () => {
+  test("rejects the same stores as serve, with the same message", async () => {
     const folder = fresh();
     const inspect = (name: string) => inspectStore(`sqlite:${join(folder, name)}`);
     await assert.rejects(inspect("none/gateway.db"), storeError("unavailable", "there is no directory"));
@@ -76,7 +76,7 @@ describe("inspectStore", () => {
     await assert.rejects(inspect("newer.db"), storeError("newer_schema", "99"));
   });
 
-  test("tells that another process has locked the file, where a write would fail", async () => {
+  test("reports that another process has locked the file", async () => {
     const path = join(fresh(), "gateway.db");
     await (await openStore(`sqlite:${path}`)).close();
     const other = await openSqlite(path);
@@ -86,7 +86,7 @@ describe("inspectStore", () => {
     other.close();
   });
 
-  test("of a store that is no file has nothing to say", async () => {
+  test("reports nothing about a store without a file", async () => {
     assert.equal((await inspectStore("memory:")).state, "unbound");
   });
 });

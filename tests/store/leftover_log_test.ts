@@ -14,8 +14,7 @@ import { sampleKey, storeError } from "./samples.ts";
 const directory = mkdtempSync(join(tmpdir(), "leftover-log-"));
 
 /**
- * What a store leaves whose process was killed and whose file was then deleted by its name alone: the write-ahead log.
- * Answers its path.
+ * Leaves a write-ahead log, as after a kill of the process and the deletion of the store's file alone. Returns its path.
  */
 async function leaveLog(scheme: string, path: string): Promise<string> {
   const [store, log] = [await openStore(`${scheme}:${path}`), `${path}-wal`];
@@ -29,11 +28,11 @@ async function leaveLog(scheme: string, path: string): Promise<string> {
 
 const keysOf = async (store: Store) => (await store.keys.list({ limit: 10 })).map(({ id }) => id);
 
-describe("the log that a deleted store has left", () => {
+describe("the log of a deleted store", () => {
   after(() => rmSync(directory, { recursive: true }));
 
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`${scheme}: is not played into a new store, where its keys would be let in again`, async () => {
+    test(`${scheme}: is not applied to a new store, where its keys would work again`, async () => {
       const path = join(directory, `${scheme}-new`);
       const setting = `${scheme}:${path}`;
       const log = await leaveLog(scheme, path);
@@ -46,7 +45,7 @@ describe("the log that a deleted store has left", () => {
       await store.close();
     });
 
-    test(`${scheme}: is not played into a backup, which would be another store than the one that was copied`, async () => {
+    test(`${scheme}: is not applied to a backup, which would differ from the copied store then`, async () => {
       const [setting, copy] = [`${scheme}:${join(directory, `${scheme}-live`)}`, join(directory, `${scheme}-copy`)];
       const store = await openStore(setting);
       await backUpStore(setting, copy);
@@ -62,7 +61,7 @@ describe("the log that a deleted store has left", () => {
     });
   }
 
-  test("sqlite: a rollback journal is refused like a write-ahead log", async () => {
+  test("sqlite: a rollback journal is rejected like a write-ahead log", async () => {
     const path = join(directory, "journal");
     writeFileSync(`${path}-journal`, "changes");
     await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", `${path}-journal`, "delete the log"));

@@ -25,13 +25,13 @@ interface Next {
   setting: string;
   /** `isDying`: the step fails when it has begun. */
   open(options: { onNotice?(notice: string): void }, isDying?: boolean): Promise<StoreDriver>;
-  /** The notes of the keys there are; undefined: keys have none. */
+  /** The notes of the keys. Undefined: keys have no notes. */
   notes(): Promise<Set<unknown> | undefined>;
 }
 
-/** Proves that a store goes on to the next schema whole or not at all, and that no program of before touches it then. */
+/** Proves that a store migrates completely or not at all, and that no older program changes it then. */
 function proveNext(name: string, isFile: boolean, make: () => Promise<Next>): void {
-  test(`${name}: a store goes from schema 1 to 2 with all that it holds, and is refused by who knows 1 alone`, async () => {
+  test(`${name}: a store migrates from schema 1 to 2 with all its contents, and a program that knows 1 alone rejects it`, async () => {
     const { setting, open, notes } = await make();
     const first = await openStore(setting);
     await fillStore(first);
@@ -48,19 +48,19 @@ function proveNext(name: string, isFile: boolean, make: () => Promise<Next>): vo
 
     for (const _ of [1, 2]) await (await open({ onNotice })).close();
     assert.equal(notices.length, 1);
-    assert.match(notices[0]!, / now has schema 2, and had 1/);
+    assert.match(notices[0]!, / now has schema 2, and had 1:/);
     assert.deepEqual(await notes(), new Set(["none"]));
     await assert.rejects(openStore(setting), storeError("newer_schema", "schema 2, this one knows up to 1"));
   });
 
-  test(`${name}: a new store is made with the newest schema at once`, async () => {
+  test(`${name}: a new store gets the newest schema at once`, async () => {
     const { setting, open } = await make();
     await (await open({ onNotice: (notice) => assert.fail(notice) })).close();
     await assert.rejects(openStore(setting), storeError("newer_schema"));
   });
 
   if (!isFile) return;
-  test(`${name}: under a gateway that serves from it nothing is changed`, async () => {
+  test(`${name}: nothing migrates under a gateway that serves`, async () => {
     const { setting, open, notes } = await make();
     const serving = await openStore(setting);
     await serving.holdForServing();

@@ -43,7 +43,7 @@ describe("openStore", () => {
 
   const wrong = ["", "sqlite", "sqlite:", "gateway.db", "/var/lib/gateway.db", "memory:x", "kv:x", "SQLITE:x"];
   for (const setting of wrong) {
-    test(`refuses "${setting}", saying what is allowed`, async () => {
+    test(`refuses "${setting}", with the allowed settings`, async () => {
       const allowed = "sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:";
       await assert.rejects(openStore(setting), storeError("unavailable", allowed));
     });
@@ -68,7 +68,7 @@ describe("openStore", () => {
   });
 
   if (runtimeName === "bun") {
-    test("refuses deno-kv: on Bun, saying what to use", async () => {
+    test("rejects deno-kv: on Bun, and names what to use", async () => {
       for (const setting of ["deno-kv:", "deno-kv:gateway.kv"]) {
         await assert.rejects(openStore(setting), storeError("unavailable", "deno-kv: needs Deno", "sqlite:PATH"));
       }

@@ -24,7 +24,7 @@ after(async () => {
 });
 
 test(
-  "a transaction whose caller was told that nothing came is not done later, whether it was begun or not",
+  "a transaction whose caller got a time-out does not commit later, begun or not",
   { skip },
   async () => {
     const setting = { ...parsePostgresSetting(postgres.setting({ pool: "2" })), port: proxy.port };
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  "a statement whose caller was told that nothing came does not wait on for a lock at the server",
+  "a statement whose caller got a time-out stops waiting for a lock at the server",
   { skip },
   async () => {
     const setting = parsePostgresSetting(postgres.setting({ pool: "2" }));

@@ -16,7 +16,7 @@ export interface Cluster extends TestDatabase {
   restart(mode: "fast" | "immediate"): Promise<void>;
   stop(mode: "fast" | "immediate"): Promise<void>;
   start(): Promise<void>;
-  /** Stops it for good, and removes what it kept. */
+  /** Stops it permanently, and removes its files. */
   remove(): Promise<void>;
 }
 

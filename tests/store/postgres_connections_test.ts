@@ -64,7 +64,7 @@ function describeConnections(programs: string): void {
     for (const store of opened.splice(0)) await store.close();
   });
 
-  /** The server starts anew with this certificate. */
+  /** Restarts the server with this certificate. */
   async function present({ certificate, key }: typeof own): Promise<void> {
     await cluster.stop("fast");
     writeServerFile(join(dataDirectory(cluster.directory), "server.crt"), certificate);
@@ -80,7 +80,7 @@ function describeConnections(programs: string): void {
       `SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = '${user}'`,
     );
 
-  describe("the way to PostgreSQL", () => {
+  describe("the connection to PostgreSQL", () => {
     for (
       const [what, parameters] of [
         ["where the server can", {}],
@@ -104,7 +104,7 @@ function describeConnections(programs: string): void {
       assert.equal(await isEncrypted("gateway"), "t");
     });
 
-    test("is refused with a certificate of another authority, or of none that is known", async () => {
+    test("is rejected with a certificate of another or an unknown authority", async () => {
       for (const sslrootcert of [{ sslrootcert: join(folder, "other.pem") }, {}]) {
         const opening = open(url({ schema: "tls", sslmode: "verify-full", ...sslrootcert } as Record<string, string>));
         await assert.rejects(opening, (error: Error) => {
@@ -127,7 +127,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("is not taken where TLS is wanted and the server has none, and is taken where it is only preferred", async () => {
+    test("is rejected when TLS is required and the server has none, and works when TLS is preferred", async () => {
       const plain = await createDatabase(programs);
       try {
         await assert.rejects(open(plain.setting({ sslmode: "require" })), storeError("unavailable"));
@@ -143,7 +143,7 @@ function describeConnections(programs: string): void {
       await store.keys.version();
     });
 
-    test("is refused with a wrong password, a database that is not there and rights that are missing, by name", async () => {
+    test("is rejected with a wrong password, a missing database or missing rights, and the error names the cause", async () => {
       const wrong: [string, string][] = [
         [url({}, "gateway", "other"), "PGPASSWORD"],
         [url({}).replace("/gateway?", "/none?"), "create the database"],
@@ -157,7 +157,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("is told to lack connections where all are taken", async () => {
+    test("reports that the server has no free connection", async () => {
       const settings = Array.from({ length: 30 }, (_, n) => url({ schema: "many", pool: "1", n: String(n) }, "plain"));
       const stores: Store[] = [];
       try {
@@ -172,11 +172,11 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("is found again after the server's sessions were ended, and after it was restarted", async () => {
+    test("comes back after the server ended its sessions, and after a restart", async () => {
       const store = await open(url({ schema: "again" }));
       await store.keys.insert(sampleKey("a"));
       await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'");
-      assert.equal((await store.keys.get("a"))?.id, "a", "a read is tried again");
+      assert.equal((await store.keys.get("a"))?.id, "a", "the store repeats a read");
       for (const mode of ["fast", "immediate"] as const) {
         await cluster.stop(mode);
         await assert.rejects(store.keys.get("a"), storeError("unavailable", store.location));
@@ -190,7 +190,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("is made anew where it leads to a server, or is of a time, that could only be read", async () => {
+    test("is replaced when its server, or its session, can only read", async () => {
       const store = await open(url({ schema: "readable" }));
       await cluster.sql("ALTER ROLE gateway SET default_transaction_read_only = on");
       await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'");
@@ -205,4 +205,5 @@ function describeConnections(programs: string): void {
 const programs = findPostgres();
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 if (programs !== undefined && hasOpenssl) describeConnections(programs);
-else describe("the way to PostgreSQL", () => void test("needs its programs and openssl, not all here", { skip: true }));
+else {describe("the connection to PostgreSQL", () =>
+    void test("needs its programs and openssl, not all here", { skip: true }));}

@@ -23,8 +23,8 @@ export interface TestDatabase extends ServerAddress {
 }
 
 /**
- * The database's clock, as a store asks for it: a function of that name is found before PostgreSQL's own. What the test
- * wrote another session reads at once.
+ * Replaces the database's clock by a function of the same name, which PostgreSQL finds before its own. Every session reads
+ * the time that the test has written last.
  */
 const testClock = (name: string) => `
   CREATE SCHEMA clock;

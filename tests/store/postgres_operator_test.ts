@@ -10,8 +10,8 @@ import { sampleAttempt, settle, subscribe } from "./webhook_samples.ts";
 
 const programs = findPostgres();
 
-/** What an operator may have set for a database or a user, which is nobody's mistake. */
-describe("a PostgreSQL database of other habits", { skip: programs === undefined }, () => {
+/** Legitimate settings of an operator for a database or a user. */
+describe("a PostgreSQL database with other settings", { skip: programs === undefined }, () => {
   let postgres: SharedDatabase;
   before(async () => {
     postgres = await createDatabase(programs!);
@@ -24,7 +24,7 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
   const nameOf = (habit: string) => `${postgres.name}_${habit}`;
   const settingOf = (habit: string) => postgres.setting().replace(postgres.name, nameOf(habit));
 
-  test("that shows bytes in another form holds the same events", async () => {
+  test("that shows bytes in another form has the same events", async () => {
     await postgres.sql(`CREATE DATABASE ${nameOf("bytes")}`);
     await postgres.sql(`ALTER DATABASE ${nameOf("bytes")} SET bytea_output = 'escape'`);
     const store = await openStore(settingOf("bytes"));
@@ -36,7 +36,7 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
   const create = (habit: string, encoding: string) =>
     postgres.sql(`CREATE DATABASE ${nameOf(habit)} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
 
-  test("that keeps texts as the bytes they are holds all of them", async () => {
+  test("that stores texts as bytes stores all of them", async () => {
     await create("ascii", "SQL_ASCII");
     const store = await openStore(settingOf("ascii"));
     await subscribe(store, "wh_1");
@@ -47,14 +47,14 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
     await store.close();
   });
 
-  test("that has no place for every text is refused by name, and so by who only looks at it", async () => {
+  test("that cannot store every text is rejected with its encoding, also by an inspection", async () => {
     await create("latin", "LATIN1");
     const isRefused = storeError("unavailable", "LATIN1", "ENCODING 'UTF8'");
     await assert.rejects(openStore(settingOf("latin")), isRefused);
     await assert.rejects(inspectPostgres(settingOf("latin")), isRefused);
   });
 
-  test("whose tables another user has restored names what is missing, and not a store", async () => {
+  test("whose tables another user has restored is reported with the missing right, not as a missing store", async () => {
     const setting = postgres.setting({ schema: "restored", host: postgres.directory });
     await (await openStore(setting)).close();
     const other = nameOf("other");

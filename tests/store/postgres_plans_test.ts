@@ -18,9 +18,9 @@ import { sampleAttempt, sampleFailed, sampleSubscription, START_MS } from "./web
 const EVENTS = 60_000;
 
 /**
- * So much of everything that a planner would not go through it, and statistics that say so; of rows that change all the time
- * so much of what they were before, as while somebody holds a transaction open. Statistics are of 300 rows for each of their
- * target: here of all rows, and not of another sample each time, as the server's own vacuum takes in the background.
+ * Tables so large, with their statistics, that the planner should use an index. Rows that change all the time have many dead
+ * versions, as during a long transaction elsewhere. The statistics cover all rows. The server's own vacuum would take a new
+ * random sample each time, of 300 rows for each unit of the target.
  */
 const FILL = `
   SET search_path = gateway;
@@ -65,11 +65,11 @@ interface Statement {
   parameters: Parameter[];
 }
 
-/** A step through all of a table of those that grow. Pruning takes hundreds in a step, and may go through a small table. */
+/** A plan step that reads all of a growing table. Pruning takes hundreds of rows in a step, and may read a small table. */
 const GONE_THROUGH =
   /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |transaction_intent|nonce_out|register|subscription|progress|failed|attempt)/;
 
-/** The database, and what it is asked. */
+/** The database, and the statements that it gets. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
   const statements: Statement[] = [];
   const heard = (queries: Queries): Queries => ({
@@ -107,7 +107,7 @@ function describePlans(programs: string): void {
     return rows.map((row) => row["QUERY PLAN"]);
   }
 
-  /** What was asked since, without what looks at a table of one row. */
+  /** The statements since, without those on a table of one row. */
   async function asked(work: () => unknown): Promise<Statement[]> {
     const before = statements.length;
     await work();
@@ -187,7 +187,7 @@ function describePlans(programs: string): void {
     );
   });
 
-  test("whatever is looked for, which of two subjects has fewer events is told by an index", async () => {
+  test("the comparison of two subjects' events uses an index for every subject", async () => {
     const subjects: [string, EventFilter][] = [
       ["tx_hash", { txHash: "x", merchant: "x" }],
       ["device_hash", { deviceHash: "x", merchant: "x" }],
@@ -197,7 +197,7 @@ function describePlans(programs: string): void {
     for (const [column, filter] of subjects) {
       const [first] = await asked(() => driver.events.read({ filter, order: "desc", limit: 100 }));
       assert.match(first!.sql, /^SELECT count/);
-      // The rarer of these two was found with the first; the other would be asked for in the same words.
+      // The first count found the rarer of these two. The count of the other has the same form.
       const sql = first!.sql.replace("agent =", `${column} =`);
       const steps = await postgres.sql(
         `SET plan_cache_mode = force_generic_plan; PREPARE look (bytea) AS ${sql}; EXPLAIN (COSTS OFF) EXECUTE look ('')`,
@@ -206,7 +206,7 @@ function describePlans(programs: string): void {
     }
   });
 
-  test("of searches of ever other forms the server keeps some plans, and answers all", async () => {
+  test("of searches of many forms the server keeps a bounded number of plans, and answers all", async () => {
     const types = Array.from({ length: 9 }, (_, n) => `type ${n + 1}`);
     const one: EventFilter[] = [{}, { deviceHash: "x" }, { agent: "x" }, { merchant: "x" }, { txHash: "x" }];
     const pairs = one.flatMap((first, at) => one.slice(at + 1).map((second) => ({ ...first, ...second })));
@@ -227,7 +227,7 @@ function describePlans(programs: string): void {
     assert.ok(row!.kept <= 500, `${row!.kept} plans are kept of ${forms} forms`);
   });
 
-  test("a step of forgetting looks at what it forgets, and not at all that comes after it", async () => {
+  test("a step of forget reads the events that it deletes, and not all later ones", async () => {
     const { events } = driver;
     const { forgotten } = await events.bounds();
     const asking = await asked(() => events.forget({ upTo: forgotten + 50, undelivered: [] }));
@@ -237,7 +237,7 @@ function describePlans(programs: string): void {
     assert.ok(looked.every((rows) => rows < 1_000), steps);
   });
 
-  test("no statement goes through all of what grows", async () => {
+  test("no statement reads all of a growing table", async () => {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));
     const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
@@ -332,4 +332,4 @@ function describePlans(programs: string): void {
 
 const programs = findPostgres();
 if (programs === undefined) test("the plans of the PostgreSQL store need its programs", { skip: true });
-else describe("what the PostgreSQL store does does not get slower as it fills", () => describePlans(programs));
+else describe("the PostgreSQL store does not get slower as it fills", () => describePlans(programs));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { freePort, serverDirectory, startServer, writeServerFile } from "./postgres_programs.ts";
 
-/** pgbouncer before a server, which gives a connection to whoever has a transaction, one after the other. */
+/** pgbouncer before a server. It gives a connection to one transaction after the other. */
 export interface Pooler {
   port: number;
   stop(): Promise<void>;

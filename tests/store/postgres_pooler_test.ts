@@ -13,7 +13,7 @@ const [programs, pgbouncer] = [findPostgres(), findPgbouncer()];
 const skip = programs === undefined || pgbouncer === undefined;
 const ids = Array.from({ length: 12 }, (_, n) => `wh_${n}`);
 
-test("a transaction pooler may stand between, with prepare=false: nothing rests on a session", { skip }, async () => {
+test("a transaction pooler may stand between, with prepare=false: nothing depends on a session", { skip }, async () => {
   const postgres = await createDatabase(programs!);
   const pooler = await startPooler(pgbouncer!, postgres.port, 3);
   const setting = `postgres://postgres@127.0.0.1:${pooler.port}/${postgres.name}?prepare=false`;

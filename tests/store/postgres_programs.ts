@@ -36,7 +36,7 @@ export function serverDirectory(): string {
   return directory;
 }
 
-/** A file in it that nobody else can read. */
+/** A file in it that no other user can read. */
 export function writeServerFile(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o600);
@@ -52,8 +52,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a program as nobody, so that it ends with this process whatever becomes of that: its standard input is a pipe
- * that is closed then.
+ * Starts a program as the user `nobody`. Its standard input is a pipe that closes when this process ends. So the program ends
+ * with this process.
  */
 export function startServer(command: string[], stopSignal: string): ChildProcess {
   const script = `"$@" & child=$!; { cat >/dev/null; kill -${stopSignal} $child 2>/dev/null; } & wait $child`;
@@ -69,7 +69,7 @@ export function startServer(command: string[], stopSignal: string): ChildProcess
   return spawn(program!, args, { stdio: ["pipe", "ignore", "ignore"] });
 }
 
-/** Runs one of PostgreSQL's programs as nobody in this directory. */
+/** Runs one of PostgreSQL's programs in this directory as the user `nobody`. */
 export function runPostgresProgram(programs: string, directory: string, name: string, ...args: string[]) {
   const [first, ...rest] = [...AS_NOBODY, join(programs, name), ...args];
   return run(first!, rest, { cwd: directory, env: { PATH: process.env.PATH, LC_ALL: "C", PGCONNECT_TIMEOUT: "5" } });

@@ -21,7 +21,7 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
   after(() => postgres.remove());
 
-  test("keeps types, contracts and assets of what gateways that go on read from the network again", async () => {
+  test("keeps types, contracts and assets of events that gateways read after the loss", async () => {
     const setting = postgres.setting({ schema: "promoted" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
@@ -44,7 +44,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await goesOn.close();
   });
 
-  test("shows what another gateway reads then as what it is, though it takes the place of what was lost", async () => {
+  test("shows a replacement event as it is, although it has the sequence of a lost one", async () => {
     const setting = postgres.setting({ schema: "replaced" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
@@ -70,7 +70,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await goesOn.close();
   });
 
-  test("gives a lease whose last change of hands was lost to one gateway alone", async () => {
+  test("gives a lease whose last acquisition was lost to one gateway alone", async () => {
     const setting = postgres.setting({ schema: "twice" });
     const [former, next] = [await openStore(setting), await openStore(setting)];
     const request = { name: WATCHER_LEASE, durationMs: 60_000 };
@@ -89,7 +89,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await next.close();
   });
 
-  test("finds what comes after a height also where that is reached sooner than in what was lost", async () => {
+  test("finds the events after a height also when the log reaches it sooner than before the loss", async () => {
     const setting = postgres.setting({ schema: "sooner" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1));
@@ -114,7 +114,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await goesOn.close();
   });
 
-  test("has what failed sent again though its retry was lost, also where a later event comes before that is due", async () => {
+  test("resends a failed delivery whose retry was lost, also when a later event comes first", async () => {
     const store = await openStore(postgres.setting({ schema: "retries" }));
     await store.subscriptions.insert(sampleSubscription("wh_1"), 9);
     let fails = true;
@@ -154,7 +154,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await store.close();
   });
 
-  test("has another version of keys and of webhooks once others change than did in what was lost", async () => {
+  test("gives other versions to keys and webhooks that differ from the lost ones", async () => {
     const setting = postgres.setting({ schema: "versions" });
     const [goesOn, other] = [await openStore(setting), await openStore(setting)];
     const versions = async () => [await goesOn.keys.version(), await goesOn.subscriptions.version()] as const;

@@ -26,7 +26,7 @@ const START_MS = 1_793_491_200_000;
 const DAY_MS = 86_400_000;
 const NAMES = Array.from({ length: 20 }, (_, n) => String(n).padStart(2, "0"));
 
-describe("what happens at the same time in PostgreSQL", { skip: programs === undefined }, () => {
+describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, () => {
   let postgres: SharedDatabase;
   let schemas = 0;
   before(async () => {
@@ -61,7 +61,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     await database.close();
   }
 
-  test("before says no sequence of an event of this height that is appended meanwhile", async () => {
+  test("before returns no sequence of an event of this height that is appended meanwhile", async () => {
     const setting = newSetting();
     const store = await openStore(setting);
     await append(store, sampleEvent(1), sampleEvent(2));
@@ -146,7 +146,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     assert.equal(left, undefined);
   });
 
-  test("a nonce that was handed out is not handed out again", async () => {
+  test("an issued nonce is not issued again", async () => {
     const setting = newSetting();
     const store = await openStore(setting);
     const next = (agent: string) => store.intents.nextNonce({ deviceHash: "d", agent, used: "5", validForMs: 60_000 });
@@ -167,7 +167,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     for (const agent of NAMES) assert.deepEqual([given.get(agent), again.get(agent)], ["6", "7"], agent);
   });
 
-  test("an intent that was claimed again is there until it is completed", async () => {
+  test("an intent that was claimed again stays until its completion", async () => {
     const setting = newSetting();
     const store = await openStore(setting);
     const nameOf = (key: string) => ({ keyId: "k", kind: "replay" as const, key });
@@ -194,7 +194,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     assert.deepEqual(results, NAMES.map(() => "new"));
   });
 
-  test("a register that was changed again keeps its value", async () => {
+  test("a shared value that was changed again stays", async () => {
     const setting = newSetting();
     const store = await openStore(setting);
     const count = (name: string) =>
@@ -217,7 +217,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     assert.deepEqual(values, NAMES.map(() => 1));
   });
 
-  test("a transaction that lost is done again, also where a statement after the one that failed is heard of first", async () => {
+  test("a transaction that lost a conflict is repeated, also when a later statement's error arrives first", async () => {
     const setting = parsePostgresSetting(newSetting());
     const database = openDatabase(setting);
     await postgres.sql("CREATE SEQUENCE tries");
@@ -233,7 +233,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     assert.equal(done, 7);
   });
 
-  test("what fails while its event is forgotten goes with it, also in a database that isolates transactions further", async () => {
+  test("a delivery that fails while its event is deleted goes with the event, also under stricter isolation", async () => {
     const setting = newSetting();
     await postgres.sql(`ALTER DATABASE ${postgres.name} SET default_transaction_isolation = 'repeatable read'`);
     const store = await openStore(setting);

@@ -31,7 +31,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
   });
   after(() => postgres.remove());
 
-  test("is made anew where it leads nowhere: what waits for an answer is told so in time", async () => {
+  test("is replaced when it is dead, and waiting calls get an error in time", async () => {
     await open(postgres.setting({ schema: "stalled" }));
     const proxy = await startPostgresProxy(postgres.port);
     const setting = parsePostgresSetting(postgres.setting({ schema: "stalled" }));
@@ -51,7 +51,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     }
   });
 
-  test("keeps no lock for a process that stands still in the middle of a transaction", async () => {
+  test("keeps no lock for a process that is suspended within a transaction", async () => {
     const setting = parsePostgresSetting(postgres.setting({ schema: "still" }));
     const store = await open(postgres.setting({ schema: "still" }));
     const held = (await store.leases.acquire({ name: "one", holder: "still", durationMs: 1 }))!;
@@ -72,7 +72,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     await database.close();
   });
 
-  test("a transaction that loses its connection fails alone, and no part of it is done elsewhere", async () => {
+  test("a transaction that loses its connection fails alone, and no part of it runs elsewhere", async () => {
     await open(postgres.setting({ schema: "lost" }));
     const database = openDatabase(parsePostgresSetting(postgres.setting({ schema: "lost" })));
     const insert = "INSERT INTO lost.register VALUES ($1, '0', 0)";
@@ -93,7 +93,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     await database.close();
   });
 
-  test("carries texts that PostgreSQL has no place for as far as they can be kept", async () => {
+  test("stores texts with characters that PostgreSQL cannot store, without those characters", async () => {
     const store = await open(postgres.setting({ schema: "texts" }));
     await subscribe(store, "wh_1");
     await settle(store, {
@@ -104,7 +104,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     assert.deepEqual([attempt!.responseBody, attempt!.error], ["a\ufffdb\ufffdc", "\\u0000 'quoted' \\"]);
   });
 
-  test("two transactions that wait for each other both come to their end", async () => {
+  test("two transactions that wait for each other both finish", async () => {
     await open(postgres.setting({ schema: "circle" }));
     const database = openDatabase(parsePostgresSetting(postgres.setting({ schema: "circle" })));
     await database.write("INSERT INTO circle.register VALUES ('a', '0', 0), ('b', '0', 0)");
@@ -121,7 +121,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     await database.close();
   });
 
-  test("tells other gateways that the log has grown, again after the connection for it was lost", async () => {
+  test("notifies other gateways that the log has grown, also after the loss of the connection", async () => {
     const one = await open(postgres.setting({ schema: "news" }));
     const other = await open(postgres.setting({ schema: "news" }));
     const elsewhere = await open(postgres.setting({ schema: "no_news" }));

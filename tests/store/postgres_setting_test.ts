@@ -7,7 +7,7 @@ import type { StoreErrorKind } from "../../lib/store/store.ts";
 import { storeError } from "./samples.ts";
 
 describe("the setting of a PostgreSQL store", () => {
-  test("names server, database and user, and where it is without user and password", () => {
+  test("names server, database and user, and has a location without user and password", () => {
     const whole = parsePostgresSetting(
       "postgres://us%40er:hush%2F@db.example:6432/gate%20way?schema=shop&sslmode=require&prepare=false&pool=3",
       {},
@@ -67,7 +67,7 @@ describe("the setting of a PostgreSQL store", () => {
     ["postgres://u:hush@h/d?sslrootcert=ca.pem&sslmode=require", "sslmode=verify-full"],
   ];
   for (const [setting, says] of wrong) {
-    test(`${setting} is refused in the words of the part that is wrong`, () => {
+    test(`${setting} is rejected with the name of the wrong part`, () => {
       assert.throws(() => parsePostgresSetting(setting, {}), (error: Error) => {
         assert.ok(!error.message.includes("hush"), error.message);
         // A file that is not there may come, as a disk that is not mounted yet.
@@ -80,7 +80,7 @@ describe("the setting of a PostgreSQL store", () => {
   }
 });
 
-describe("what goes wrong in PostgreSQL", () => {
+describe("errors of PostgreSQL", () => {
   const kinds: [code: string, kind: StoreErrorKind, says: string][] = [
     ["53100", "full", "make room"],
     ["53300", "unavailable", "max_connections"],
@@ -97,7 +97,7 @@ describe("what goes wrong in PostgreSQL", () => {
     ["XX000", "unavailable", "cannot be used"],
   ];
   for (const [code, kind, says] of kinds) {
-    test(`${code} is told as ${kind}: ${says}`, () => {
+    test(`${code} becomes ${kind}: ${says}`, () => {
       const error = Object.assign(new Error("as it says"), { code, parameters: ["whsec_hush"] });
       const told = toStoreError(error, "postgres://h/d") as Error;
       storeError(kind, says, "postgres://h/d")(told);
@@ -105,7 +105,7 @@ describe("what goes wrong in PostgreSQL", () => {
     });
   }
 
-  test("what is no fault of the database is left as it is", () => {
+  test("any other error stays unchanged", () => {
     const error = new RangeError("limit");
     assert.equal(toStoreError(error, "postgres://h/d"), error);
   });

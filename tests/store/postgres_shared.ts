@@ -3,7 +3,7 @@ import { type Cluster, startCluster } from "./postgres_cluster.ts";
 import { databaseOn, runSql, type ServerAddress, type TestDatabase } from "./postgres_database.ts";
 import { findPostgres } from "./postgres_programs.ts";
 
-/** Where the test run says which server its files share: JSON of a `ServerAddress`. */
+/** The variable in which the test run passes the shared server: JSON of a `ServerAddress`. */
 const VARIABLE = "TEST_POSTGRES";
 
 /** A database of one test file on a server that other files use as well. */
@@ -35,7 +35,7 @@ export async function startSharedCluster(): Promise<
   return { env: { [VARIABLE]: JSON.stringify({ port, directory }) }, stop: remove };
 }
 
-/** The server of this process, where nobody has started one for it. It lives as long as one of its databases. */
+/** The server of this process, unless the test run has started one. It lives as long as one of its databases. */
 let own: Promise<Cluster> | undefined;
 let databases = 0;
 

@@ -8,7 +8,7 @@ import { endedOf, sampleFailed, settle, START_MS, subscribe } from "./webhook_sa
 
 const DAY_MS = 86_400_000;
 
-test("of more than a hundred consumers each is told what it was not sent, whoever moves on meanwhile", async () => {
+test("more than a hundred consumers each count their undelivered events as dead, even if some move meanwhile", async () => {
   const store = await openStore("memory:");
   const ids = Array.from({ length: 150 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
   await subscribe(store, ...ids);
@@ -40,7 +40,7 @@ test("of more than a hundred consumers each is told what it was not sent, whoeve
   assert.deepEqual([...dead].sort(), [[299, 1], [300, 149]]);
 });
 
-test("what fails of more than a hundred consumers while they are told is counted once", async () => {
+test("deliveries that fail while the steps name more than a hundred consumers count once", async () => {
   const store = await openStore("memory:");
   const ids = Array.from({ length: 150 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
   await subscribe(store, ...ids);
@@ -50,7 +50,7 @@ test("what fails of more than a hundred consumers while they are told is counted
     ...store.events,
     forget: async (step: Parameters<typeof store.events.forget>[0]) => {
       const isForgotten = await store.events.forget(step);
-      // Those that were told are being posted to, and fail; the others have not come so far.
+      // The deliveries of the named consumers are under way, and fail. The others have not come so far.
       const failed = [1, 2, 3, 4, 5].map((sequence) => sampleFailed(sequence, "retrying"));
       if (!step.areMore) {
         for (const subscriptionId of ids) {
@@ -71,7 +71,7 @@ test("what fails of more than a hundred consumers while they are told is counted
   assert.deepEqual([...told], ["0,5"]);
 });
 
-test("no commit forgets the failed deliveries of very many consumers together", async () => {
+test("no commit deletes the failed deliveries of very many consumers together", async () => {
   const store = await openStore("memory:");
   const ids = Array.from({ length: 250 }, (_, n) => `wh_${n}`);
   await subscribe(store, ...ids);
@@ -102,7 +102,7 @@ test("no commit forgets the failed deliveries of very many consumers together", 
   assert.ok(most > 0 && most <= 5_000, `${most} in one commit`);
 });
 
-test("what is appended while others are forgotten, old already, is not forgotten unsent and uncounted", async () => {
+test("old events that are appended during the job are not deleted undelivered and uncounted", async () => {
   const store = await openStore("memory:");
   await subscribe(store, "wh_1");
   await appendMany(store, 1, 100);
@@ -130,7 +130,7 @@ test("what is appended while others are forgotten, old already, is not forgotten
   await store.close();
 });
 
-test("an event of a time beyond the year 9999 is not forgotten as the oldest", async () => {
+test("an event after the year 9999 does not go as the oldest", async () => {
   const store = await openStore("memory:");
   await append(store, sampleEvent(1, { ledgerClosedAt: "+010000-01-01T00:00:00Z" }));
   await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });

@@ -44,7 +44,7 @@ const held = async (store: Store) => {
   return last - forgotten;
 };
 
-test("old events and attempts are forgotten until none is left", async () => {
+test("the job deletes old events and attempts until none is left", async () => {
   const store = await fixture();
   await createRetention({ store, holder: "me", now, historyDays: 100, attemptDays: 50 })(signal);
   assert.equal(await held(store), 101);
@@ -58,7 +58,7 @@ test("0 days keep everything", async () => {
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 200);
 });
 
-test("a clock that is forty days ahead forgets nothing that the network does not call old", async () => {
+test("a clock that is forty days ahead deletes nothing that is not old by the network's time", async () => {
   const store = await fixture();
   await createRetention({ store, holder: "me", now: () => now() + 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(
     signal,
@@ -71,14 +71,14 @@ test("a clock that is forty days ahead forgets nothing that the network does not
   assert.equal(await held(store), before);
 });
 
-test("nothing is forgotten before a ledger was seen", async () => {
+test("the job deletes nothing before the first ledger", async () => {
   const store = await memoryStore();
   await store.submissions.record({ hash: "ab".repeat(32), validUntil: 1, submittedAtMs: 1 });
   await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(signal);
   assert.notEqual(await store.submissions.get("ab".repeat(32)), undefined);
 });
 
-test("what was not delivered is counted as dead, for those who would have heard it", async () => {
+test("undelivered events count as dead, for the subscriptions that they match", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_all"), subscriptionOf("wh_swept", { types: ["escrow.swept"] }));
   const events = Array.from(
@@ -95,7 +95,7 @@ test("what was not delivered is counted as dead, for those who would have heard 
   assert.equal((await progressOf("wh_all")).cursor, 500);
 });
 
-test("submissions and what deleted subscriptions left behind go, all of them in one round", async () => {
+test("one round deletes all old submissions and all rows of deleted subscriptions", async () => {
   const store = await fixture();
   for (let n = 0; n < 1_300; n++) {
     const hash = n.toString(16).padStart(64, "0");
@@ -129,7 +129,7 @@ test("intents go after seven days, however the clock stands", async () => {
   assert.equal(await store.intents.get(name), undefined);
 });
 
-test("sharedState are not forgotten by a clock that is forty days ahead for a while", async () => {
+test("a clock that is forty days ahead for a while deletes no shared value", async () => {
   let aheadMs = 0;
   const clock = () => now() + aheadMs;
   const store = await openStore("memory:", { now: clock });
@@ -142,13 +142,13 @@ test("sharedState are not forgotten by a clock that is forty days ahead for a wh
   await store.close();
 });
 
-test("a round that is told to stop stops", async () => {
+test("an aborted round stops", async () => {
   const store = await fixture();
   await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
   assert.equal(await held(store), DAYS);
 });
 
-test("of gateways that share a store one forgets within an hour; what is cut short another goes on with", async () => {
+test("of gateways that share a store one does the job in an hour, and another continues an interrupted run", async () => {
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   await append(store, [eventAt(101)], 1_100, START_MS + (DAYS - 1) * DAY_MS);
@@ -167,7 +167,7 @@ test("of gateways that share a store one forgets within an hour; what is cut sho
   await store.close();
 });
 
-test("sharedState whose time is over are forgotten", async () => {
+test("the job deletes shared values whose time is over", async () => {
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   for (let n = 0; n < 3; n++) {

@@ -70,7 +70,7 @@ export function sampleState(scannedLedger: number, fields: Partial<WatcherState>
   };
 }
 
-/** The watcher's lease, as its holder takes it anew. */
+/** The watcher's lease, acquired again by its holder. */
 export async function watcherLease(store: Store): Promise<Lease> {
   return (await store.leases.acquire({ name: WATCHER_LEASE, holder: "the watcher", durationMs: 60_000 }))!;
 }

@@ -26,7 +26,7 @@ async function openBare(path: string, change: (database: SqliteDatabase) => Sqli
 describe("the sqlite store when something is wrong", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("a full disk is reported as such, leaves nothing half-written, and all is well when there is room", async () => {
+  test("a full disk is reported as such and leaves no partial write, and the store works again with room", async () => {
     const { database, store } = await openBare(join(directory, "full.db"));
     const lease = await watcherLease(store);
     const slice = (n: number) => ({
@@ -42,7 +42,7 @@ describe("the sqlite store when something is wrong", () => {
       async () => {
         for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
       },
-      storeError("full", store.location, "make room"),
+      storeError("full", store.location, "Make room"),
     );
     await assert.rejects(store.events.append(slice(written + 1)), storeError("full"));
     assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 1));
@@ -81,7 +81,7 @@ describe("the sqlite store when something is wrong", () => {
     }, storeError("unavailable", path, "damaged", "backup"));
   });
 
-  test("submissions noted in one turn share one commit, and fail together when it fails", async () => {
+  test("submissions recorded in one turn share one commit, and fail together with it", async () => {
     let commits = 0;
     let isBroken = false;
     const { store } = await openBare(":memory:", (database) => ({

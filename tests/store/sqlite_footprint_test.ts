@@ -19,10 +19,10 @@ const address = fc.string({
   maxLength: 56,
 });
 
-describe("what the sqlite store writes", () => {
+describe("the writes of the sqlite store", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("hashes and addresses are packed to the bytes they stand for, and any text comes back as it was", () => {
+  test("hashes and addresses are packed to their bytes, and any text comes back unchanged", () => {
     fc.assert(fc.property(hash, (text) => {
       assert.equal(packHash(text).length, 32);
       assert.equal(unpackHash(packHash(text)), text);
@@ -64,7 +64,7 @@ describe("what the sqlite store writes", () => {
     assert.ok(each < 600, `${each} bytes`);
   });
 
-  test("what becomes of a delivery at its first attempt is written to two pages", async () => {
+  test("a delivery at the first attempt changes two pages", async () => {
     const path = join(directory, "deliveries.db");
     const store = await openStore(`sqlite:${path}`);
     await subscribe(store, "wh_1");

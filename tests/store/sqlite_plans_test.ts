@@ -8,7 +8,7 @@ import { createSqliteDriver } from "../../lib/store/sqlite/open.ts";
 import type { EventStore } from "../../lib/store/store.ts";
 import { sampleEvent, sampleState } from "./samples.ts";
 
-/** A driver that notes what it prepares. */
+/** A driver that records its prepared statements. */
 async function listening() {
   const database = await openSqlite(":memory:");
   migrate(database);
@@ -28,7 +28,7 @@ async function listening() {
   return { database, driver, statements, planOf };
 }
 
-/** How many parameters a statement has, numbered or not. */
+/** The number of parameters of a statement, numbered or not. */
 function numbersOf(sql: string): number[] {
   const named = [...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number));
   return [0, (sql.match(/\?(?!\d)/g) ?? []).length, ...named];
@@ -37,8 +37,8 @@ function numbersOf(sql: string): number[] {
 const GROWING =
   "event|undecoded_event|failed_delivery|failed|attempt|submission|intent|transaction_intent|nonce_out|subscription|progress|replay|height_start";
 
-describe("what the sqlite store does does not get slower as it fills", () => {
-  test("no statement goes through all of what grows", async () => {
+describe("the sqlite store does not get slower as it fills", () => {
+  test("no statement reads all of a growing table", async () => {
     const { statements, planOf } = await listening();
     // But for when a network goes back, which only a local one does: then it is about all subscriptions.
     // And what is forgotten ends at the first height that stays, as a test below shows.
@@ -50,16 +50,16 @@ describe("what the sqlite store does does not get slower as it fills", () => {
     assert.deepEqual(wrong.map(({ sql, steps }) => [sql.replace(/\s+/g, " "), steps]), []);
   });
 
-  test("no statement sorts what grows: an index has it in order", async () => {
+  test("no statement sorts a growing table: an index has it in order", async () => {
     const { statements, planOf } = await listening();
     const sorting = statements.filter((sql) => planOf(sql).some((step) => /TEMP B-TREE/.test(step)));
-    // One step of forgetting sorts few rows, and a statement may sort the rows that the caller gives.
+    // One step of `forget` sorts few rows, and a statement may sort the rows of its caller.
     const isBounded = (sql: string) => /GROUP BY subscription, state|json_each/.test(sql);
     assert.deepEqual(sorting.filter((sql) => !isBounded(sql)), []);
   });
 
-  test("forgetting an event takes no longer where there are many more after it", async () => {
-    /** The shortest of many: others may be at work on this machine. */
+  test("the deletion of an event takes no longer with many more after it", async () => {
+    /** The shortest of many, because other processes may use the machine. */
     async function forgettingMs(heights: number): Promise<number> {
       const { database, driver: { events, leases } } = await listening();
       const lease = (await leases.acquire({ name: "watcher", holder: "h", durationMs: 1 }))!;

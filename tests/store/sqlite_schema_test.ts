@@ -14,7 +14,7 @@ const directory = mkdtempSync(join(tmpdir(), "sqlite-schema-"));
 describe("the sqlite store's schema", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("a file that a newer version wrote is refused and left alone", async () => {
+  test("a file of a newer version is rejected and left unchanged", async () => {
     const path = join(directory, "newer.db");
     await (await openStore(`sqlite:${path}`)).close();
     const database = await openSqlite(path);
@@ -25,7 +25,7 @@ describe("the sqlite store's schema", () => {
     assert.deepEqual(readFileSync(path), before);
   });
 
-  test("another program's database is refused and left alone", async () => {
+  test("another program's database is rejected and left unchanged", async () => {
     const path = join(directory, "foreign.db");
     const database = await openSqlite(path);
     database.exec("CREATE TABLE theirs (a)");
@@ -35,7 +35,7 @@ describe("the sqlite store's schema", () => {
     assert.deepEqual(readFileSync(path), before);
   });
 
-  test("a file that is no database is refused and left alone", async () => {
+  test("a file that is no database is rejected and left unchanged", async () => {
     const path = join(directory, "text.db");
     writeFileSync(path, "To whom it may concern: this is not a database. ".repeat(20));
     await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "not a SQLite database"));
@@ -50,7 +50,7 @@ describe("the sqlite store's schema", () => {
     await store.close();
   });
 
-  test("is made in one piece: where there is room for a part of it, nothing is made", async () => {
+  test("is made completely or not at all when the disk has room for a part", async () => {
     const database = await openSqlite(join(directory, "no-room.db"));
     // All of it needs about 45 pages of 4 KB.
     database.exec("PRAGMA max_page_count = 30");

@@ -22,7 +22,7 @@ test("on a store that gateways share the clock is the store's: a step of this ma
   assert.equal(clock.now(), storeMs, "it follows the store's");
   await store.close();
   await look();
-  assert.equal(clock.now(), storeMs, "what cannot be learnt stays as it was");
+  assert.equal(clock.now(), storeMs, "a failed read of the store's time changes nothing");
 });
 
 test("the time does not go back where an answer was a minute on its way, as to a process that stood still", async () => {

@@ -28,7 +28,7 @@ import { subscriptionContract } from "./contract_subscriptions.ts";
 import { undecodedContract } from "./contract_undecoded.ts";
 import { START_MS } from "./webhook_samples.ts";
 
-/** What a part of the contract is proven on. */
+/** The store under test in a part of the contract. */
 export interface Subject {
   /** The store of this test, new and empty. */
   store(): Store;
@@ -36,11 +36,11 @@ export interface Subject {
   anotherHandle(): Promise<Store>;
   /** The store again, after this one was closed. */
   reopen(): Promise<Store>;
-  /** How `openStore` names it. */
+  /** The setting for `openStore`. */
   setting(): string;
-  /** How the store says it for people. */
+  /** The store's location, for people. */
   location(): string;
-  /** How `openStore` names another one, which nobody has made yet. */
+  /** The setting of another store, which does not exist yet. */
   newSetting(): string;
   /** The store's clock, Unix milliseconds. */
   now(): number;
@@ -77,12 +77,12 @@ const PARTS = [
   killContract,
 ];
 
-/** What a kind of store has of its own. */
+/** The properties of a kind of store. */
 export interface SubjectKind {
-  /** Which parts of the contract are proven; default: all. */
+  /** The parts of the contract to prove. Default: all. */
   parts?: ((subject: Subject) => void)[];
   isShared?: boolean;
-  /** How the store with this setting says where it is; default: just so. */
+  /** The location of the store with this setting. Default: the setting. */
   location?(setting: string): string;
   newSetting?(setting: string): string;
   /** Sets the clock of a store that does not go by its caller's. */

@@ -76,7 +76,7 @@ describe("the file of a store", () => {
     test(`${scheme}: of which only an empty file is there counts as not there, and can be made`, async () => {
       const folder = mkdtempSync(join(directory, "empty-"));
       writeFileSync(join(folder, "empty"), "");
-      // What a start that ran out of disk left in earlier versions: the mode is set, and there is no table.
+      // Earlier versions left this after a start on a full disk: a file in WAL mode without a table.
       const database = await openSqlite(join(folder, "header"));
       database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; COMMIT");
       database.close();

@@ -90,7 +90,7 @@ export async function subscribe(store: Store, ...ids: string[]): Promise<void> {
   for (const id of ids) await store.subscriptions.insert(sampleSubscription(id), 1_000);
 }
 
-/** The leases of the partitions of these subscriptions, as their holder takes them anew. */
+/** The leases of the partitions of these subscriptions, acquired again by their holder. */
 export async function workerLeases(store: Store, ...subscriptionIds: string[]): Promise<Lease[]> {
   const names = new Set(subscriptionIds.map((id) => partitionLease(partitionOf(id))));
   const leases: Lease[] = [];

@@ -92,7 +92,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       return first === undefined ? null : first.key[2] as number;
     },
     firstRetrying: async () => (await failedOf({ subscriptionId, state: "retrying", limit: 1 }))[0],
-    async keptBetween(after, upTo) {
+    async failedBetween(after, upTo) {
       const found = await Promise.all(
         FAILED_STATES.map((state) =>
           collect(

@@ -31,12 +31,12 @@ export function isReadOnly(error: unknown): boolean {
 export function toStoreError(error: unknown, location: string): unknown {
   const code = codeOf(error);
   if (error instanceof StoreError || code === undefined) return error;
-  const [kind, words] = inWords(code, (error as Error).message);
+  const [kind, text] = messageFor(code, (error as Error).message);
   // Not the error itself: it carries the statement's parameters, which include secrets.
-  return new StoreError(kind, `${location} ${words}`, { cause: new Error(`${(error as Error).message} (${code})`) });
+  return new StoreError(kind, `${location} ${text}`, { cause: new Error(`${(error as Error).message} (${code})`) });
 }
 
-function inWords(code: string, message: string): [StoreErrorKind, string] {
+function messageFor(code: string, message: string): [StoreErrorKind, string] {
   switch (code) {
     case "53100":
       return ["full", "has a full disk, and this change was not written: make room on the disk"];

@@ -1,6 +1,6 @@
 import { type EventQueries, sqlEventQueries } from "../sql/event_query.ts";
 import type { PostgresContext } from "./database.ts";
-import { columnOf, EVENT_COLUMNS, type EventRow, type Words } from "./event_rows.ts";
+import { columnOf, EVENT_COLUMNS, type EventRow, type NumberedTexts } from "./event_rows.ts";
 import type { PostgresLog } from "./log.ts";
 
 /** The sequence as the indexes of types and subjects have it (schema.ts). */
@@ -9,7 +9,7 @@ const IN_INDEX = "indexed_sequence";
 /** Each range is in a form that only one index can serve (schema.ts). */
 export function postgresEventQueries(
   { sql, prefix }: PostgresContext,
-  types: Words,
+  types: NumberedTexts,
   log: PostgresLog,
 ): EventQueries<EventRow> {
   return sqlEventQueries({

@@ -15,7 +15,7 @@ export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, 
 const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
 /** How events are written as rows and read from rows. */
-export type { Words } from "../sql/event_rows.ts";
+export type { NumberedTexts } from "../sql/event_rows.ts";
 
 export interface EventRows extends shared.EventReader<EventRow, Uint8Array> {
   /** Within a transaction that holds the log's end, as `insertUndecoded`. */

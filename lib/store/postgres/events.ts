@@ -9,7 +9,7 @@ import { EVENT_COLUMNS, type EventRows } from "./event_rows.ts";
 import { postgresForget } from "./retention.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import { runWork } from "./sql.ts";
-import { type Appending, newestRow, type PostgresLog, type PostgresNews } from "./log.ts";
+import { type Appending, newestRow, type PostgresLog, type PostgresNotifications } from "./log.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
 const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";
@@ -20,14 +20,14 @@ export function postgresEvents(
   log: PostgresLog,
   rows: EventRows,
   leases: SqlLeases,
-  news: PostgresNews,
+  notifications: PostgresNotifications,
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
   /** One SELECT for each event: a plan from the time of an empty log would read the whole log. */
-  const storedSql = `SELECT given.n FROM ${GIVEN} CROSS JOIN LATERAL (
-      (SELECT FROM ${prefix}event AS kept WHERE ${IS_GIVEN} LIMIT 1) UNION ALL
-      (SELECT FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN} LIMIT 1)
+  const storedSql = `SELECT given.n, stored.is_undecoded FROM ${GIVEN} CROSS JOIN LATERAL (
+      (SELECT false AS is_undecoded FROM ${prefix}event AS kept WHERE ${IS_GIVEN} LIMIT 1) UNION ALL
+      (SELECT true FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN} LIMIT 1)
     ) AS stored`;
   const removeUndecoded = `DELETE FROM ${prefix}undecoded_event AS kept USING ${GIVEN} WHERE ${IS_GIVEN}`;
 
@@ -53,18 +53,18 @@ export function postgresEvents(
     },
     async append({ lease, events, state, after }) {
       const placed = placedOnce(events);
-      const numbered = placed.map(({ event, id }, n) => ({ n, ...id, isDecoded: event.type !== null }));
-      const decoded = numbered.filter(({ isDecoded }) => isDecoded);
+      const numbered = placed.map(({ id }, n) => ({ n, ...id }));
       const logged = await database.transaction(async (inside) => {
-        const [, appending, , stored] = await Promise.all([
+        const [, appending, stored] = await Promise.all([
           runWork(inside, leases.fence([lease])),
           log.append(inside, after),
-          decoded.length > 0 && inside.write(removeUndecoded, [decoded]),
-          inside.read<{ n: number }>(storedSql, [numbered]),
+          inside.read<{ n: number; is_undecoded: boolean }>(storedSql, [numbered]),
         ]);
-        const known = new Set(stored.map(({ n }) => n));
+        const replaced = stored.filter(({ n, is_undecoded }) => is_undecoded && placed[n]!.event.type !== null);
+        const known = new Set(stored.filter((one) => !replaced.includes(one)).map(({ n }) => n));
         const [written] = await Promise.all([
           write(inside, appending, placed.filter((_, n) => !known.has(n))),
+          replaced.length > 0 && inside.write(removeUndecoded, [replaced.map(({ n }) => numbered[n]!)]),
           inside.write(
             `UPDATE ${prefix}watcher SET version = version + 1, state = $1
             WHERE version = (SELECT max(version) FROM ${prefix}watcher)`,
@@ -73,7 +73,7 @@ export function postgresEvents(
         ]);
         return written;
       });
-      if (logged.length > 0) news.tell();
+      if (logged.length > 0) notifications.notify();
       return logged;
     },
     bounds: () => log.bounds(),

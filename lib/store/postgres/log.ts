@@ -102,33 +102,33 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
 
 /** The channel of all stores in a database. Commits with a notification wait for one another, so a notification has its own. */
 const CHANNEL = "payment_escrow_gateway";
-const TELL_EVERY_MS = 50;
+const NOTIFY_EVERY_MS = 50;
 
 /** Gateways notify one another that the log has grown. They also poll, because notifications may get lost. */
-export interface PostgresNews {
+export interface PostgresNotifications {
   /** Notifies the others soon, and at most every 50 ms. */
-  tell(): void;
+  notify(): void;
   /** Calls the listener for each notification of another handle. */
   listen(onNotification: () => void): void;
 }
 
-export function postgresNotifications(database: PostgresDatabase, prefix: string): PostgresNews {
+export function postgresNotifications(database: PostgresDatabase, prefix: string): PostgresNotifications {
   const own = `${prefix} ${randomBase62(12, randomBytes)}`;
-  let isUntold = false;
-  let reports: Promise<void> | undefined;
+  let isPending = false;
+  let sending: Promise<void> | undefined;
 
-  async function tellUntold(): Promise<void> {
-    while (isUntold) {
-      isUntold = false;
+  async function notifyPending(): Promise<void> {
+    while (isPending) {
+      isPending = false;
       await database.write("SELECT pg_notify($1, $2)", [CHANNEL, own]);
-      await passed(TELL_EVERY_MS);
+      await passed(NOTIFY_EVERY_MS);
     }
   }
 
   return {
-    tell() {
-      isUntold = true;
-      reports ??= tellUntold().catch(() => {}).finally(() => reports = undefined);
+    notify() {
+      isPending = true;
+      sending ??= notifyPending().catch(() => {}).finally(() => sending = undefined);
     },
     listen: (onNotification) =>
       database.listen(CHANNEL, (payload) => {

@@ -56,14 +56,14 @@ export function createPostgresDriver(
   const log = postgresLog(context);
   const rows = postgresEventRows(context);
   const leases = sqlLeases(context, () => false);
-  const news = postgresNotifications(database, prefix);
+  const notifications = postgresNotifications(database, prefix);
 
   return {
     location,
     id,
     isShared: true,
     holdForServing: () => Promise.resolve(),
-    onNotification: news.listen,
+    onNotification: notifications.listen,
     close: () => database.close(),
     toStoreError: (error) => toStoreError(error, location),
     network: sqlNetwork(
@@ -76,7 +76,7 @@ export function createPostgresDriver(
     intents: postgresIntents(context),
     leases: leases.methods,
     sharedState: sqlSharedState(context),
-    events: postgresEvents(context, log, rows, leases, news),
+    events: postgresEvents(context, log, rows, leases, notifications),
     subscriptions: sqlSubscriptions(context, {
       // Each transaction waits for the one before at the version's row, so the count is right.
       lockInserts: { text: raiseVersion(prefix), parameters: [] },

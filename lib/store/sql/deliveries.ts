@@ -1,4 +1,11 @@
-import type { FailedDelivery, Replay, StoredConsumer } from "../webhook.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { nextDeliveries, type NextProgress, type NextSource } from "../next_deliveries.ts";
+import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
+import { type DueDelivery, FAILED_STATES, type FailedDelivery, type Replay, type StoredConsumer } from "../webhook.ts";
+import { type Parameter, send, type SqlContext } from "./database.ts";
+import type { EventQueries } from "./event_query.ts";
+import type { EventReader, EventRow } from "./event_rows.ts";
+import { intentFence } from "./intents.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
 /** The progress of one subscription. */
@@ -13,7 +20,7 @@ export interface ProgressRow {
   attempts: number;
 }
 
-export interface ConsumerRow extends SubscriptionRow, ProgressRow {
+interface ConsumerRow extends SubscriptionRow, ProgressRow {
   next_due_at_ms: number | null;
   /** Null without a replay, as are the next columns. */
   replay_id: string | null;
@@ -40,13 +47,13 @@ export interface FailedRow {
 export const PROGRESS_COLUMNS =
   "cursor, failing_since_ms, retrying, rejected, dead, rejected_kept, dead_kept, attempts";
 /** In the order of `replayRow`. */
-export const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms";
+const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms";
 /** Of the table `replay`, as a `ConsumerRow` has them. */
 export const CONSUMER_REPLAY = REPLAY_COLUMNS.split(", ").map((column) => `replay.${column} AS replay_${column}`)
   .join(", ");
 
 /** Without its subscription. */
-export function replayRow(replay: Replay) {
+function replayRow(replay: Replay) {
   return {
     id: replay.id,
     from_height: replay.fromHeight,
@@ -59,7 +66,7 @@ export function replayRow(replay: Replay) {
   };
 }
 
-export function toConsumer(row: ConsumerRow): StoredConsumer {
+function toConsumer(row: ConsumerRow): StoredConsumer {
   return {
     subscription: toSubscription(row),
     progress: {
@@ -98,7 +105,7 @@ export function failedRow(failed: FailedDelivery): FailedRow {
   };
 }
 
-export function toFailed(row: FailedRow): FailedDelivery {
+function toFailed(row: FailedRow): FailedDelivery {
   return {
     sequence: row.sequence,
     state: row.state,
@@ -113,4 +120,93 @@ export function toFailed(row: FailedRow): FailedDelivery {
 export function count(row: ProgressRow, state: FailedDelivery["state"], change: 1 | -1): void {
   row[state] += change;
   if (state !== "retrying") row[`${state}_kept`] += change;
+}
+
+/** The SQL of a driver. `$1` is the subscription's id. */
+export interface DeliveryParts<Row, Packed> {
+  /** Selects `ConsumerRow`s. */
+  consumers(where: string): string;
+  /** Selects the `NextProgress` of a subscription. */
+  progress: string;
+  /** Selects failed deliveries that are due at `$2` with their events, at most `$3`, by due time. */
+  due: string;
+  /** Selects failed deliveries in this state with their events, at most `$3`, beyond the sequence `$2`. */
+  failed(state: FailedDelivery["state"]): string;
+  reader: EventReader<Row, Packed>;
+  queries: EventQueries<Row>;
+}
+
+/** The reads of deliveries, and new replays. */
+export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
+  context: SqlContext,
+  { reader, queries, ...texts }: DeliveryParts<Row, Packed>,
+): Pick<NounDriver<DeliveryStore>, "consumers" | "consumer" | "next" | "failed" | "insertReplay"> {
+  const { sql, location } = context;
+  const { prefix, prepare } = sql;
+  const fence = intentFence(context);
+  const numberOf = `(SELECT number FROM ${prefix}subscription WHERE id = $1)`;
+  const list = prepare<ConsumerRow>(texts.consumers("subscription.id > $1 ORDER BY subscription.id LIMIT $2"));
+  const one = prepare<ConsumerRow>(texts.consumers("subscription.id = $1"));
+  const progress = prepare<NextProgress>(texts.progress);
+  const due = prepare<Row & FailedRow>(texts.due);
+  const failedIn = Object.fromEntries(
+    FAILED_STATES.map((state) => [state, prepare<Row & FailedRow>(texts.failed(state))]),
+  );
+  const firstDueAfter = prepare<{ due_at_ms: number }>(
+    `SELECT due_at_ms FROM ${prefix}failed_delivery WHERE subscription = ${numberOf} AND due_at_ms > $2
+    ORDER BY due_at_ms, sequence LIMIT 1`,
+  );
+  const failedBetween = prepare<{ sequence: number }>(
+    `SELECT sequence FROM ${prefix}failed_delivery WHERE subscription = ${numberOf} AND sequence > $2 AND sequence <= $3`,
+  );
+  const subscription = prepare<{ number: number }>(
+    `SELECT number FROM ${prefix}subscription WHERE id = $1 ${sql.lock("SHARE")}`,
+  );
+  const insertReplay = prepare<{ id: string }>(sql.versions.raising(
+    "subscriptions",
+    `INSERT INTO ${prefix}replay (subscription, ${REPLAY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    ON CONFLICT DO NOTHING RETURNING id`,
+  ));
+
+  async function withEvents(rows: (Row & FailedRow)[]): Promise<DueDelivery[]> {
+    const events = await reader.toEvents(rows);
+    return rows.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
+  }
+
+  async function failed({ subscriptionId, state, beyond, limit }: FailedQuery): Promise<DueDelivery[]> {
+    const from = beyond ?? (state === "retrying" ? 0 : Number.MAX_SAFE_INTEGER);
+    return await withEvents(await sql.read(failedIn[state]!(subscriptionId, from, limit)));
+  }
+
+  const sourceOf = (id: string): NextSource => ({
+    due: async (nowMs, limit) => await withEvents(await sql.read(due(id, nowMs, limit))),
+    firstDueAfter: async (nowMs) => (await sql.read(firstDueAfter(id, nowMs)))[0]?.due_at_ms ?? null,
+    firstRetrying: async () => (await failed({ subscriptionId: id, state: "retrying", limit: 1 }))[0],
+    failedBetween: async (after, upTo) =>
+      (await sql.read(failedBetween(id, after, upTo))).map(({ sequence }) => sequence),
+    read: async (query) => await reader.toEvents(await queries.select(query)),
+  });
+
+  return {
+    consumers: async ({ after = "", limit }) => (await sql.read(list(after, limit))).map(toConsumer),
+    async consumer(subscriptionId) {
+      const [row] = await sql.read(one(subscriptionId));
+      return row && toConsumer(row);
+    },
+    async next(subscription, query) {
+      const [found] = await sql.read(progress(subscription.id));
+      return found && await nextDeliveries(sourceOf(subscription.id), { ...found }, subscription, query);
+    },
+    failed,
+    insertReplay: ({ subscriptionId, ...replay }, claim) =>
+      sql.transaction(function* () {
+        yield* fence(claim);
+        const [[found]] = yield* send(subscription(subscriptionId));
+        if (found === undefined) return false;
+        const values = Object.values<Parameter>(replayRow({ subscriptionId, ...replay }));
+        const [{ count }] = yield* send(insertReplay(found.number, ...values));
+        if (count > 0) return true;
+        throw new StoreError("exists", `${location} holds a replay of the subscription "${subscriptionId}" already`);
+      }),
+  };
 }

@@ -65,7 +65,7 @@ export interface EventColumns<Row, Packed> {
 
 /** How events are read from rows. */
 export interface EventReader<Row, Packed> {
-  types: Words;
+  types: NumberedTexts;
   toEvents(rows: Row[]): Promise<LoggedEvent[]>;
   toUndecoded(rows: UndecodedRow<Packed>[]): Promise<UndecodedEvent[]>;
 }
@@ -75,8 +75,8 @@ export function sqlEventReader<Row extends EventRow<Packed>, Packed>(
   columns: EventColumns<Row, Packed>,
 ): EventReader<Row, Packed> {
   const { hashOf, addressOf, amountOf, contractsOf } = columns;
-  const types = sqlWords(sql, "event_type");
-  const contracts = sqlWords(sql, "contract");
+  const types = sqlNumberedTexts(sql, "event_type");
+  const contracts = sqlNumberedTexts(sql, "contract");
 
   function originOf(row: OriginRow<Packed>, contractOf: Map<number, string>) {
     const { height, place: order, event_index: index } = row;
@@ -139,7 +139,7 @@ export function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Even
 }
 
 /** The texts that events name by number. They are few, so memory keeps all of them. Nothing is ever deleted from a table. */
-export interface Words {
+export interface NumberedTexts {
   /** The number of a text, undefined when the table does not have it. */
   find(text: string): Promise<number | undefined>;
   numbers(): Promise<number[]>;
@@ -147,7 +147,7 @@ export interface Words {
   texts(numbers: Iterable<number>): Promise<Map<number, string>>;
 }
 
-function sqlWords(sql: Sql, table: "event_type" | "contract"): Words {
+function sqlNumberedTexts(sql: Sql, table: "event_type" | "contract"): NumberedTexts {
   const readAll = sql.prepare<{ number: number; text: string }>(`SELECT number, text FROM ${sql.prefix}${table}`);
   const textOf = new Map<number, string>();
   const numberOf = new Map<string, number>();

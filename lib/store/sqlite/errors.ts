@@ -13,11 +13,11 @@ export function toStoreError(error: unknown, location: string): unknown {
     case SQLITE.ioError:
       return diskFailed(location, error);
     default:
-      return new StoreError("unavailable", `${location} ${inWords(error)}`, { cause: error });
+      return new StoreError("unavailable", `${location} ${messageFor(error)}`, { cause: error });
   }
 }
 
-function inWords(error: SqliteError): string {
+function messageFor(error: SqliteError): string {
   switch (error.code) {
     case SQLITE.readOnly:
     case SQLITE.cannotOpen:

@@ -1,12 +1,12 @@
 import { type EventQueries, sqlEventQueries } from "../sql/event_query.ts";
-import type { EventRow, Words } from "./event_rows.ts";
+import type { EventRow, NumberedTexts } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
 import type { SqliteSql } from "./sql.ts";
 
 /** Each range names its index, so that SQLite uses no other one. */
 export function sqliteEventQueries(
   sql: Pick<SqliteSql, "read">,
-  types: Pick<Words, "find" | "numbers">,
+  types: Pick<NumberedTexts, "find" | "numbers">,
   log: Pick<SqliteLog, "reached">,
 ): EventQueries<EventRow> {
   const from = (index?: string) => `FROM event ${index === undefined ? "NOT INDEXED" : `INDEXED BY ${index}`}`;

@@ -6,7 +6,7 @@ import { rowValues, type SqliteContext } from "./database.ts";
 
 type Packed = Uint8Array | string;
 export type EventRow = shared.EventRow<Packed>;
-export type { Words } from "../sql/event_rows.ts";
+export type { NumberedTexts } from "../sql/event_rows.ts";
 
 /** The fields of an event without its id, and without the ledger in it. */
 type WithoutId<Event> = Omit<Event, "id" | "ledger">;
