@@ -140,7 +140,7 @@ export function readAction<A extends string>(typed: string | undefined, actions:
   const action = actions.find((one) => one === typed);
   if (action !== undefined) return action;
   const was = typed === undefined ? "nothing" : JSON.stringify(typed) + didYouMean(typed, actions);
-  throw new UsageError(`expected ${actions.length === 1 ? "" : "one of "}${actions.join(", ")}, got ${was}`);
+  throw new UsageError(`expected ${actions.length === 1 ? "" : "one of "}${actions.join(", ")}; got ${was}`);
 }
 
 /** @throws {UsageError} naming the first flag that belongs to other actions, if there is one */
@@ -148,14 +148,14 @@ export function refuseForeignFlags(rows: readonly Row[], flags: object, action: 
   for (const [left, , of] of rows) {
     const flag = left.split(" ")[0]!;
     if (!Object.hasOwn(flags, flag.slice(2)) || of === undefined || of.includes(action)) continue;
-    throw new UsageError(`${flag} is only for ${of.join(", ")}, got ${action}`);
+    throw new UsageError(`${flag} is only for ${of.join(", ")}; got ${action}`);
   }
 }
 
 /** @throws {UsageError} when the text of the flag is no `http://` or `https://` URL */
 export function httpUrl<T extends string | undefined>(flag: string, text: T): T {
   if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
-  throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
+  throw new UsageError(`${flag} must be an http:// or https:// URL; got ${JSON.stringify(text)}`);
 }
 
 /** @throws {UsageError} naming the first of these arguments, if there is one */
@@ -170,5 +170,5 @@ export function refuseExtra(extra: readonly string[], after = ""): void {
  */
 export function integerFlag(flag: string, text: string, { min, max }: { min: number; max: number }): number {
   if (/^\d{1,11}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-  throw new UsageError(`${flag} must be an integer from ${min} to ${max}, got ${JSON.stringify(text)}`);
+  throw new UsageError(`${flag} must be an integer from ${min} to ${max}; got ${JSON.stringify(text)}`);
 }

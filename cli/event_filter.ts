@@ -49,7 +49,7 @@ export async function filterOf(flags: Flags<typeof FILTER_ROWS>): Promise<Filter
   const unknown = types?.find((type) => !(EVENTS as string[]).includes(type));
   if (unknown !== undefined) {
     const meant = didYouMean(unknown, EVENTS);
-    throw new UsageError(`--types must be some of ${EVENTS.join(", ")}, got ${JSON.stringify(unknown)}${meant}`);
+    throw new UsageError(`--types must be some of ${EVENTS.join(", ")}; got ${JSON.stringify(unknown)}${meant}`);
   }
   // Not imported at the top, because `gateway help listen` must not load the SDK.
   const values = await import("../lib/escrow/values.ts");
@@ -61,5 +61,5 @@ export async function filterOf(flags: Flags<typeof FILTER_ROWS>): Promise<Filter
 
 function requireValue(flag: string, text: string, schema: z.ZodType): void {
   const read = schema.safeParse(text);
-  if (!read.success) throw new UsageError(`--${flag} ${read.error.issues[0]!.message.replace("; got", ", got")}`);
+  if (!read.success) throw new UsageError(`--${flag} ${read.error.issues[0]!.message}`);
 }

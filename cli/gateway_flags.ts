@@ -29,6 +29,6 @@ export async function readGatewayKey(io: CommandIo): Promise<string> {
   if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
   const where = fromEnvironment === "" ? "standard input" : KEY_VARIABLE;
   throw new UsageError(
-    `${where} must be an API key: 1 to 200 characters without spaces, got ${key.length} characters`,
+    `${where} must be an API key of 1 to 200 characters without spaces; got ${key.length} characters`,
   );
 }

@@ -119,13 +119,13 @@ function expiry(text: string, now: number): string {
   if (span === null && !/^\d{4}-/.test(text)) {
     throw new KeyFieldError(
       "expiresAt",
-      `must be a date or time (2027-01-31, 2027-01-31T12:00:00Z) or a span from now (12h, 90d), ${got}`,
+      `must be a date or time (2027-01-31, 2027-01-31T12:00:00Z) or a span from now (12h, 90d); ${got}`,
     );
   }
   const hours = span === null ? undefined : Number(span[1]) * (span[2] === "d" ? 24 : 1);
-  if (hours === 0) throw new KeyFieldError("expiresAt", `must be in the future, ${got}`);
+  if (hours === 0) throw new KeyFieldError("expiresAt", `must be in the future; ${got}`);
   const atMs = hours === undefined ? Date.parse(text) : now + hours * 3_600_000;
-  if (atMs >= YEAR_10000_MS) throw new KeyFieldError("expiresAt", `must be before the year 10000 in UTC, ${got}`);
+  if (atMs >= YEAR_10000_MS) throw new KeyFieldError("expiresAt", `must be before the year 10000 in UTC; ${got}`);
   return hours === undefined ? text : new Date(atMs).toISOString();
 }
 

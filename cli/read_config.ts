@@ -26,7 +26,7 @@ export function readConfig(
     if (!read.success) {
       const source = fromFlag === undefined ? ENV_PREFIX + s.env : `--${s.flag}`;
       const [issue] = read.error.issues;
-      const was = s.secret ? hidden(text, issue?.path[0]) : `, got ${JSON.stringify(text)}`;
+      const was = s.secret ? hidden(text, issue?.path[0]) : `; got ${JSON.stringify(text)}`;
       throw new ConfigError(`${source} ${issue?.message ?? "is wrong"}${was}`);
     }
     config[name] = read.data;
@@ -39,7 +39,7 @@ export function readConfig(
 function hidden(text: string, index: PropertyKey | undefined): string {
   const count = list(text).length;
   if (typeof index === "number" && count > 1) return `, which number ${index + 1} of the ${count} given is not`;
-  return `, got ${text.length === 1 ? "1 character" : `${text.length} characters`}`;
+  return `; got ${text.length === 1 ? "1 character" : `${text.length} characters`}`;
 }
 
 function refuseTwoPlacesForKeys(
@@ -77,10 +77,10 @@ export function readDeployConfig(env: Record<string, string | undefined>): Confi
     // The rest of the URL may hold a password.
     const scheme = config.store.replace(/:.+$/s, ":…");
     throw new ConfigError(
-      `SERVICE_API_STORE must be ${DEPLOY_STORE} or not be set on this platform, got ${
+      `SERVICE_API_STORE must be ${DEPLOY_STORE} or not be set here; got ${
         JSON.stringify(scheme)
-      }: files and ` +
-        "memory do not outlive an isolate",
+      }. Files and memory do ` +
+        "not outlive an isolate",
     );
   }
   if (config.keysFile !== undefined) {

@@ -38,7 +38,7 @@ export const command: Command = {
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals: [action, ...rest] } = parseFlags(args, FLAGS);
   if (action !== "rekey") {
-    throw new UsageError(`expected rekey, got ${action === undefined ? "nothing" : JSON.stringify(action)}`);
+    throw new UsageError(`expected rekey; got ${action === undefined ? "nothing" : JSON.stringify(action)}`);
   }
   refuseExtra(rest, "secrets rekey");
   // An empty variable counts as not set.

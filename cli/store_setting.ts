@@ -25,10 +25,10 @@ export function storeSetting(
   const isDeno = runtimeName === "deno";
   const isDenoKv = /^deno-kv:/.test(setting);
   if (isDenoKv && !isDeno && !isAFile) {
-    throw new UsageError(`${source} must be sqlite:PATH on Bun, got ${described(setting)}, which needs Deno`);
+    throw new UsageError(`${source} must be sqlite:PATH on Bun; got ${described(setting)}, which needs Deno`);
   }
   if (setting === "memory:" && !isMemoryAllowed) {
-    throw new UsageError(`${source} must be a store on disk such as sqlite:PATH, got memory:`);
+    throw new UsageError(`${source} must be a store on disk such as sqlite:PATH; got memory:`);
   }
   if (/^postgres(ql)?:/.test(setting) && !isAFile) {
     if (flag !== undefined) refusePassword(setting, "--store", "SERVICE_API_STORE");
@@ -46,7 +46,7 @@ export function storeSetting(
   ];
   const last = forms.pop()!;
   const allowed = forms.length === 0 ? last : `${forms.join(", ")} or ${last}`;
-  throw new UsageError(`${source} must be ${allowed}, got ${described(setting)}`);
+  throw new UsageError(`${source} must be ${allowed}; got ${described(setting)}`);
 }
 
 /**

@@ -41,7 +41,7 @@ function stepsFor(event: string | undefined): Step[] {
   const last = CARD_LIFE.find((step) => step.event === event);
   if (last === undefined) {
     const meant = didYouMean(event, EVENTS);
-    throw new UsageError(`EVENT must be one of ${EVENTS.join(", ")}, got ${JSON.stringify(event)}${meant}`);
+    throw new UsageError(`EVENT must be one of ${EVENTS.join(", ")}; got ${JSON.stringify(event)}${meant}`);
   }
   return CARD_LIFE.filter((step) => step === last || last.needs.includes(step.event));
 }

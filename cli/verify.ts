@@ -110,7 +110,7 @@ function headersOf(flags: Flags<typeof FLAGS>): WebhookHeaders {
 function malformed(headers: WebhookHeaders): string {
   const form = typeof headers === "string" ? "t=<Unix seconds>,v1=<64 hex digits>" : "v1,<44 characters of base64>";
   const was = typeof headers === "string" ? headers : (headers as Record<string, string>)["webhook-signature"]!;
-  return `--signature must be ${form}, got ${JSON.stringify(was.length > 100 ? `${was.slice(0, 100)}…` : was)}`;
+  return `--signature must be ${form}; got ${JSON.stringify(was.length > 100 ? `${was.slice(0, 100)}…` : was)}`;
 }
 
 async function readInputs(file: string | undefined, io: CommandIo): Promise<{ secret: string; body: Uint8Array }> {
@@ -154,7 +154,7 @@ function checkedSecret(text: string, where: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
   if (base64.length % 4 === 0 && bytes >= SECRET_BYTES.min && bytes <= SECRET_BYTES.max) return secret;
   throw new UsageError(
-    `${where} must be a whole webhook secret, got ${secret.length} characters: is it cut off?`,
+    `${where} must be a whole webhook secret; got ${secret.length} characters. Is it cut off?`,
   );
 }
 

@@ -110,7 +110,7 @@ export function stateFlag(text: string | undefined): FailedState | undefined {
   const state = FAILED_STATES.find((one) => one === text);
   if (text === undefined || state !== undefined) return state;
   const was = JSON.stringify(text) + didYouMean(text, FAILED_STATES);
-  throw new UsageError(`--state must be one of ${FAILED_STATES.join(", ")}, got ${was}`);
+  throw new UsageError(`--state must be one of ${FAILED_STATES.join(", ")}; got ${was}`);
 }
 
 /** Prints the newest attempts to deliver to a webhook. */

@@ -141,7 +141,7 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
     ...(to === undefined ? {} : { toLedger: integerFlag("--to-ledger", to, LEDGERS) }),
   };
   if (range.toLedger !== undefined && range.toLedger < range.fromLedger) {
-    throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
+    throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}; got ${range.toLedger}`);
   }
   const { subscription } = await readerOf(store, id);
   const how = { dryRun: flags["dry-run"] === true, json: flags.json === true };

@@ -127,6 +127,6 @@ function assetCode(flag: string | undefined): string | undefined {
   if (flag === undefined || flag === "native") return undefined;
   if (/^[a-zA-Z0-9]{1,12}$/.test(flag)) return flag;
   throw new UsageError(
-    `--asset must be 1 to 12 letters and digits such as USDC, or native, got ${JSON.stringify(flag)}`,
+    `--asset must be 1 to 12 letters and digits such as USDC, or native; got ${JSON.stringify(flag)}`,
   );
 }

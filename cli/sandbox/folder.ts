@@ -50,7 +50,7 @@ async function makeFolder(path: string): Promise<void> {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     const isInNone = (error as NodeJS.ErrnoException).code === "ENOENT";
     if (isInNone) {
-      throw new CommandError(`--state must be in a folder that exists, got ${path}: create ${dirname(resolve(path))}`);
+      throw new CommandError(`--state must be in a folder that exists; got ${path}. Create ${dirname(resolve(path))}`);
     }
     throw new CommandError(`--state ${path} cannot be created: ${fileErrorText(error)}`);
   }

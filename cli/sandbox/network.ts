@@ -34,7 +34,7 @@ export async function startNetwork(
   if (entryTtl === undefined || entryTtl === lifetimes?.persistent) return network;
   await network.stop();
   throw new CommandError(
-    `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}, got ${entryTtl}: leave the flag out, ` +
+    `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}; got ${entryTtl}. Leave the flag out, ` +
       "or name another folder with --state",
   );
 }
@@ -49,7 +49,7 @@ export async function setUp(
     throw new CommandError(
       `--asset must be ${
         remembered.assetCode ?? "native"
-      } for the ledger in ${stateFolder}, got ${assetCode}: leave the ` +
+      } for the ledger in ${stateFolder}; got ${assetCode}. Leave the ` +
         "flag out, or name another folder with --state",
     );
   }

@@ -83,7 +83,7 @@ export async function runAction(args: string[], io: CommandIo): Promise<number> 
 
 function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, [got]: string[]): Record<string, number> {
   if ((seconds === undefined) === (ledgers === undefined)) {
-    const was = got === undefined ? "" : `, got ${JSON.stringify(got)}`;
+    const was = got === undefined ? "" : `; got ${JSON.stringify(got)}`;
     throw new UsageError(`advance needs either --seconds N or --ledgers N${was}`);
   }
   return seconds === undefined

@@ -81,7 +81,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
   if (forkOf !== undefined && forkOf.protocolVersion !== PROTOCOL_VERSION) {
     const theirs = forkOf.protocolVersion;
-    throw new Error(`the forked network must have protocol ${PROTOCOL_VERSION}, got ${theirs}`);
+    throw new Error(`the forked network must have protocol ${PROTOCOL_VERSION}; got ${theirs}`);
   }
   const fork = forkOf && createFork(forkOf);
   const machineNow = options.now ?? Date.now;

@@ -86,7 +86,7 @@ describe("gateway backup", () => {
     }
     await assert.rejects(
       backup(["x.db"], { env: { SERVICE_API_STORE: "foo" } }),
-      /^UsageError: SERVICE_API_STORE must be sqlite:PATH or deno-kv:PATH, got "foo"$/,
+      /^UsageError: SERVICE_API_STORE must be sqlite:PATH or deno-kv:PATH; got "foo"$/,
     );
   });
 

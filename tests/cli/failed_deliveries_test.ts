@@ -101,9 +101,9 @@ test("a wrong --state is refused with a suggestion before the store is opened", 
   const wrong: [string[], RegExp][] = [
     [
       ["wh_all", "--state", "rejcted"],
-      /^--state must be one of rejected, dead, retrying, got "rejcted"; did you mean rejected\?$/,
+      /^--state must be one of rejected, dead, retrying; got "rejcted"; did you mean rejected\?$/,
     ],
-    [["wh_all", "--state", "sent"], /^--state must be one of rejected, dead, retrying, got "sent"$/],
+    [["wh_all", "--state", "sent"], /^--state must be one of rejected, dead, retrying; got "sent"$/],
     [["wh_all", "--state"], /^--state needs a value$/],
     [["wh_all", "--stat", "dead"], /^unknown flag --stat; did you mean --state\?$/],
   ];
@@ -115,6 +115,6 @@ test("a wrong --state is refused with a suggestion before the store is opened", 
   }
   await assert.rejects(
     runCommand(command, ["list", "--state", "dead"], fakeIo()),
-    (error) => error instanceof UsageError && error.message === "--state is only for deliveries, got list",
+    (error) => error instanceof UsageError && error.message === "--state is only for deliveries; got list",
   );
 });

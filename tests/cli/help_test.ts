@@ -122,13 +122,13 @@ describe("the command line", () => {
     [["help", "help", "extra"], /^gateway: unexpected "extra"\nSee: gateway help\n$/],
     [
       ["help", "keys", "nonsense"],
-      /^gateway keys: expected one of list, .*, got "nonsense"\nSee: gateway help keys\n$/,
+      /^gateway keys: expected one of list, .*; got "nonsense"\nSee: gateway help keys\n$/,
     ],
-    [["help", "keys", "lst"], /^gateway keys: .*, got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
+    [["help", "keys", "lst"], /^gateway keys: .*; got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
     [["help", "keys", "list", "extra"], /^gateway keys: unexpected "extra"\nSee: gateway help keys\n$/],
-    [["keys", "lst"], /^gateway keys: expected one of .*, got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
+    [["keys", "lst"], /^gateway keys: expected one of .*; got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
     [["webhooks", "delivery"], /^gateway webhooks: .*; did you mean deliveries\?\nSee: gateway help webhooks\n$/],
-    [["webhooks"], /^gateway webhooks: expected one of .*, got nothing\nSee: gateway help webhooks\n$/],
+    [["webhooks"], /^gateway webhooks: expected one of .*; got nothing\nSee: gateway help webhooks\n$/],
     [
       ["trigger", "payment.authorised"],
       /^gateway trigger: EVENT .*; did you mean payment\.authorized\?\nSee: .* trigger/,
@@ -137,7 +137,7 @@ describe("the command line", () => {
       ["listen", "--types", "escrow.fund"],
       /^gateway listen: --types .*; did you mean escrow\.funded\?\nSee: .* listen/,
     ],
-    [["doctor", "--target", "foo"], /^gateway doctor: --target must be an http.* URL, got "foo"\nSee: .* doctor\n$/],
+    [["doctor", "--target", "foo"], /^gateway doctor: --target must be an http.* URL; got "foo"\nSee: .* doctor\n$/],
     [
       ["doctor", "--target", "shop.example.com/hook"],
       /^gateway doctor: --target must be an http:\/\/ or https:\/\/ URL/,
@@ -161,19 +161,19 @@ describe("the command line", () => {
     [["--prot", "1"], /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/],
     [["version", "--JSON"], /unknown flag --JSON; did you mean --json\?/],
     [["version", "--short"], /unknown flag --short; allowed: --json, --licenses\n/],
-    [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535, got "abc"\nSee: /],
-    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
-    [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
-    [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*, got "mysql:…"\n/],
+    [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535; got "abc"\nSee: /],
+    [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:; got "foo"\nSee: /],
+    [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*; got "foo"\nSee: /],
+    [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*; got "mysql:…"\n/],
     [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not hold a password.* PGPASSWORD/],
     [["secrets", "rekey"], /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY is not set.*\nSee: gateway help secrets\n$/],
     [
       ["serve", "--rpc-url", "foo"],
-      /--rpc-url must be an http:\/\/ or https:\/\/ URL with a host, .*, got 3 characters\n/,
+      /--rpc-url must be an http:\/\/ or https:\/\/ URL with a host, .*; got 3 characters\n/,
     ],
     [
       ["serve", "--rpc-url", "http://u:50%hush@h"],
-      /--rpc-url must be a URL that says %25 for a %.*, got 18 characters\n/,
+      /--rpc-url must be a URL that says %25 for a %.*; got 18 characters\n/,
     ],
     [["serve", "--rpc-url", "http://a,hush"], /https:\/\/ URL with a host, .*, which number 2 of the 2 given is not\n/],
   ];
@@ -191,7 +191,7 @@ describe("the command line", () => {
     assert.equal(await runCommandLine(["keys", "lst"], narrow), 2);
     assert.equal(
       narrow.err,
-      'gateway keys: expected one of list, show, enable, disable,\n              delete, got "lst"; did you mean list?\n' +
+      'gateway keys: expected one of list, show, enable, disable,\n              delete; got "lst"; did you mean list?\n' +
         "See: gateway help keys\n",
     );
   });
@@ -201,7 +201,7 @@ describe("the command line", () => {
     assert.equal(await runCommandLine(["serve"], io), 2);
     assert.equal(
       io.err,
-      "gateway serve: SERVICE_API_METRICS_TOKEN must be 16 to 256 characters without spaces, got 4 characters\n" +
+      "gateway serve: SERVICE_API_METRICS_TOKEN must be 16 to 256 characters without spaces; got 4 characters\n" +
         "See: gateway help serve\n",
     );
   });

@@ -9,7 +9,7 @@ test("an empty list of assets is refused, because it would accept every asset", 
   for (const text of [" ", ",", " , "]) {
     const refused = {
       name: "ConfigError",
-      message: /^SERVICE_API_ASSETS must name an asset at least, .+, got " ?,? ?"$/,
+      message: /^SERVICE_API_ASSETS must name an asset at least, .+; got " ?,? ?"$/,
     };
     assert.throws(() => readConfig({ SERVICE_API_ASSETS: text }), refused);
   }

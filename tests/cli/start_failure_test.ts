@@ -71,7 +71,7 @@ test("a sandbox that cannot start prints only the cause", async () => {
     [["--state", file], `--state ${file} cannot be created: something else is there`],
     [
       ["--state", join(folder, "none", "state")],
-      `--state must be in a folder that exists, got ${join(folder, "none", "state")}: create ${join(folder, "none")}`,
+      `--state must be in a folder that exists; got ${join(folder, "none", "state")}. Create ${join(folder, "none")}`,
     ],
     [
       ["--state", used],

@@ -128,19 +128,19 @@ describe("verify", () => {
     [
       "a signature that is none",
       ["--signature", "v1=abc"],
-      /^--signature must be t=<Unix .* hex digits>, got "v1=abc"$/,
+      /^--signature must be t=<Unix .* hex digits>; got "v1=abc"$/,
     ],
     [
       "a cut webhook-signature",
       [...STANDARD, "--signature=v1,abc"].slice(2),
-      /^--signature must be v1,.*, got "v1,abc"$/,
+      /^--signature must be v1,.*; got "v1,abc"$/,
     ],
     [
       "a webhook-timestamp that is none",
       [...STANDARD.slice(0, 4), "--timestamp", "abc"],
-      /^--timestamp must be an integer from 0 to 99999999999, got "abc"$/,
+      /^--timestamp must be an integer from 0 to 99999999999; got "abc"$/,
     ],
-    ["a cut secret", SIGNATURE, /must be a whole webhook secret, got 20 characters: is it cut off\?$/, {
+    ["a cut secret", SIGNATURE, /must be a whole webhook secret; got 20 characters. Is it cut off\?$/, {
       env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, 20) },
     }],
     ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook secret/, {
@@ -149,12 +149,12 @@ describe("verify", () => {
     [
       "a tolerance that is none",
       [...SIGNATURE, "--tolerance", "5m"],
-      /--tolerance must be an integer from 0 to 99999999999, got "5m"/,
+      /--tolerance must be an integer from 0 to 99999999999; got "5m"/,
     ],
     [
       "a time that is none",
       [...SIGNATURE, "--at", "today"],
-      /--at must be an integer from 0 to 99999999999, got "today"/,
+      /--at must be an integer from 0 to 99999999999; got "today"/,
     ],
     ["a webhook-signature without its id", STANDARD.slice(0, 2), /--id is missing/],
     ["a webhook-signature without its time", STANDARD.slice(0, 4), /--timestamp is missing/],

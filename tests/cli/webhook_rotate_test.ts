@@ -91,7 +91,7 @@ test("rotate encrypts the new secret as the gateway does, and refuses with anoth
 test("rotate refuses a key for a store with unencrypted secrets, and during an interrupted change of the key", async () => {
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
-  assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
+  assert.match(plain.err, /is set, but the store holds unencrypted secrets/);
   await beside.store.subscriptions.setSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);

@@ -268,16 +268,16 @@ test("delete asks on a terminal, and deletes pending deliveries too", async () =
 
 test("a wrong command line is one line of error", async () => {
   const wrong: [string[], RegExp][] = [
-    [[], /^expected one of list, deliveries, replay, rotate, delete, got nothing$/],
+    [[], /^expected one of list, deliveries, replay, rotate, delete; got nothing$/],
     [["lst"], /got "lst"; did you mean list\?$/],
     [["list", "wh_1"], /^unexpected "wh_1" after webhooks list$/],
     [["deliveries"], /^ID is missing: pass the id of a webhook \(webhooks list shows the ids\)$/],
-    [["deliveries", "wh_1", "--limit", "x"], /^--limit must be an integer from 1 to 1000000, got "x"$/],
-    [["list", "--yes"], /^--yes is only for delete, got list$/],
+    [["deliveries", "wh_1", "--limit", "x"], /^--limit must be an integer from 1 to 1000000; got "x"$/],
+    [["list", "--yes"], /^--yes is only for delete; got list$/],
     [["replay", "wh_1"], /^--from-ledger is missing: pass the first ledger/],
     [["replay", "wh_1", "--from-ledger", "9", "--to-ledger", "8"], /^--to-ledger must not be before --from-ledger 9/],
     [["rotate"], /^ID is missing: pass the id of a webhook \(webhooks list shows the ids\)$/],
-    [["rotate", "wh_1", "--yes"], /^--yes is only for delete, got rotate$/],
+    [["rotate", "wh_1", "--yes"], /^--yes is only for delete; got rotate$/],
     [["delete", "wh_1"], /^webhooks delete needs --yes where there is no terminal/],
   ];
   for (const [args, message] of wrong) {

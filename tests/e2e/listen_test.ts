@@ -42,31 +42,31 @@ test("where there is no sandbox, listen and trigger wait a little, and say where
 test("a wrong event, filter or number is named", async () => {
   const at = ["--sandbox", sandbox!.info.rpc];
   const wrong: [string[], number, RegExp][] = [
-    [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*, got "payment\.made"/],
+    [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*; got "payment\.made"/],
     [["trigger", "device.registered", "escrow.funded"], 2, /unexpected "escrow\.funded"/],
-    [["listen", "--port", "70000"], 2, /--port must be an integer from 0 to 65535, got "70000"/],
-    [["listen", "--answer", "99"], 2, /--answer must be an integer from 200 to 599, got "99"/],
+    [["listen", "--port", "70000"], 2, /--port must be an integer from 0 to 65535; got "70000"/],
+    [["listen", "--answer", "99"], 2, /--answer must be an integer from 200 to 599; got "99"/],
     [
       ["listen", "--types", "payment.made", ...at],
       2,
-      /--types must be some of device\.registered, .*, got "payment\.made"/,
+      /--types must be some of device\.registered, .*; got "payment\.made"/,
     ],
-    [["listen", "--device-hash", "9a41", ...at], 2, /--device-hash must be 64 hex digits, got "9a41"/],
-    [["listen", "--merchant", "G1", ...at], 2, /--merchant must be an account address .*, got "G1"/],
-    [["listen", "--forward-to", "3000"], 2, /--forward-to must be an http:\/\/ or https:\/\/ URL, got "3000"/],
+    [["listen", "--device-hash", "9a41", ...at], 2, /--device-hash must be 64 hex digits; got "9a41"/],
+    [["listen", "--merchant", "G1", ...at], 2, /--merchant must be an account address .*; got "G1"/],
+    [["listen", "--forward-to", "3000"], 2, /--forward-to must be an http:\/\/ or https:\/\/ URL; got "3000"/],
     [["listen", "--forward-to", "http://x", "--answer", "500"], 2, /--forward-to and --answer exclude each other/],
     [
       ["listen", "--gateway", "http://x", "--port", "1"],
       2,
       /--port is for a sandbox: leave out --port or --gateway/,
     ],
-    [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL, got "x"/],
+    [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL; got "x"/],
     [
       ["listen", "--gateway", "http://127.0.0.1:1"],
       2,
-      /standard input must be an API key: .*, got 0 characters/,
+      /standard input must be an API key: .*; got 0 characters/,
     ],
-    [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*, got "nowhere"/],
+    [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*; got "nowhere"/],
     [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],
   ];
   for (const [args, code, message] of wrong) {

@@ -103,12 +103,12 @@ test("tail --once that is stopped before all is printed does not end as if it we
 
 test("tail names what is wrong with its flags", async () => {
   const wrong: [string[], RegExp][] = [
-    [["--from-ledger", "0"], /--from-ledger must be an integer from 1 to 4294967295, got "0"/],
+    [["--from-ledger", "0"], /--from-ledger must be an integer from 1 to 4294967295; got "0"/],
     [["--from-ledger", "1", "--cursor", "x"], /--from-ledger and --cursor exclude each other/],
     [["--gateway", "http://x", "--sandbox", "http://y"], /--gateway and --sandbox exclude each other/],
-    [["--gateway", "x"], /--gateway must be an http:\/\/ or https:\/\/ URL, got "x"/],
-    [["--agent", "G1"], /--agent must be an account address .*, got "G1"/],
-    [["--tx-hash", "12"], /--tx-hash must be 64 hex digits, got "12"/],
+    [["--gateway", "x"], /--gateway must be an http:\/\/ or https:\/\/ URL; got "x"/],
+    [["--agent", "G1"], /--agent must be an account address .*; got "G1"/],
+    [["--tx-hash", "12"], /--tx-hash must be 64 hex digits; got "12"/],
     [["--types", "payment.made"], /--types must be some of/],
     [["more"], /unexpected "more"/],
   ];

@@ -193,7 +193,7 @@ describe("a fork", () => {
     const forkOf = { ...await openRemote(proxy.url), protocolVersion: 22 };
     await assert.rejects(
       openSandboxRpc({ forkOf }),
-      /the forked network must have protocol \d+, got 22/,
+      /the forked network must have protocol \d+; got 22/,
     );
     await assert.rejects(openRemote(`${origin.url}/friendbot`), /no Stellar RPC node|cannot be read/);
   });

@@ -185,7 +185,7 @@ describe("going back to a snapshot", () => {
     assert.equal(balanceOf(network, bob), start + 10_000_000n);
     network.revert("one");
     assert.equal(balanceOf(network, bob), start);
-    assert.throws(() => network.revert("two"), /name must be one of the snapshots one, got "two"/);
+    assert.throws(() => network.revert("two"), /name must be one of the snapshots one; got "two"/);
   });
 
   test("goes to the newest of a name, and those before it still lead where they did", async () => {
@@ -247,7 +247,7 @@ describe("going back to a snapshot", () => {
 
   test("is refused for a name there is not, and for more than a hundred names", async () => {
     const { network } = await startNetwork();
-    assert.throws(() => network.revert("x"), /name must be one of the snapshots \(none\), got "x"/);
+    assert.throws(() => network.revert("x"), /name must be one of the snapshots \(none\); got "x"/);
     for (let n = 0; n < 100; n++) network.snapshot(`s${n}`);
     assert.throws(() => network.snapshot("one more"), /there can be at most 100 snapshots/);
     network.snapshot("s7");

@@ -24,7 +24,7 @@ export function planAdvance(by: Advance, network: { paceMs: number; nowMs: numbe
   const { paceMs, nowMs, latest } = network;
   const count = by.ledgers ?? Math.max(1, Math.floor(by.seconds * 1000 / paceMs));
   const most = Math.min(MAX_ADVANCE_LEDGERS, MAX_LEDGER - latest);
-  if (count > most) throw new RangeError(`an advance must be at most ${most} ledgers, got ${count}`);
+  if (count > most) throw new RangeError(`an advance must be at most ${most} ledgers; got ${count}`);
   const forMs = by.seconds === undefined ? count * paceMs : by.seconds * 1000;
   return { count, forMs, closeTimeOf: (n) => Math.floor((nowMs + forMs * (n / count)) / 1000) };
 }

@@ -43,7 +43,7 @@ export function createSnapshots(state: LedgerState) {
       const mark = snapshots.findIndex((snapshot) => snapshot.name === name);
       if (mark >= 0) return { snapshot: snapshots[mark]!, mark };
       const names = snapshots.map(({ name }) => name).join(", ");
-      throw new RangeError(`name must be one of the snapshots ${names || "(none)"}, got ${JSON.stringify(name)}`);
+      throw new RangeError(`name must be one of the snapshots ${names || "(none)"}; got ${JSON.stringify(name)}`);
     },
     /** Goes back to a snapshot, which stays. Drops later ones. */
     returnTo(mark: number) {

@@ -60,7 +60,7 @@ async function answerBatch(calls: unknown[], methods: Methods): Promise<string |
   if (calls.length > MAX_BATCH) {
     return failure(
       null,
-      new JsonRpcError(INVALID_REQUEST, `a batch holds at most ${MAX_BATCH} requests, got ${calls.length}`),
+      new JsonRpcError(INVALID_REQUEST, `a batch holds at most ${MAX_BATCH} requests; got ${calls.length}`),
     );
   }
   const answers: string[] = [];
@@ -115,7 +115,7 @@ function invoke(call: Call, methods: Methods): unknown {
   if (call.method === "") throw new JsonRpcError(INVALID_REQUEST, "empty method name");
   const method = methods.get(call.method);
   if (!method) throw new JsonRpcError(METHOD_NOT_FOUND, "method not found", call.method);
-  if (Array.isArray(call.params)) throw invalidParams("expected an object of named params, got an array");
+  if (Array.isArray(call.params)) throw invalidParams("expected an object of named params; got an array");
   return method((call.params ?? {}) as Params);
 }
 

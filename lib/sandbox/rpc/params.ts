@@ -21,7 +21,7 @@ export function readInteger(params: Params, name: string, max = MAX_UINT32): num
   const value = params[name] ?? 0;
   if (typeof value !== "number") throw wrongType(name, "a number", value);
   if (!Number.isInteger(value) || value < 0 || value > max) {
-    throw invalidParams(`${name} must be an integer from 0 to ${max}, got ${value}`);
+    throw invalidParams(`${name} must be an integer from 0 to ${max}; got ${value}`);
   }
   return value;
 }
@@ -50,7 +50,7 @@ export function readStrings(params: Params, name: string): string[] {
 }
 
 function wrongType(name: string, expected: string, value: unknown): JsonRpcError {
-  return invalidParams(`${name} must be ${expected}, got ${typeName(value)}`);
+  return invalidParams(`${name} must be ${expected}; got ${typeName(value)}`);
 }
 
 function typeName(value: unknown): string {

@@ -62,7 +62,7 @@ function revert(network: Network, params: Params) {
 async function fund(network: Network, params: Params) {
   const address = readString(params, "address");
   if (!StrKey.isValidEd25519PublicKey(address) && !StrKey.isValidContract(address)) {
-    throw invalidParams(`address must be an account (G…) or a contract (C…), got ${JSON.stringify(address)}`);
+    throw invalidParams(`address must be an account (G…) or a contract (C…); got ${JSON.stringify(address)}`);
   }
   try {
     const { hash, ledger } = await network.fund(address);
@@ -76,7 +76,7 @@ async function fund(network: Network, params: Params) {
 function readName(params: Params): string {
   const name = readString(params, "name");
   if (NAME.test(name)) return name;
-  throw invalidParams(`name must be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`);
+  throw invalidParams(`name must be 1 to 64 letters, digits, dots, dashes or underscores; got ${JSON.stringify(name)}`);
 }
 
 /** Turns a RangeError of the network into an error of the params. */

@@ -81,7 +81,7 @@ function transactionCursor({ ledger, order }: Place): string {
 
 function parseTransactionCursor(cursor: string): Place {
   const toid = /^\d{1,19}$/.test(cursor) ? BigInt(cursor) : 2n ** 63n;
-  if (toid >= 2n ** 63n) throw new JsonRpcError(INVALID_PARAMS, `cursor must be a TOID, got '${cursor}'`);
+  if (toid >= 2n ** 63n) throw new JsonRpcError(INVALID_PARAMS, `cursor must be a TOID; got '${cursor}'`);
   return { ledger: Number(toid >> 32n), order: Number((toid >> 12n) & 0xfffffn) };
 }
 

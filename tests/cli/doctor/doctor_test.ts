@@ -126,7 +126,7 @@ describe("gateway doctor", () => {
   test("a wrong setting is a finding like any other, a wrong flag is not", async () => {
     const { code, out } = await run([], { SERVICE_API_POLL_MS: "soon" });
     assert.equal(code, 1);
-    assert.match(out, /^fail {2}settings +SERVICE_API_POLL_MS must be an integer .*, got "soon"\n +→ correct it/);
+    assert.match(out, /^fail {2}settings +SERVICE_API_POLL_MS must be an integer .*; got "soon"\n +→ correct it/);
     await assert.rejects(run(["--prot", "1"]), UsageError);
     await assert.rejects(run(["--target", "foo"], { SERVICE_API_POLL_MS: "soon" }), UsageError);
   });

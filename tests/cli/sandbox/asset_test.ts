@@ -29,6 +29,6 @@ test(
 
     const other = await failingSandboxHere(["--state", state, "--asset", "EURC"]);
     assert.equal(other.code, 1);
-    assert.match(other.stderr, /--asset must be USDC for the ledger in \S+, got EURC: leave the flag out/);
+    assert.match(other.stderr, /--asset must be USDC for the ledger in \S+; got EURC. Leave the flag out/);
   },
 );

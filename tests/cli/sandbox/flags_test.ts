@@ -46,14 +46,14 @@ test("a sandbox takes the standard local passphrase, short lives and the origins
   assert.equal(other.code, 1);
   assert.match(
     other.stderr,
-    /^gateway sandbox: --entry-ttl must be 30 for the ledger in \S+, got 40/,
+    /^gateway sandbox: --entry-ttl must be 30 for the ledger in \S+; got 40/,
   );
 });
 
 test("a wrong flag of the sandbox is named, with the allowed values", async () => {
   const wrong: [string[], RegExp][] = [
-    [["--entry-ttl", "5"], /--entry-ttl must be an integer from 20 to 3110400, got "5"/],
-    [["--asset", "US-DC"], /--asset must be 1 to 12 letters and digits such as USDC, or native, got "US-DC"/],
+    [["--entry-ttl", "5"], /--entry-ttl must be an integer from 20 to 3110400; got "5"/],
+    [["--asset", "US-DC"], /--asset must be 1 to 12 letters and digits such as USDC, or native; got "US-DC"/],
     [["--cors-origins", "app.example"], /--cors-origins must be origins such as https:\/\/app\.example\.com/],
     [["--state", "x", "--store", "sqlite:x"], /--state and --store exclude each other/],
   ];

@@ -120,16 +120,16 @@ test("env prints variables that a shell can read", async () => {
 
 test("a wrong or impossible action is named", async () => {
   const wrong: [string[], number, RegExp][] = [
-    [["advanc"], 2, /expected one of advance, snapshot, revert, fund, env, got "advanc"; did you mean advance\?/],
+    [["advanc"], 2, /expected one of advance, snapshot, revert, fund, env; got "advanc"; did you mean advance\?/],
     [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
-    [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N, got "60"/],
-    [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000, got "0"/],
+    [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N; got "60"/],
+    [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000; got "0"/],
     [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
     [["snapshot"], 2, /NAME is missing: sandbox snapshot needs it/],
     [["snapshot", "a", "b"], 2, /unexpected "b"/],
-    [["env", "--seconds", "1"], 2, /--seconds is only for advance, got env/],
-    [["revert", "never"], 1, /name must be one of the snapshots .*, got "never"/],
-    [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
+    [["env", "--seconds", "1"], 2, /--seconds is only for advance; got env/],
+    [["revert", "never"], 1, /name must be one of the snapshots .*; got "never"/],
+    [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\); got "G1"/],
   ];
   for (const [args, code, message] of wrong) {
     const failed = await run("sandbox", ...args, "--sandbox", sandbox.info.rpc);

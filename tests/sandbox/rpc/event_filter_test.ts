@@ -121,11 +121,11 @@ describe("event filters are refused with -32602", () => {
     ],
     ["a segment that is not base64", [{ topics: [["***"]] }], /topic segment '\*\*\*' is neither/],
     ["a segment that is not an ScVal", [{ topics: [["AAAA"]] }], /topic segment 'AAAA' is neither/],
-    ["a segment that is a number", [{ topics: [[5]] }], "invalid parameters: topics[0] must be a string, got a number"],
-    ["a topic that is a string", [{ topics: ["*"] }], "invalid parameters: topics must be an array, got a string"],
-    ["a type that is a number", [{ type: 1 }], "invalid parameters: type must be a string, got a number"],
+    ["a segment that is a number", [{ topics: [[5]] }], "invalid parameters: topics[0] must be a string; got a number"],
+    ["a topic that is a string", [{ topics: ["*"] }], "invalid parameters: topics must be an array; got a string"],
+    ["a type that is a number", [{ type: 1 }], "invalid parameters: type must be a string; got a number"],
     ["a filter that is a string", ["x"], "invalid parameters: filters must be an array of objects"],
-    ["filters that are an object", {}, "invalid parameters: filters must be an array, got an object"],
+    ["filters that are an object", {}, "invalid parameters: filters must be an array; got an object"],
   ];
   for (const [name, filters, message] of refusals) {
     test(`for ${name}`, () => {

@@ -60,7 +60,7 @@ describe("a refused call", () => {
       call({ params: [1] }),
       1,
       -32602,
-      "invalid parameters: expected an object of named params, got an array",
+      "invalid parameters: expected an object of named params; got an array",
     ],
     ["what the method refuses", call({ method: "refuse" }), 1, -32602, "limit must not exceed 200"],
     ["what breaks in the method", call({ method: "break" }), 1, -32603, "undefined is not a function"],

@@ -46,7 +46,7 @@ describe("params are refused with their exact code and text:", () => {
     ["a hash of the wrong length", { hash: "abc" }, "unexpected hash length (3)"],
     ["no hash", {}, "unexpected hash length (0)"],
     ["a hash that is not hex", { hash: "z".repeat(64) }, /^incorrect hash: /],
-    ["a hash that is a number", { hash: 5 }, "invalid parameters: hash must be a string, got a number"],
+    ["a hash that is a number", { hash: 5 }, "invalid parameters: hash must be a string; got a number"],
   ]);
   refuses("getLedgerEntries", -32602, [
     ["an unknown xdrFormat", { keys: [], xdrFormat: "hex" }, /^got 'hex': expected base64, json/],
@@ -58,8 +58,8 @@ describe("params are refused with their exact code and text:", () => {
     ["201 keys", { keys: Array(201).fill("") }, "key count (201) exceeds maximum supported (200)"],
     ["a key that is not base64", { keys: ["*"] }, "cannot unmarshal key value * at index 0"],
     ["a key that is no LedgerKey", { keys: ["AAAA"] }, "cannot unmarshal key value AAAA at index 0"],
-    ["keys that are a string", { keys: "AAAA" }, "invalid parameters: keys must be an array, got a string"],
-    ["a key that is a number", { keys: [1] }, "invalid parameters: keys[0] must be a string, got a number"],
+    ["keys that are a string", { keys: "AAAA" }, "invalid parameters: keys must be an array; got a string"],
+    ["a key that is a number", { keys: [1] }, "invalid parameters: keys[0] must be a string; got a number"],
   ]);
   refuses("getLedgerEntries", -32603, [
     ["no keys", { keys: [] }, "could not query captive core: no keys specified in request"],

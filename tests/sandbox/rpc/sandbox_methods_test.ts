@@ -50,12 +50,12 @@ describe("the sandbox's own methods", () => {
     const wrong: [string, Record<string, unknown>, RegExp][] = [
       ["sandbox_advance", {}, /either seconds or ledgers must be 1 or more/],
       ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be 1 or more/],
-      ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000, got -1/],
+      ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000; got -1/],
       ["sandbox_advance", { ledgers: 2 ** 31 }, /an advance must be at most \d+ ledgers/],
       ["sandbox_snapshot", {}, /name must be 1 to 64 letters/],
-      ["sandbox_snapshot", { name: "a b" }, /name must be 1 to 64 letters, .*, got "a b"/],
-      ["sandbox_revert", { name: "never" }, /name must be one of the snapshots .*, got "never"/],
-      ["sandbox_fund", { address: "G1" }, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
+      ["sandbox_snapshot", { name: "a b" }, /name must be 1 to 64 letters, .*; got "a b"/],
+      ["sandbox_revert", { name: "never" }, /name must be one of the snapshots .*; got "never"/],
+      ["sandbox_fund", { address: "G1" }, /address must be an account \(G…\) or a contract \(C…\); got "G1"/],
     ];
     for (const [method, params, message] of wrong) {
       const { error } = await sandbox.call(method, params);
