@@ -164,7 +164,7 @@ describe("the contracts of the settings", () => {
     const fetch: RpcFetch = (url, init) =>
       isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
     await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
-      await until(() => /contracts checking the contracts failed/.test(api.log()));
+      await until(() => /checking the contracts failed/.test(api.log()));
       assert.deepEqual(told(), []);
       isAway = false;
       assert.match((await looked(api))[2]!.problem!, /there is no contract/);

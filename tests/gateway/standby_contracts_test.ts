@@ -43,7 +43,7 @@ test("a gateway that stands by looks at its contracts once its node is back, tho
   const { node, fetch } = createNode(true);
   const standby = await gateway(fetch);
   try {
-    await until(() => /contracts checking the contracts failed/.test(standby.log()));
+    await until(() => /checking the contracts failed/.test(standby.log()));
     node.isAway = false;
     // Longer than it waits after a look that failed.
     aheadMs = 6_000;

@@ -1,4 +1,4 @@
-// needs: neutral
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exampleValuesOf } from "../../cli/sandbox/running_sandbox.ts";
