@@ -19,7 +19,7 @@ const ENTRY = join(ROOT, "cli", "deploy.ts");
 
 /** Stands in for the platform's clock: a cron runs when the process gets its signal. */
 const CRONS_BY_SIGNAL = `
-const signals = { "watch and deliver": "SIGUSR2", "forget what is old": "SIGHUP" };
+const signals = { "watch and deliver": "SIGUSR2", "run the retention job": "SIGHUP" };
 Object.defineProperty(Deno, "cron", {
   value(name, schedule, turn) {
     console.log("cron " + schedule + " " + name);
@@ -152,7 +152,7 @@ function registerTests(): void {
     const first = await serve(flags, settings);
     try {
       assert.match(first.output(), /^cron \* \* \* \* \* watch and deliver$/m);
-      assert.match(first.output(), /^cron 23 \* \* \* \* forget what is old$/m);
+      assert.match(first.output(), /^cron 23 \* \* \* \* run the retention job$/m);
       const api = createClient(first.url, key);
       const { owner, agent } = sandbox.info.accounts;
       const registration = { kind: "registerDevice", deviceHash: "d0".repeat(32), agent: agent.address };
@@ -166,7 +166,7 @@ function registerTests(): void {
       const { body: { events } } = await api.get("/v1/events");
       assert.deepEqual(events.map(({ txHash }: { txHash: string }) => txHash), [submitted.body.hash]);
       first.signal("SIGHUP");
-      await first.until("done forget what is old");
+      await first.until("done run the retention job");
       assert.doesNotMatch(first.output(), /"level"/);
     } finally {
       await first.kill();
