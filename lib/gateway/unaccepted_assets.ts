@@ -22,7 +22,7 @@ export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
     if (warned.has(key) || warned.size >= MOST_WARNED) return;
     warned.add(key);
     const fields = { because, asset, event: id, type, ledger, deviceHash, merchant };
-    log.warn("a movement in a foreign asset: what the escrow holds of others may be at stake", {
+    log.warn("a movement bypassed the gateway's rules for assets; other cards may lose by it", {
       ...fields,
       todo: "docs/security.md; more of the same asset are counted in /v1/status and the metrics only",
     });

@@ -57,7 +57,7 @@ function sharingTable(): string {
   const keysMs = constantOf("lib/keys/verifier.ts", "MAX_STALE_MS");
   const usedMs = constantOf("lib/keys/verifier.ts", "USE_INTERVAL_MS") +
     constantOf("lib/keys/use_tracker.ts", "FLUSH_MS");
-  const newsMs = constantOf("lib/store/postgres/log.ts", "TELL_EVERY_MS");
+  const newsMs = constantOf("lib/store/postgres/log.ts", "NOTIFY_EVERY_MS");
   return [
     "| what | is seen at the others after about |",
     "|---|---|",

@@ -26,7 +26,7 @@ export async function tellDoctor(info: SandboxInfo, command: string[], folder: s
   const [failed, ...more] = checks.filter(({ verdict }) => verdict === "fail");
   assert.deepEqual([failed!.check, more], ["rpc node", []]);
   assert.match(failed!.found, new RegExp(`^the RPC node ${down} could not be reached`));
-  assert.match(failed!.todo!, /whether it runs.*firewall/);
+  assert.match(failed!.todo!, /that the node runs.*firewall/);
 }
 
 /** The sandbox's own gateway, with a card it can read both ways. */

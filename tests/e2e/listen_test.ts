@@ -64,7 +64,7 @@ test("a wrong event, filter or number is named", async () => {
     [
       ["listen", "--gateway", "http://127.0.0.1:1"],
       2,
-      /standard input must be an API key: .*; got 0 characters/,
+      /standard input must be an API key .*; got 0 characters/,
     ],
     [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*; got "nowhere"/],
     [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],

@@ -30,6 +30,6 @@ export async function tellNewerStore(info: SandboxInfo, command: string[], folde
   }
   const { code, stdout } = await runGateway(["doctor", ...serve.slice(1)], {}, command);
   assert.equal(code, 1);
-  assert.match(stdout, /^fail {2}store .* newer version .*\n +→ run the newer version, or start on a backup/m);
+  assert.match(stdout, /^fail {2}store .* newer version .*\n +→ run the newer version, or start with a backup/m);
   assert.deepEqual(readFileSync(path), bytes, "not a byte of it has changed");
 }

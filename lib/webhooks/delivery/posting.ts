@@ -41,11 +41,12 @@ export function createPosting(parts: PostingParts): Posting {
   async function make(consumer: Consumer, post: Post): Promise<Outcome | undefined> {
     const slot = queue.begin(consumer, clock.monotonicMs());
     try {
-      // Another process may take the consumer over during the check.
+      // Another process may take the consumer over during the check, and a change of the subscription ends its result.
       if (!await eligibility.check(consumer) || !parts.mayBegin(consumer)) return void requeue(consumer, post);
-      const { secret } = consumer.subscription;
+      const { eligible, subscription: { secret } } = consumer;
+      if (eligible === undefined) return void requeue(consumer, post);
       const made = await parts.attempt({
-        recipient: consumer.eligible!.recipient,
+        recipient: eligible.recipient,
         message: parts.message(post.event),
         attempts: post.failed?.attempts ?? 0,
         ageMs: ageOf(post, log.networkMs),
