@@ -66,7 +66,7 @@ test("a wrong event, filter or number is named", async () => {
       2,
       /standard input must be an API key .*; got 0 characters/,
     ],
-    [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*; got "nowhere"/],
+    [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be .*; got "nowhere"/],
     [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],
   ];
   for (const [args, code, message] of wrong) {
