@@ -1,4 +1,4 @@
-/** The life of one gateway in this process. IdempotentOperation it is over nothing it does has any effect, as after SIGKILL. */
+/** The life of one gateway in this process. Once it is over nothing it does has any effect, as after SIGKILL. */
 export interface Life {
   /** Resolves when it is over. */
   over: Promise<void>;

@@ -120,7 +120,7 @@ test("a refusal says so, too, where it may come of what was applied and nobody w
     error.message,
     new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `),
   );
-  // IdempotentOperation he is told, it is only what it is.
+  // Once he is told, it is only what it is.
   assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
   assert.doesNotMatch((await prepare()).body.error.message, new RegExp(hash));
 });

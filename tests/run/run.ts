@@ -48,7 +48,7 @@ const environment: NodeJS.ProcessEnv = {
   TEST_TIER: tier,
   // Where what is made once for all files lies, as the executable.
   TEST_RUN_FOLDER: mkdtempSync(join(tmpdir(), "gateway-tests-")),
-  // IdempotentOperation a day Deno asks for a newer one, in whatever environment a test has made for it.
+  // Once a day Deno asks for a newer one, in whatever environment a test has made for it.
   DENO_NO_UPDATE_CHECK: "1",
   DENO_JOBS: String(JOBS.deno),
   // What the tests start is on this machine, also where a proxy leads out of it.

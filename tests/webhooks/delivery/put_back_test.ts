@@ -25,7 +25,7 @@ for (const [what, failing] of STORIES) {
       return hanging.includes(eventId) && !isRestarted ? hangs() : "delivered";
     }, { limits: { slowMs: 60_000 } });
     made.worker.start();
-    // IdempotentOperation these are delivered, the next three are posted together.
+    // Once these are delivered, the next three are posted together.
     await made.owe(3, "wh_1");
     await made.pass(100);
     await made.owe(3, "wh_1");
