@@ -15,6 +15,8 @@ export interface Backfill {
   step(state: WatcherState, lastNode: number, signal: AbortSignal): Promise<Backfilled>;
   /** Records when the newest ledgers were scanned. */
   scanned(state: WatcherState): void;
+  /** The last page was not committed: the next one starts where the stored state ends. */
+  restart(): void;
   /** Starts with the gaps at once, as there are new ones. */
   again(): void;
 }
@@ -121,6 +123,10 @@ export function createBackfill(parts: RescanParts): Backfill {
       return await rescans.page(state, lastNode, signal) ?? await fillPage(state, signal);
     },
     scanned: rescans.scanned,
+    restart() {
+      rescans.restart();
+      round.place = undefined;
+    },
     again() {
       fillAtMs = -Infinity;
       round = newRound();

@@ -25,6 +25,8 @@ export interface Rescans {
   page(state: WatcherState, lastNode: number, signal: AbortSignal): Promise<Backfilled | undefined>;
   /** Records when the newest ledgers were scanned. */
   scanned(state: WatcherState): void;
+  /** The last page was not committed: the next one starts where the stored state ends. */
+  restart(): void;
 }
 
 export interface RescanParts {
@@ -107,6 +109,9 @@ export function createRescans(parts: RescanParts): Rescans {
 
   return {
     page,
+    restart() {
+      unfinished = undefined;
+    },
     scanned({ epoch: now, rescans }) {
       if (now !== epoch) scannedAtMs.clear();
       epoch = now;

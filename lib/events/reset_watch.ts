@@ -19,7 +19,7 @@ export interface ResetWatch {
     state: WatcherState | undefined,
     signal: AbortSignal,
   ): Promise<{ standsBecause?: string; begins?: NewEpoch }>;
-  /** Reads a checkpoint of the first scanned ledger. If that has one, or is pruned, of the newest. */
+  /** Reads a checkpoint: the first one of the first ledger to scan, later ones of the newest scanned ledger. */
   checkpoint(state: WatcherState, signal: AbortSignal): Promise<Checkpoint | undefined>;
   /** The newest checkpoint that was equal in the last comparison; undefined for none. */
   readonly sameUpTo: number | undefined;
@@ -117,14 +117,11 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
       return await (checking ??= compare(state, signal).finally(() => checking = undefined));
     },
 
-    async checkpoint(state, signal) {
-      const first = Math.min(...Object.values(state.contracts).map(({ fromLedger }) => fromLedger));
-      const last = state.checkpoints.at(-1)?.ledger ?? 0;
-      for (const ledger of last === 0 ? [first, state.scannedLedger] : [state.scannedLedger]) {
-        const checkpoint = ledger <= last ? undefined : await resets.checkpoint(ledger, signal).catch(() => undefined);
-        if (checkpoint !== undefined) return checkpoint;
-      }
-      return undefined;
+    async checkpoint({ checkpoints, contracts, scannedLedger }, signal) {
+      const last = checkpoints.at(-1)?.ledger;
+      const first = Math.min(...Object.values(contracts).map(({ fromLedger }) => fromLedger));
+      if (last !== undefined && scannedLedger <= last) return undefined;
+      return await resets.checkpoint(last === undefined ? first : scannedLedger, signal).catch(() => undefined);
     },
 
     get sameUpTo() {

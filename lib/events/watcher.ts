@@ -184,7 +184,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** The only place that commits. */
   async function commit({ state, events }: Step): Promise<{ added: number }> {
     if (state === undefined || (state === log.state && events.length === 0)) return { added: 0 };
-    const added = await log.commit(events, state);
+    const added = await log.commit(events, state).catch((error) => {
+      backfills.restart();
+      throw error;
+    });
     leadership.committed();
     backfills.scanned(state);
     return added;

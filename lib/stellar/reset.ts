@@ -43,7 +43,8 @@ export interface NewEpoch {
 
 export interface ResetCheck {
   /**
-   * Reads the hash of a ledger twice. Undefined when the answers differ or are odd, or when the node lacks the ledger.
+   * Reads the hash of a ledger twice, or of the oldest one that the node holds if that is later. Undefined when the answers
+   * differ or are odd.
    */
   checkpoint(ledger: number, signal: AbortSignal): Promise<Checkpoint | undefined>;
   /** Compares the checkpoints with this node, or with one that is well when absent. Rejects when no node answers. */
@@ -141,8 +142,11 @@ export function createResetCheck({ rpc, clock }: {
   }
 
   return {
-    async checkpoint(ledger, signal) {
-      const first = await ask(ledger, signal);
+    async checkpoint(wanted, signal) {
+      const answer = await ask(wanted, signal);
+      // A node may have pruned the ledger since another one reported it.
+      const ledger = isSaid(answer) ? wanted : Math.max(wanted, answer.oldest);
+      const first = isSaid(answer) ? answer : await ask(ledger, signal);
       if (!isSaid(first) || first.verdict === "odd") return undefined;
       if (first.found === undefined) {
         return { ledger, hash: null, closeTime: ledger === first.latest ? first.closeTime : 0 };
