@@ -182,7 +182,12 @@ export function createResetCheck({ rpc, clock }: {
         return { kind, node };
       }
       if (atMs - first.atMs < LIMITS.oddMs) return { kind, node };
-      suspicion = undefined;
+      // One wrong hash as checkpoint of the new epoch would look like another reset later.
+      const { ledger, hash } = first.checkpoint;
+      const again = await ask(ledger, signal, said!.node);
+      const isSame = isSaid(again) && (again.found?.hash ?? null) === hash;
+      suspicion = isSame ? undefined : seen;
+      if (!isSame) return { kind, node };
       const oldestLedger = Math.min(oldest, first.oldestLedger);
       return { kind, node, begins: { head: first.head, checkpoint: first.checkpoint, oldestLedger } };
     },

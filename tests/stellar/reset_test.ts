@@ -150,6 +150,17 @@ test("another network is a new epoch when it was said twice, 2 s apart, with the
   });
 });
 
+test("one wrong hash does not become the checkpoint of a new epoch", async () => {
+  const { clock, compare } = stage(KNOWN);
+  const other: Shown = { network: "c", oldest: 2, latest: 260, closeTime: T };
+  assert.equal((await compare({ ...other, network: "wrong" })).kind, "other");
+  clock.pass(2_000);
+  assert.deepEqual(await compare(other), { kind: "other", node: 0 }, "the answers differ: the second is the first now");
+  clock.pass(2_000);
+  const finding = await compare(other);
+  assert.deepEqual(finding.kind === "other" && finding.begins?.checkpoint.hash, hashOf("c", 220));
+});
+
 test("two answers that do not fit to each other begin no epoch", async () => {
   const { compare, clock } = stage(KNOWN);
   await compare({ network: "c", oldest: 2, latest: 240, closeTime: T });
