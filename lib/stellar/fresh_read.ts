@@ -22,7 +22,8 @@ const RETRY_MS = 250;
 const LONGEST_MS = 6_000;
 
 /**
- * Retries until an answer reaches the minimum ledger and is not odd. Each retry asks the next node, every 250 ms.
+ * Retries until an answer reaches the minimum ledger and is not odd. Each retry asks the next node, every 250 ms. Without a
+ * head the first retry is at once, because two answers make a head.
  * @throws {GatewayError} `upstream_error` after 6 s without such an answer, or when the first call fails
  */
 export async function freshRead<T extends { latestLedger: number; error?: string }>(
@@ -31,8 +32,8 @@ export async function freshRead<T extends { latestLedger: number; error?: string
 ): Promise<T> {
   const endsAtMs = clock.monotonicMs() + LONGEST_MS;
   let node: number | undefined;
-  while (true) {
-    const isFirst = head.sequence === 0;
+  for (let retries = 0;; retries += 1) {
+    const isAtOnce = retries === 0 && head.sequence === 0;
     let verdict: Verdict | undefined;
     let answeredBy = 0;
     const answered: CallOptions["answered"] = (by, given) => [answeredBy, verdict] = [by, given];
@@ -46,10 +47,13 @@ export async function freshRead<T extends { latestLedger: number; error?: string
     }
     if (clock.monotonicMs() >= endsAtMs) {
       const shows = answer === undefined ? "fails" : `shows ledger ${answer.latestLedger}`;
-      throw new GatewayError("upstream_error", `the RPC node ${shows}, while ledger ${head.sequence} has been seen`);
+      const seen = head.sequence === 0
+        ? "and no two answers have agreed on the network's ledger yet"
+        : `while ledger ${head.sequence} has been seen`;
+      throw new GatewayError("upstream_error", `the RPC node ${shows}, ${seen}`);
     }
     node = nodes > 1 ? ((answer === undefined ? node! : answeredBy) + 1) % nodes : undefined;
-    if (!isFirst) await clock.wait(RETRY_MS);
+    if (!isAtOnce) await clock.wait(RETRY_MS);
   }
 }
 

@@ -9,9 +9,9 @@ import { until } from "../until.ts";
 import { fakeClock, stubRpc } from "./rpc/stub_rpc.ts";
 
 /** A reader over a node that holds an entry for every key that does not start with `absent`. */
-function reader(options: { ledger?: (call: number) => number; maxEntries?: number } = {}) {
+function reader(options: { ledger?: (call: number) => number; maxEntries?: number; isNew?: boolean } = {}) {
   const clock = fakeClock();
-  const head = createHead({ clock, stored: { sequence: 90, closeTime: 1_800_000_000 } });
+  const head = createHead({ clock, stored: options.isNew ? undefined : { sequence: 90, closeTime: 1_800_000_000 } });
   const asked: string[][] = [];
   const rpc = stubRpc({
     async getLedgerEntries(keys) {
@@ -149,6 +149,15 @@ describe("reading ledger entries", () => {
     head.show(100);
     assert.match(await upstream(entries.read(["a"])), /shows ledger 90, while ledger 100 has been seen/);
     assert.equal(asked.length, 25);
+  });
+
+  test("fails on a new store when no two answers of the node agree", async () => {
+    const { reader: entries, asked } = reader({ isNew: true, ledger: (call) => call % 2 === 0 ? 900_000_000 : 90 });
+    assert.match(
+      await upstream(entries.read(["a"])),
+      /^the RPC node shows ledger \d+, and no two answers have agreed on the network's ledger yet$/,
+    );
+    assert.equal(asked.length, 26);
   });
 
   test("retries after an answer of an implausible ledger, and does not show its entries (T5)", async () => {
