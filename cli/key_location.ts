@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { KeyLocation } from "../lib/keys/key_location.ts";
+import type { KeyLocation } from "../lib/keys/keys_file.ts";
 import { type Store, StoreError } from "../lib/store/store.ts";
 import { type CommandIo, type Flags, UsageError } from "./command.ts";
 import type { KEY_PLACE_ROWS } from "./help.ts";

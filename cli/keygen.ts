@@ -1,5 +1,5 @@
 import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
-import type { KeyLocation } from "../lib/keys/key_location.ts";
+import type { KeyLocation } from "../lib/keys/keys_file.ts";
 import { type KeyRecord, SCOPES } from "../lib/store/store.ts";
 import { secureRandom } from "../lib/random.ts";
 import {

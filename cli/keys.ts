@@ -1,5 +1,5 @@
 import { hasExpired } from "../lib/keys/api_key.ts";
-import type { KeyLocation } from "../lib/keys/key_location.ts";
+import type { KeyLocation } from "../lib/keys/keys_file.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
 import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";

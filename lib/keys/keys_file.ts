@@ -5,9 +5,13 @@ import process from "node:process";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
 import { linkTarget, syncToDisk } from "../store/file/copy.ts";
-import { type KeyRecord, StoreError } from "../store/store.ts";
-import type { KeyLocation } from "./key_location.ts";
+import { type KeyRecord, type Store, StoreError } from "../store/store.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
+
+/** A place of keys that commands can change: the store, or a keys file. The methods are the store's. */
+export type KeyLocation = Pick<Store, "location" | "close"> & {
+  keys: Pick<Store["keys"], "insert" | "get" | "list" | "setDisabled" | "delete">;
+};
 
 /** Metadata that changes with a file's content. */
 export interface FileState {
