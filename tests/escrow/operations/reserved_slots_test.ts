@@ -9,19 +9,11 @@ import {
 import { createReservedSlots } from "../../../lib/escrow/operations/reserved_slots.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { RawSimulation } from "../../../lib/stellar/rpc/schemas.ts";
+import { TERMS } from "../../stellar/transactions/footprint_terms.ts";
 
 const ESCROW = StrKey.encodeContract(new Uint8Array(32).fill(3));
 const ASSET = StrKey.encodeContract(new Uint8Array(32).fill(4));
 const [MERCHANT, PAYER, OTHER] = [1, 2, 5].map((fill) => StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(fill)));
-const TERMS = {
-  mostEntries: 400,
-  mostWrittenEntries: 200,
-  feePerWrittenEntry: 2_500n,
-  feePerWrittenKb: 875n,
-  feePerHistoryKb: 4_059n,
-  feePerBandwidthKb: 406n,
-  feePer10000Instructions: 7n,
-};
 const paymentKey = (index: number) => pendingPaymentKey(ESCROW, MERCHANT!, index);
 
 function spares(sharedEnvelopes?: SharedMerchantEnvelopes) {

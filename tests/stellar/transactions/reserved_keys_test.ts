@@ -5,29 +5,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import { createEntryReader, type EntryReader } from "../../../lib/stellar/entries.ts";
-import {
-  createFootprintTerms,
-  type FootprintTerms,
-  withReservedKeys,
-} from "../../../lib/stellar/transactions/reserved_keys.ts";
+import { createFootprintTerms, withReservedKeys } from "../../../lib/stellar/transactions/reserved_keys.ts";
 import { fakeClock } from "../rpc/stub_rpc.ts";
 import { startSandbox } from "../../escrow/sandbox.ts";
+import { TERMS } from "./footprint_terms.ts";
 
 const CONTRACT = StrKey.encodeContract(new Uint8Array(32).fill(3));
 const MERCHANT = StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(1));
 const KEY_BYTES = 144;
 const keys = (from: number, count: number) =>
   Array.from({ length: count }, (_, offset) => pendingPaymentKey(CONTRACT, MERCHANT, from + offset));
-
-const TERMS: FootprintTerms = {
-  mostEntries: 400,
-  mostWrittenEntries: 200,
-  feePerWrittenEntry: 2_500n,
-  feePerWrittenKb: 875n,
-  feePerHistoryKb: 4_059n,
-  feePerBandwidthKb: 406n,
-  feePer10000Instructions: 7n,
-};
 
 /** What a simulation answered that reads and writes so many entries. */
 function simulated(readOnly: number, readWrite: number): string {
