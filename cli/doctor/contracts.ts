@@ -129,8 +129,8 @@ async function readsFinding(
     submitTimeoutMs: config.submitTimeoutMs,
     submissionLog: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
     nextNonce: nothing,
-    untold: nothing,
-    keepUntold: nothing,
+    unresolved: nothing,
+    keepUnresolved: nothing,
   });
   await reads.card(registered.deviceHash);
   const differing = Object.entries(reads.ways()).filter(([, way]) => way === "calls").map(([kind]) => kind);

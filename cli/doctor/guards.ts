@@ -45,7 +45,7 @@ export async function movementsFinding(
   if (store === undefined) return skip("movements", "there is no log yet");
   const assets = createAssetList(config.assets, config.networkPassphrase);
   const contractIds = [config.deviceRegistry, config.agentRegistry, config.paymentEscrow];
-  const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
+  const movements = createBypassMovements({ log: store.events, contractIds, assets, onBypass: () => {} });
   await movements.look();
   const { count, last } = movements.found();
   const scope = `among the newest ${FIRST_LOOK_EVENTS} events`;

@@ -103,9 +103,9 @@ export interface EscrowParts {
   /** Returns a nonce above `used` and above each nonce that it returned within that nonce's `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /** The account's submissions whose outcome no client has received, at least all of this operation. */
-  untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
+  unresolved(source: string, operation: string): Promise<UnresolvedSubmission[]>;
   /** Keeps a submission among them that was applied, or that may be applied although the network rejected it. */
-  keepUntold(hash: string): Promise<void>;
+  keepUnresolved(hash: string): Promise<void>;
   /** The number of RPC nodes; 1 when absent. */
   nodes?: number;
   /** How long a cached answer holds when no new ledger arrives; 6 000 when absent. */
@@ -153,10 +153,10 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const spares = createReservedSlots({
+  const reservedSlots = createReservedSlots({
     paymentEscrow: contracts.paymentEscrow,
     terms,
-    traffic: createMerchantEnvelopes({ now: clock.monotonicMs, validForMs }),
+    envelopes: createMerchantEnvelopes({ now: clock.monotonicMs, validForMs }),
     sharedEnvelopes: parts.sharedEnvelopes,
     onProblem,
   });
@@ -172,7 +172,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     refuseCall: (call) => refuseCall(contracts, call),
     guardOf: createCardGuard({ contracts, assets, reads, log, isToken: createTokenCheck(calls) }),
     digestOf: operationDigest,
-    onEnd: spares.ended,
+    onEnd: reservedSlots.ended,
   });
   async function nextNonce(deviceHash: string, agent: string): Promise<string> {
     // The contract has no getter for nonces. If the storage cannot be read, microseconds of the clock ascend as well.
@@ -207,14 +207,14 @@ export function createEscrow(parts: EscrowParts): Escrow {
         clock,
         transactions,
         nextNonce,
-        spares,
+        reservedSlots,
         warningOf: createWarnings({ reads, paidSinceClaim, terms }),
       }),
       warning: createOutcomeWarnings({
         contracts,
         status,
-        untold: parts.untold,
-        keepUntold: parts.keepUntold,
+        unresolved: parts.unresolved,
+        keepUnresolved: parts.keepUnresolved,
       }),
       submit,
       status,

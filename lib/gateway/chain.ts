@@ -46,7 +46,7 @@ export interface Chain {
    */
   look(): void;
   /** Undefined where no other gateway shares the store. */
-  findings: SharedState | undefined;
+  sharedState: SharedState | undefined;
   /** Movements in unaccepted assets. */
   unacceptedAssets: BypassMovements;
   /** Payments that are about to expire. */
@@ -107,7 +107,7 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, { passphrase: config.networkPassphrase, log, wait });
   // The caller awaits it later. A rejection before that, or after a stop, must not end the process.
   networkChecked.catch(() => {});
-  const findings = !store.isShared ? undefined : createSharedState({
+  const sharedState = !store.isShared ? undefined : createSharedState({
     store,
     head,
     clock,
@@ -125,17 +125,17 @@ export async function createChain(
     log: eventLogOf(store, contracts.paymentEscrow, async () => {
       const { isFollower } = await watcher.pollFor(CATCH_UP_MS);
       // Makes the leader poll at once.
-      if (isFollower) await findings?.tellLedger();
+      if (isFollower) await sharedState?.tellLedger();
     }),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    verdicts: findings?.verdicts,
+    verdicts: sharedState?.verdicts,
     sharedEnvelopes: store.isShared ? createSharedMerchantEnvelopes(store) : undefined,
     // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    untold: createUnresolvedLookup(store, unresolvedSubmissions),
-    keepUntold: unresolvedSubmissions.add,
+    unresolved: createUnresolvedLookup(store, unresolvedSubmissions),
+    keepUnresolved: unresolvedSubmissions.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.checkAgain,
@@ -183,7 +183,7 @@ export async function createChain(
     watcher,
     contractWatch,
     look: createLook({ rpc, contractWatch, stopping }),
-    findings,
+    sharedState,
     unacceptedAssets,
     expiring,
     unresolvedSubmissions,

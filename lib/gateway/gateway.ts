@@ -96,7 +96,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     watch: chain.watcher.pollFor,
     async seenLedger() {
-      await chain.findings?.look();
+      await chain.sharedState?.look();
       return chain.head.sequence;
     },
   });
@@ -125,7 +125,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     submissions: store.submissions,
     status: chain.escrow.transactions.status,
     networkSeconds: chain.head.networkSeconds,
-    onUntold: chain.unresolvedSubmissions.add,
+    onUnresolved: chain.unresolvedSubmissions.add,
   });
   const retention = createLoop({
     step: async (signal) => {
@@ -170,7 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     networkChecked,
     start() {
       chain.watcher.start();
-      chain.findings?.start();
+      chain.sharedState?.start();
       void chain.contractWatch.check();
       void chain.unacceptedAssets.look();
       webhooks.start();
@@ -191,7 +191,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         .catch((cause) => log.warn("the retention job failed", { cause }));
     },
     async lookAround() {
-      await Promise.all([chain.findings?.look(), chain.watcher.refresh(), lookAtStoreClock()]);
+      await Promise.all([chain.sharedState?.look(), chain.watcher.refresh(), lookAtStoreClock()]);
     },
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);
@@ -212,7 +212,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       stopping.abort();
       const allEnded = await stopInOrder([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
-        { name: "reads of the shared state", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
+        { name: "reads of the shared state", stop: async () => await chain.sharedState?.stop(), boundMs: 3_000 },
         { name: "polls of the watcher", stop: chain.watcher.stop, boundMs: 5_000 },
         { name: "retention jobs", stop: retention.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },

@@ -54,7 +54,7 @@ interface Reading {
   contractProblems: number;
   memory: { rss: number; heapUsed: number };
   ledger: ReturnType<MetricSources["ledger"]>;
-  foreign: ReturnType<MetricSources["bypassMovements"]>;
+  bypass: ReturnType<MetricSources["bypassMovements"]>;
   expiring: Expiring;
   /** Undefined when the store fails. */
   history: History | undefined;
@@ -118,12 +118,12 @@ const GAUGES: readonly Gauge[] = [
   [
     "gateway_bypass_movements",
     "Bypass movements (in an asset that the gateway would have refused), among the newest 5000 events at the start and since.",
-    ({ foreign }) => foreign.count,
+    ({ bypass }) => bypass.count,
   ],
   [
     "gateway_bypass_movement_known_seconds",
     "Unix time at which the gateway read the last bypass movement; 0 without any.",
-    ({ foreign }) => foreign.last?.event.knownAt ?? 0,
+    ({ bypass }) => bypass.last?.event.knownAt ?? 0,
   ],
   ["gateway_deliveries_pending", "Pending deliveries.", ({ owed }) => owed?.pending],
   [
@@ -284,7 +284,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
         contractProblems: sources.contracts().filter(({ problem }) => problem !== undefined).length,
         memory: process.memoryUsage(),
         ledger: sources.ledger(),
-        foreign: sources.bypassMovements(),
+        bypass: sources.bypassMovements(),
         expiring,
         history,
         owed,

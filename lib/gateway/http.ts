@@ -63,7 +63,7 @@ export function createHttp(
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const { rpc, head, escrow, watcher, findings, unresolvedSubmissions } = chain;
+  const { rpc, head, escrow, watcher, sharedState, unresolvedSubmissions } = chain;
 
   const once = createIdempotentOperation({
     intents: store.intents,
@@ -86,7 +86,7 @@ export function createHttp(
 
   /** Another gateway may have confirmed this ledger. It published the ledger before it stored the outcome. */
   async function observeApplied(ledger: number): Promise<void> {
-    if (ledger > head.sequence) await findings?.look();
+    if (ledger > head.sequence) await sharedState?.look();
     head.confirm(ledger);
   }
 
@@ -99,7 +99,7 @@ export function createHttp(
     async function publish({ hash, ledger }: Confirmed): Promise<void> {
       await observeApplied(ledger);
       watcher.wake();
-      await findings?.tellLedger();
+      await sharedState?.tellLedger();
       if (caller.signal.aborted) await unresolvedSubmissions.add(hash);
       else void unresolvedSubmissions.resolve(hash).catch(onNoteFailure);
     }
@@ -112,14 +112,14 @@ export function createHttp(
   const prepare: typeof transactions.prepare = async (request, caller) => {
     const prepared = await transactions.prepare(request, caller);
     // As in `observeApplied`, for a ledger that is unknown here.
-    if (prepared.status === "success") await findings?.look();
+    if (prepared.status === "success") await sharedState?.look();
     return prepared;
   };
 
   const scraped = {
     history: inTime(clock.wait, history.status),
     backlog: inTime(clock.wait, webhooks.backlog, { orLast: true }),
-    lookForForeignAssets: inTime(clock.wait, chain.unacceptedAssets.look),
+    lookForBypassMovements: inTime(clock.wait, chain.unacceptedAssets.look),
   };
 
   const status: Dependencies["transactions"]["status"] = async (hash, signal) => {
@@ -166,7 +166,7 @@ export function createHttp(
       contentType: METRICS_CONTENT_TYPE,
       async render() {
         chain.look();
-        await scraped.lookForForeignAssets().catch(() => {});
+        await scraped.lookForBypassMovements().catch(() => {});
         return await metrics.render({
           ledger: () => head,
           nodes: rpc.nodes,

@@ -12,7 +12,7 @@ const VALID_FOR_MS = VALID_FOR_SECONDS * 1_000;
 
 /** Open envelopes of all gateways on a store for each merchant, in the store's shared state, by the store's clock. */
 export function createSharedMerchantEnvelopes({ sharedState }: Pick<Store, "sharedState">): SharedMerchantEnvelopes {
-  const nameOf = (merchant: string) => `traffic ${merchant}`;
+  const nameOf = (merchant: string) => `envelopes ${merchant}`;
   const ownName = (source: string, kind: "authorize" | "claim") => kind === "claim" ? CLAIM : source;
 
   return {

@@ -80,12 +80,12 @@ async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promis
  * Looks up the outcome of envelopes whose client never got it, because the gateway was killed or the node failed. After the node
  * has pruned their ledgers the outcome stays unknown. Call it about every hour.
  */
-export function createOutcomeLookUp({ submissions, status, networkSeconds, onUntold }: {
+export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnresolved }: {
   submissions: Store["submissions"];
   status: Transactions["status"];
   networkSeconds(): number;
   /** Called for each applied one. */
-  onUntold(hash: string): Promise<void>;
+  onUnresolved(hash: string): Promise<void>;
 }): (signal: AbortSignal) => Promise<void> {
   return async function lookUpOutcomes(signal) {
     let after: string | undefined;
@@ -95,7 +95,7 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnt
         if (signal.aborted) return;
         // `status` stores the outcome. The next run retries one that is still unknown.
         const isPastBound = validUntil + LATE_SECONDS < networkSeconds();
-        if (isPastBound) await untilAborted(signal, status(hash, onUntold).catch(() => {}));
+        if (isPastBound) await untilAborted(signal, status(hash, onUnresolved).catch(() => {}));
         await yieldToOthers();
       }
       if (page.length < PAGE) return;

@@ -28,7 +28,7 @@ export function watchUnacceptedAssets({ store, contractIds, assets, log }: {
     });
   }
 
-  const movements = createBypassMovements({ log: store.events, contractIds, assets, onForeign: tell });
+  const movements = createBypassMovements({ log: store.events, contractIds, assets, onBypass: tell });
   return {
     found: movements.found,
     // The store's own errors are reported elsewhere, and the next commit looks again.

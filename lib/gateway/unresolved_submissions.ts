@@ -33,7 +33,7 @@ export function createUnresolvedSubmissions(
   /** The newest confirmed ledger; its close time is 0 while there is none. */
   confirmed: () => { closeTime: number },
 ): UnresolvedSubmissions {
-  const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
+  const nameOf = (source: string, operation: string) => `unresolved ${source} ${operation}`;
   const hashesOf = async (name: string) => stillOpen(await sharedState.read(name)).map(({ hash }) => hash);
 
   const stillOpen = (all: Unresolved[] = []): Unresolved[] =>

@@ -64,7 +64,7 @@ test("a movement in a foreign asset that happens while a gateway is restarted fi
   /** A gateway that runs for so many minutes; at which of them its alert fires. */
   async function run(minutes: number): Promise<number[]> {
     const metrics = createGatewayMetrics({ now: () => nowMs });
-    const movements = createBypassMovements({ log: store.events, contractIds: [contractId], assets, onForeign() {} });
+    const movements = createBypassMovements({ log: store.events, contractIds: [contractId], assets, onBypass() {} });
     const fired: number[] = [];
     for (let minute = 0; minute < minutes; minute++, nowMs += 60_000) {
       await movements.look();

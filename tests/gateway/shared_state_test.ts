@@ -19,7 +19,7 @@ async function stage() {
     let unread = 0;
     const problems: string[] = [];
     const head = createHead({ clock });
-    const findings = createSharedState({
+    const sharedState = createSharedState({
       store,
       head,
       clock,
@@ -28,10 +28,10 @@ async function stage() {
     });
     const choice = createSourceChoice({
       now: clock.monotonicMs,
-      verdicts: findings.verdicts,
+      verdicts: sharedState.verdicts,
       onProblem: (message) => problems.push(message),
     });
-    return { head, findings, choice, problems, unread: () => unread };
+    return { head, sharedState, choice, problems, unread: () => unread };
   }
   function hears({ head }: ReturnType<typeof gateway>, sequence: number) {
     const answer = { node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) };
@@ -56,18 +56,18 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   const [one, two] = [gateway(), gateway()];
   hears(one, 1_000);
   hears(two, 999);
-  await two.findings.look();
+  await two.sharedState.look();
   assert.equal(two.head.sequence, 999);
-  await one.findings.tellLedger();
-  for (let looks = 0; looks < 3; looks++) await two.findings.look();
+  await one.sharedState.tellLedger();
+  for (let looks = 0; looks < 3; looks++) await two.sharedState.look();
   assert.deepEqual([two.head.sequence, two.unread()], [1_000, 3]);
   await scanned(store, 1_000, { latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
-  await two.findings.look();
+  await two.sharedState.look();
   assert.equal(two.unread(), 3);
   hears(two, 1_001);
-  await two.findings.tellLedger();
-  await one.findings.tellLedger();
-  await one.findings.look();
+  await two.sharedState.tellLedger();
+  await one.sharedState.tellLedger();
+  await one.sharedState.look();
   assert.equal(one.head.sequence, 1_001, "a lower one takes nothing back");
 });
 
@@ -75,15 +75,15 @@ test("a ledger of an epoch that is over is not believed, and one of a new epoch 
   const { clock, store, gateway, hears } = await stage();
   const [one, two, three] = [gateway(), gateway(), gateway()];
   hears(one, 5_000);
-  await one.findings.tellLedger();
+  await one.sharedState.tellLedger();
   await scanned(store, 20, { epoch: 1, latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   hears(two, 21);
-  await two.findings.look();
+  await two.sharedState.look();
   assert.equal(two.head.sequence, 21);
   hears(two, 25);
-  await two.findings.tellLedger();
+  await two.sharedState.tellLedger();
   hears(three, 21);
-  await three.findings.look();
+  await three.sharedState.look();
   assert.equal(three.head.sequence, 25);
 });
 
@@ -97,9 +97,9 @@ test("who stood still while the network was reset tells the others no ledger of 
   clock.advance(5_000);
   hears(two, 21);
   hears(three, 20);
-  await late.findings.tellLedger();
-  await two.findings.tellLedger();
-  await three.findings.look();
+  await late.sharedState.tellLedger();
+  await two.sharedState.tellLedger();
+  await three.sharedState.look();
   assert.equal(three.head.sequence, 21);
 });
 
@@ -109,8 +109,8 @@ test("a store that fails is told once, and keeps nobody from working", async () 
   hears(one, 7);
   await store.close();
   for (let n = 0; n < 3; n++) {
-    await one.findings.tellLedger();
-    await one.findings.look();
+    await one.sharedState.tellLedger();
+    await one.sharedState.look();
   }
   assert.equal(one.problems.length, 1);
   await one.choice.choose("device", CODES, ways("a", "a"));
@@ -132,8 +132,8 @@ test("a difference that one gateway finds is heeded by the others within a minut
   const { clock, gateway } = await stage();
   const [one, two, late] = [gateway(), gateway(), gateway()];
   await one.choice.choose("device", CODES, ways("a", "a"));
-  await one.findings.verdicts.put("device", CODES, "calls");
-  await one.findings.verdicts.put("device", CODES, "entries");
+  await one.sharedState.verdicts.put("device", CODES, "calls");
+  await one.sharedState.verdicts.put("device", CODES, "entries");
   await late.choice.choose("device", CODES, ways("a", "a"));
   assert.equal(late.choice.way("device"), "calls");
   assert.match(late.problems.join(), /reads now call the functions/);

@@ -102,15 +102,15 @@ test("what nobody asked for is looked up once its time is over, however much it 
     submissions: store.submissions,
     status,
     networkSeconds: () => 500,
-    onUntold: unresolvedSubmissions.add,
+    onUnresolved: unresolvedSubmissions.add,
   });
   await lookUpOutcomes(new AbortController().signal);
   assert.equal(asked.length, 449);
   const left = (await store.submissions.withoutOutcome({ limit: 9 })).map(({ hash }) => hash);
   assert.deepEqual(left, [hashOf(7), hashOf(449)]);
-  const untold = await unresolvedSubmissions.of("G1", "ab");
-  assert.equal(untold.length, 50, "the newest ones");
-  assert.deepEqual(untold[0], { hash: hashOf(448), operation: "ab" });
+  const unresolved = await unresolvedSubmissions.of("G1", "ab");
+  assert.equal(unresolved.length, 50, "the newest ones");
+  assert.deepEqual(unresolved[0], { hash: hashOf(448), operation: "ab" });
   await lookUpOutcomes(AbortSignal.abort());
   assert.equal(asked.length, 449);
 });

@@ -83,13 +83,13 @@ const MOST_CARDS = 10_000;
  * Reads the log only. Where the log lacks an asset or a policy, the movement counts as right. Events of other contracts and
  * of former epochs do not count.
  */
-export function createBypassMovements({ log, contractIds, assets, onForeign }: {
+export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   log: MovementLog;
   /** The current contracts; the log also has events of contracts that were watched before. */
   contractIds: readonly string[];
   assets: Pick<AssetList, "has">;
   /** Called with each bypass movement, in the log's order. */
-  onForeign(movement: BypassMovement): void;
+  onBypass(movement: BypassMovement): void;
 }): BypassMovements {
   /** The asset of each card's newest policy, by epoch and card; null when the log has none. */
   const policies = createRecentMap<string | null>(MOST_CARDS);
@@ -154,7 +154,7 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
     return found.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
   }
 
-  async function foreign(event: MovementEvent & { asset: string }): Promise<BypassReason | undefined> {
+  async function reasonOf(event: MovementEvent & { asset: string }): Promise<BypassReason | undefined> {
     const { asset, type } = event;
     if (type === "payment.claimed") {
       if (!assets.has(asset)) return "not_listed";
@@ -174,11 +174,11 @@ export function createBypassMovements({ log, contractIds, assets, onForeign }: {
       return;
     }
     if (asset === undefined) return void await isOfAnother(event);
-    const because = await foreign({ ...event, asset });
+    const because = await reasonOf({ ...event, asset });
     if (because === undefined) return;
     count += 1;
     last = { event: { ...event, asset }, because };
-    onForeign(last);
+    onBypass(last);
   }
 
   async function lookOn(): Promise<void> {

@@ -17,19 +17,19 @@ const MOST_LOOKED_UP = 3;
  * Warns a client that may do an operation twice: its source submitted the same one, and no client received the outcome. The
  * warning names the transaction to look up.
  */
-export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
+export function createOutcomeWarnings({ contracts, status, unresolved, keepUnresolved }: {
   contracts: ContractIds;
   status: Transactions["status"];
-  untold(source: string, operation: string): Promise<UnresolvedSubmission[]>;
+  unresolved(source: string, operation: string): Promise<UnresolvedSubmission[]>;
   /** Keeps a submission that was applied among them, because the client may not receive the warning either. */
-  keepUntold(hash: string): Promise<void>;
+  keepUnresolved(hash: string): Promise<void>;
 }): (request: PrepareRequest) => Promise<string | undefined> {
   return async function warning({ source, operation }) {
     const digest = requestDigest(contracts, { source, operation });
-    const sent = await untold(source, digest);
+    const sent = await unresolved(source, digest);
     const same = sent.filter((submission) => submission.operation === digest);
     for (const [index, { hash }] of same.entries()) {
-      const known = index < MOST_LOOKED_UP ? await status(hash, keepUntold).catch(() => undefined) : undefined;
+      const known = index < MOST_LOOKED_UP ? await status(hash, keepUnresolved).catch(() => undefined) : undefined;
       const where = `ask GET /v1/transactions/${hash} before you sign another`;
       if (known === undefined || known.status === "pending") {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;

@@ -44,13 +44,13 @@ const LONGEST_PREPARE_MS = 30_000;
 export const NONCE_SLACK_MS = 2 * LONGEST_PREPARE_MS;
 
 /** Prepares operations: fills in missing fields, reserves slots, and builds the envelope. */
-export function createOperationPreparer({ contracts, clock, transactions, nextNonce, spares, warningOf }: {
+export function createOperationPreparer({ contracts, clock, transactions, nextNonce, reservedSlots, warningOf }: {
   contracts: ContractIds;
   clock: Pick<Clock, "monotonicMs">;
   transactions: Pick<Transactions, "prepare">;
   /** A nonce of an agent for a device that no valid envelope has, reserved until `NONCE_SLACK_MS` after the validity. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
-  spares: ReservedSlots;
+  reservedSlots: ReservedSlots;
   /** The warning for the signer. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<BuiltRequest> {
@@ -95,7 +95,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   }
 
   return async function prepareOperation(request) {
-    const place = spares.enter(request.source, request.operation);
+    const place = reservedSlots.enter(request.source, request.operation);
     try {
       return await filledIn(request, place);
     } catch (error) {

@@ -31,17 +31,17 @@ export interface SlotReservation {
 }
 
 /** The most slots for payments before, besides one for after a claim: 21 such envelopes still fit into one ledger. */
-const MOST_SPARES = 20;
+const MOST_RESERVED = 20;
 /**
  * Instructions for each further key, above those measured. A payment takes 37 000 to 75 000, more in a longer list. A claim
  * takes 120 000 where it collects few payments, and 400 000 where it collects the most. Ten thousand cost seven stroops.
  */
 const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
-export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvelopes, onProblem }: {
+export function createReservedSlots({ paymentEscrow, terms, envelopes, sharedEnvelopes, onProblem }: {
   paymentEscrow: string;
   terms: { read(): Promise<FootprintTerms> };
-  traffic: MerchantEnvelopes;
+  envelopes: MerchantEnvelopes;
   /** Absent when this gateway has the store for itself. */
   sharedEnvelopes?: SharedMerchantEnvelopes;
   onProblem?: (message: string) => void;
@@ -56,7 +56,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
     others: CompetingEnvelopes,
     simulation: RawSimulation,
   ): ReservedKeys {
-    const count = Math.min(others.payments, MOST_SPARES);
+    const count = Math.min(others.payments, MOST_RESERVED);
     const counted = writtenEntry(simulation, pendingIndexKey(paymentEscrow, merchant));
     const payment = writtenEntry(simulation, pendingPaymentKey(paymentEscrow, merchant, last));
     // Some contracts number from 0 and some from 1; in both the count after the first payment is 1.
@@ -70,7 +70,7 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
 
   /** For a claim: the slots of payments that may come before it. A claim only removes entries, so it writes no bytes. */
   function forClaim(merchant: string, last: number, others: CompetingEnvelopes): ReservedKeys {
-    const keys = keysFrom(merchant, last + 1, Math.min(others.payments, MOST_SPARES));
+    const keys = keysFrom(merchant, last + 1, Math.min(others.payments, MOST_RESERVED));
     return { keys, instructionsPerKey: INSTRUCTIONS_PER_KEY.claim, bytesPerKey: 0 };
   }
 
@@ -80,12 +80,12 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
       const { kind } = operation;
       const merchant = operation.kind === "authorize" ? operation.merchant : source;
       return {
-        withdraw: traffic.handOut(merchant, source, kind),
+        withdraw: envelopes.handOut(merchant, source, kind),
         async widen(simulation) {
           const transactionData = simulation.transactionData!;
           // Where the store fails (it logs that itself), this gateway's own envelopes still count.
           const everywhere = await sharedEnvelopes?.handOut(merchant, source, kind).catch(() => undefined);
-          const others = traffic.others(merchant, source, everywhere);
+          const others = envelopes.others(merchant, source, everywhere);
           if (others.payments === 0 && (kind === "claim" || !others.claim)) return transactionData;
           try {
             const last = lastPayment(transactionData, paymentEscrow, merchant);
@@ -107,9 +107,9 @@ export function createReservedSlots({ paymentEscrow, terms, traffic, sharedEnvel
       // By the order of the contract's arguments; see `contractCall`.
       const [source, merchant] = name === "authorize" ? [args[0], args[2]] : [args[1], args[1]];
       if (source?.type !== "scvAddress" || merchant?.type !== "scvAddress") return;
-      if (error instanceof OutsideFootprint) traffic.collided(asAddress(merchant));
+      if (error instanceof OutsideFootprint) envelopes.collided(asAddress(merchant));
       if (error !== undefined) return;
-      traffic.confirmed(asAddress(merchant), asAddress(source), name);
+      envelopes.confirmed(asAddress(merchant), asAddress(source), name);
       void sharedEnvelopes?.confirmed(asAddress(merchant), asAddress(source), name).catch(() => {});
     },
   };

@@ -39,14 +39,14 @@ export function pages(version: string, exampleValues?: NetworkExample): Hono<App
   const app = new Hono<AppEnv>();
   for (const file of pageFiles(version, exampleValues)) {
     const answer = createPageAnswer(file);
-    app.get(file.path, async ({ env: exchange }) => {
-      await recognize(exchange);
-      return plainResponse(exchange, await answer(exchange.request));
+    app.get(file.path, async ({ env: context }) => {
+      await recognize(context);
+      return plainResponse(context, await answer(context.request));
     });
     if (!isPage(file)) continue;
-    app.get(`${file.path}/`, async ({ env: exchange }) => {
-      await recognize(exchange);
-      return plainResponse(exchange, leadToPage(file));
+    app.get(`${file.path}/`, async ({ env: context }) => {
+      await recognize(context);
+      return plainResponse(context, leadToPage(file));
     });
   }
   return app;

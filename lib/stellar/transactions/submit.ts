@@ -22,7 +22,7 @@ export interface SubmitParts extends OutcomeParts {
   /** Equal for two calls that do the same. */
   digestOf(call: ContractCall): string;
   /** Called for a hash that may be applied although its sender got a rejection. */
-  keepUntold(hash: string): Promise<void>;
+  keepUnresolved(hash: string): Promise<void>;
 }
 
 /** Core's answers until it sees the ledger that created the account, or used its last number. */
@@ -264,7 +264,7 @@ async function afterRejection(
       progress.why = `it was rejected (${code}) after a send without an answer, and may still be applied`;
       return undefined;
     }
-    if (mayBeApplied) await parts.keepUntold(hash);
+    if (mayBeApplied) await parts.keepUnresolved(hash);
     return { status: "rejected", error };
   }
   progress.ledgersForAccount += 1;

@@ -26,7 +26,7 @@ test("the first check of a long log lets other work run", async () => {
     },
     contractIds: [CONTRACT],
     assets: { has: (asset) => asset !== "XLM" },
-    onForeign() {},
+    onBypass() {},
   });
   const looking = movements.look().finally(() => isDone = true);
   for (; !isDone; turn++) await nextTurn();

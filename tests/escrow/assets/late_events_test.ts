@@ -80,7 +80,7 @@ async function alarmsOf(found: Found[]): Promise<BypassMovement[]> {
     log: { read: reader(events), bounds: () => Promise.resolve({ last: events.at(-1)!.sequence }) },
     contractIds: [ESCROW],
     assets: { has: () => true },
-    onForeign: (one) => alarms.push(one),
+    onBypass: (one) => alarms.push(one),
   }).look();
   return alarms;
 }

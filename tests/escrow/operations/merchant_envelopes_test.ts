@@ -5,7 +5,7 @@ import { createMerchantEnvelopes } from "../../../lib/escrow/operations/merchant
 
 const MINUTE_MS = 60_000;
 
-function traffic() {
+function stage() {
   let nowMs = 1_800_000_000_000;
   const parts = createMerchantEnvelopes({ now: () => nowMs, validForMs: 5 * MINUTE_MS });
   return { ...parts, passMinutes: (minutes: number) => void (nowMs += minutes * MINUTE_MS) };
@@ -13,7 +13,7 @@ function traffic() {
 
 describe("the competing envelopes of a merchant", () => {
   test("are those of the other payers, each counted once", () => {
-    const { handOut, others } = traffic();
+    const { handOut, others } = stage();
     for (const payer of ["a", "b", "b", "c"]) handOut("merchant", payer, "authorize");
     handOut("another", "d", "authorize");
     assert.deepEqual(others("merchant", "a"), { payments: 2, claim: false });
@@ -21,7 +21,7 @@ describe("the competing envelopes of a merchant", () => {
   });
 
   test("are all payments for the claim, and the claim for a payment", () => {
-    const { handOut, others, confirmed } = traffic();
+    const { handOut, others, confirmed } = stage();
     handOut("merchant", "a", "authorize");
     handOut("merchant", "merchant", "claim");
     assert.deepEqual(others("merchant", "merchant"), { payments: 1, claim: true });
@@ -30,7 +30,7 @@ describe("the competing envelopes of a merchant", () => {
   });
 
   test("end with their payment or its validity, and count for five minutes more", () => {
-    const { handOut, others, confirmed, passMinutes } = traffic();
+    const { handOut, others, confirmed, passMinutes } = stage();
     for (const payer of ["a", "b", "c"]) handOut("merchant", payer, "authorize");
     assert.equal(others("merchant", "a").payments, 2);
     confirmed("merchant", "b", "authorize");
@@ -44,7 +44,7 @@ describe("the competing envelopes of a merchant", () => {
   });
 
   test("are one fewer after a withdrawal, and the payment before still counts", () => {
-    const { handOut, others } = traffic();
+    const { handOut, others } = stage();
     handOut("merchant", "a", "authorize");
     handOut("merchant", "a", "authorize")();
     handOut("merchant", "b", "authorize")();
@@ -53,7 +53,7 @@ describe("the competing envelopes of a merchant", () => {
   });
 
   test("count for five minutes after a collision, and more after another", () => {
-    const { others, collided, passMinutes } = traffic();
+    const { others, collided, passMinutes } = stage();
     collided("merchant");
     assert.equal(others("merchant", "a").payments, 4);
     collided("merchant");
@@ -65,7 +65,7 @@ describe("the competing envelopes of a merchant", () => {
   });
 
   test("are kept for a limited number of payers and merchants", () => {
-    const { handOut, others } = traffic();
+    const { handOut, others } = stage();
     for (let payer = 0; payer < 1_000; payer += 1) handOut("merchant", `payer ${payer}`, "authorize");
     assert.ok(others("merchant", "a").payments <= 64);
     for (let merchant = 0; merchant < 10_000; merchant += 1) handOut(`merchant ${merchant}`, "a", "authorize");
@@ -74,9 +74,9 @@ describe("the competing envelopes of a merchant", () => {
 });
 
 test("the withdrawal of a claim does not remove a later one", () => {
-  const traffic = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
-  const withdraw = traffic.handOut("M", "M", "claim");
-  traffic.handOut("M", "M", "claim");
+  const envelopes = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
+  const withdraw = envelopes.handOut("M", "M", "claim");
+  envelopes.handOut("M", "M", "claim");
   withdraw();
-  assert.equal(traffic.others("M", "P").claim, true);
+  assert.equal(envelopes.others("M", "P").claim, true);
 });

@@ -16,15 +16,15 @@ const ASSET = StrKey.encodeContract(new Uint8Array(32).fill(4));
 const [MERCHANT, PAYER, OTHER] = [1, 2, 5].map((fill) => StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(fill)));
 const paymentKey = (index: number) => pendingPaymentKey(ESCROW, MERCHANT!, index);
 
-function spares(sharedEnvelopes?: SharedMerchantEnvelopes) {
+function stage(sharedEnvelopes?: SharedMerchantEnvelopes) {
   const problems: string[] = [];
-  const traffic = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
+  const envelopes = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
   const terms = { read: () => Promise.resolve(TERMS) };
   return {
     ...createReservedSlots({
       paymentEscrow: ESCROW,
       terms,
-      traffic,
+      envelopes,
       sharedEnvelopes,
       onProblem: (one) => problems.push(one),
     }),
@@ -73,7 +73,7 @@ describe("reserved slots", () => {
   const indexKey = pendingIndexKey(ESCROW, MERCHANT!);
   for (const first of [0, 1]) {
     test(`is made in a contract that counts its payments from ${first}`, async () => {
-      const { enter } = spares();
+      const { enter } = stage();
       enter(OTHER!, authorize);
       // The seventh payment since the last claim.
       const own = first + 6;
@@ -88,7 +88,7 @@ describe("reserved slots", () => {
   test("are for the envelopes of all gateways, or of this one alone when the store fails", async () => {
     for (const isAway of [false, true]) {
       const answer = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve({ payments: 2, claim: false });
-      const { enter } = spares({ handOut: answer, confirmed: () => Promise.resolve() });
+      const { enter } = stage({ handOut: answer, confirmed: () => Promise.resolve() });
       enter(OTHER!, authorize);
       const changes = [left(indexKey, xdr.ScVal.scvU32(1)), left(paymentKey(1), xdr.ScVal.scvBool(true))];
       const widened = await enter(PAYER!, authorize)!.widen(simulation([indexKey, paymentKey(1)], changes));
@@ -98,7 +98,7 @@ describe("reserved slots", () => {
   });
 
   test("are not added without competing envelopes, nor for another storage layout", async () => {
-    const { enter, problems } = spares();
+    const { enter, problems } = stage();
     assert.equal(enter(PAYER!, { kind: "revokeAgent", deviceHash: authorize.deviceHash }), undefined);
     enter(OTHER!, authorize);
     const unlike = simulation([indexKey, pendingPaymentKey(ESCROW, OTHER!, 3)]);
@@ -107,7 +107,7 @@ describe("reserved slots", () => {
   });
 
   test("are left out with a warning when the node returns no state changes", async () => {
-    const { enter, problems } = spares();
+    const { enter, problems } = stage();
     enter(OTHER!, authorize);
     const silent = simulation([indexKey, paymentKey(1)]);
     assert.equal(await enter(PAYER!, authorize)!.widen(silent), silent.transactionData);
@@ -117,7 +117,7 @@ describe("reserved slots", () => {
   });
 
   test("ignore malformed calls", () => {
-    const { ended } = spares();
+    const { ended } = stage();
     for (const args of [[], [xdr.ScVal.scvVoid(), xdr.ScVal.scvVoid(), xdr.ScVal.scvU32(1)]]) {
       for (const name of ["authorize", "claim"]) ended({ contract: ESCROW, function: name, args }, undefined);
     }

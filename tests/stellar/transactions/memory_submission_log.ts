@@ -40,8 +40,8 @@ export function memoryOfEscrow() {
       out.set(key, nonce);
       return Promise.resolve(nonce.toString());
     },
-    keepUntold: () => Promise.resolve(),
-    untold: (source: string) =>
+    keepUnresolved: () => Promise.resolve(),
+    unresolved: (source: string) =>
       Promise.resolve(
         [...notes.values()].flatMap((note) =>
           note.source === source && note.outcome === undefined ? [{ hash: note.hash, operation: note.operation! }] : []

@@ -138,7 +138,7 @@ export function submitStage(script: {
       },
     },
     digestOf: operationDigest,
-    keepUntold: () => Promise.resolve(),
+    keepUnresolved: () => Promise.resolve(),
     refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
     guardOf: () => script.guard && { keys: [accountKey(source.publicKey())], check: script.guard },
     terms: { read: () => Promise.reject(new Error("not in these tests")) },

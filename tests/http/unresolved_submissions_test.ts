@@ -19,7 +19,7 @@ function awayOnce(store: Store): Store {
   return bentStore(store, {
     sharedState: {
       async change(name, change) {
-        if (!isAway || !name.startsWith("lost answers")) return await store.sharedState.change(name, change);
+        if (!isAway || !name.startsWith("unresolved")) return await store.sharedState.change(name, change);
         isAway = false;
         throw new StoreError("unavailable", "the connection was cut");
       },

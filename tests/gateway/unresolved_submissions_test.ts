@@ -45,14 +45,14 @@ async function sentOnce() {
   const warning = createOutcomeWarnings({
     contracts,
     status,
-    untold: createUnresolvedLookup(store, unresolvedSubmissions),
-    keepUntold: unresolvedSubmissions.add,
+    unresolved: createUnresolvedLookup(store, unresolvedSubmissions),
+    keepUnresolved: unresolvedSubmissions.add,
   });
   const lookUp = createOutcomeLookUp({
     submissions: store.submissions,
     status,
     networkSeconds: () => 500,
-    onUntold: unresolvedSubmissions.add,
+    onUnresolved: unresolvedSubmissions.add,
   });
   return {
     warning: () => warning({ source: SOURCE, operation }),
@@ -83,8 +83,8 @@ test("who prepares again is warned though the first that are looked at came to n
   const warning = createOutcomeWarnings({
     contracts,
     status: (hash) => Promise.resolve({ hash, status: hash === hashes[3] ? "success" : "failed" }),
-    untold: () => Promise.resolve(hashes.map((hash) => ({ hash, operation: digest }))),
-    keepUntold: () => Promise.resolve(),
+    unresolved: () => Promise.resolve(hashes.map((hash) => ({ hash, operation: digest }))),
+    keepUnresolved: () => Promise.resolve(),
   });
   assert.match(await warning({ source: SOURCE, operation }) ?? "no warning", new RegExp(hashes[3]!));
 });
@@ -110,9 +110,9 @@ test("who prepares again is warned of a payment, however many others of his acco
   await Promise.all(
     batch.map((hash) => submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: hash })),
   );
-  const untold = createUnresolvedLookup(store, createUnresolvedSubmissions(store, () => CONFIRMED));
+  const unresolved = createUnresolvedLookup(store, createUnresolvedSubmissions(store, () => CONFIRMED));
   for (const hash of [batch[0]!, batch[700]!, batch.at(-1)!]) {
-    assert.deepEqual(await untold(SOURCE, hash), [{ hash, operation: hash }]);
+    assert.deepEqual(await unresolved(SOURCE, hash), [{ hash, operation: hash }]);
   }
 });
 
@@ -135,8 +135,8 @@ test("who prepares again just as his payment is found to be applied is warned of
     await new Promise((resolve) => setTimeout(resolve, 20));
     return await store.submissions.withoutOutcome(page);
   }
-  const untold = createUnresolvedLookup({ submissions: { withoutOutcome } }, { of });
-  assert.equal((await untold(SOURCE, "ab"))[0]?.hash, HASH);
+  const unresolved = createUnresolvedLookup({ submissions: { withoutOutcome } }, { of });
+  assert.equal((await unresolved(SOURCE, "ab"))[0]?.hash, HASH);
 });
 
 test("who prepares again is warned for a day by the network's time, however the store's clock stands", async () => {
