@@ -149,7 +149,7 @@ test("a filled example keeps its colours, and its button copies whole addresses"
   const { page, close } = await open("/docs/lost-card");
   const { gateway, apiKey, accounts: { owner } } = sandbox.info;
   const example = page.locator(".code", { hasText: "/v1/wallets/" });
-  assert.ok(await example.locator(".code-string .id").count() > 0);
+  assert.ok(await example.locator(".hljs-string .id").count() > 0);
   await example.getByRole("button", { name: "Copy" }).click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(copied.includes(`${gateway}/v1/wallets/${owner.address}/devices`), copied);

@@ -29,8 +29,14 @@ interface Index {
 const searchIndex = async () => JSON.parse(await textOf("/docs/search.json")) as Index;
 
 /** HTML without its tags. Only the characters that `escaped` replaces are references. */
+const NAMED: Record<string, string> = { amp: "&", gt: ">", lt: "<", quot: '"' };
+
 function shown(html: string): string {
-  return html.replace(/<[^>]+>/g, "").replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+  const text = html.replace(/<[^>]+>/g, "");
+  return text.replace(/&(?:#x?)?(\w+);/g, (all, code) => {
+    if (!all.includes("#")) return NAMED[code]!;
+    return String.fromCharCode(all.includes("x") ? Number.parseInt(code, 16) : Number(code));
+  });
 }
 
 const render = (text: string) => renderMarkdown(text, { linkTo: () => undefined, parts: {} }).html;
@@ -99,80 +105,23 @@ test("a page of documentation has nothing inline that its policy forbids", async
   }
 });
 
-const SAMPLES: [language: string, code: string, kinds: string[]][] = [
-  [
-    "sh",
-    `# a comment\nexport A="two $KEY words" && sleep 10; curl host#no -d '{}' 04:A2`,
-    ["comment # a comment", "keyword export", 'string "two $KEY words"', "number 10", "string '{}'"],
-  ],
-  [
-    "ts",
-    'const a = `x ${b} y`; // c\nreturn a.from(1_000, "it\'s", /* d */ null);',
-    ["keyword const", "string `x ${b} y`", "comment // c", "keyword return", "number 1_000", 'string "it\'s"'].concat(
-      ["comment /* d */", "keyword null"],
-    ),
-  ],
-  ["py", `def a():  # b\n    """c\n    d"""\n    return f"{e}", 2.5`, [
-    "keyword def",
-    "comment # b",
-    'string """c\n    d"""',
-    "keyword return",
-    'string f"{e}"',
-    "number 2.5",
-  ]],
-  ["go signing.go", "func A() { // b\n\treturn `c\\`, 0x1f }", [
-    "keyword func",
-    "comment // b",
-    "keyword return",
-    "string `c\\`",
-    "number 0x1f",
-  ]],
-  ["java", `final int a = 7; /** "b" */ "c\\"d"`, [
-    "keyword final",
-    "keyword int",
-    "number 7",
-    'comment /** "b" */',
-    'string "c\\"d"',
-  ]],
-  ["json", `{ "a": [1.5, true, "b"] }`, ['string "a"', "number 1.5", "keyword true", 'string "b"']],
-  ["yaml", `a: 1\nb:\n  - c: 'd' # e\n    f: g:h\n    i: true`, [
-    "keyword a",
-    "number 1",
-    "keyword b",
-    "keyword c",
-    "string 'd'",
-    "comment # e",
-    "keyword f",
-    "keyword i",
-    "keyword true",
-  ]],
-  ["toml", `[a.b]\nc = "d" # e\nf = 3`, [
-    "keyword [a.b]",
-    "keyword c",
-    'string "d"',
-    "comment # e",
-    "keyword f",
-    "number 3",
-  ]],
-  ["sql", `SELECT 1 -- a\nfrom b where c = 'd'`, [
-    "keyword SELECT",
-    "number 1",
-    "comment -- a",
-    "keyword from",
-    "keyword where",
-    "string 'd'",
-  ]],
-  ["unknown", `return "a" // b`, []],
-];
+test("code is coloured in every language of the pages, and keeps its text", () => {
+  const languages = { used: new Set<string>(), coloured: new Set<string>() };
+  for (const page of readdirSync(DOCS).filter((name) => name.endsWith(".md"))) {
+    const fences = readFileSync(`${DOCS}${page}`, "utf8").matchAll(/^```(\w*)[^\n]*\n.*?^```$/gms);
+    for (const [fence, language] of fences) {
+      const html = render(fence);
+      if (language !== "") languages.used.add(language!);
+      if (html.includes('<span class="hljs-')) languages.coloured.add(language!);
+      assert.equal(shown(html), fence.slice(fence.indexOf("\n") + 1, -3), page);
+    }
+  }
+  assert.deepEqual(languages.coloured, languages.used);
+});
 
-for (const [language, code, kinds] of SAMPLES) {
-  test(`code in ${language} shows its comments, strings, keywords and numbers, and keeps its text`, () => {
-    const html = render(`\`\`\`${language}\n${code}\n\`\`\``);
-    const found = [...html.matchAll(/<span class="code-(\w+)">(.*?)<\/span>/gs)];
-    assert.deepEqual(found.map(([, kind, text]) => `${kind} ${shown(text!)}`), kinds);
-    assert.equal(shown(html), `${code}\n`);
-  });
-}
+test("code in an unknown language is shown as it is", () => {
+  assert.match(render('```unknown\nreturn "a" < b\n```'), /<code>return &#34;a&#34; &#60; b<\/code>/);
+});
 
 test("an address and a hash show their ends, and their text stays whole", () => {
   const address = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";

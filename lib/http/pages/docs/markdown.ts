@@ -62,12 +62,12 @@ export function renderMarkdown(text: string, { linkTo, picture, parts }: Surroun
         const link = `<a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`;
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}${depth === 1 ? "" : link}</h${depth}>\n`;
       },
-      code: ({ text, lang = "" }) =>
-        `<pre tabindex="0" data-lang="${escaped(lang)}"><code>${
-          highlighted(text, lang.split(" ")[0]!, withShortIds)
-        }</code></pre>\n`,
+      code({ text, lang = "" }) {
+        const html = highlighted(text, lang.split(" ")[0]!) ?? escaped(text);
+        return `<pre tabindex="0" data-lang="${escaped(lang)}"><code>${withShortIds(html)}</code></pre>\n`;
+      },
       // Names may break after an underscore or a slash: a table with whole names is wider than a phone.
-      codespan: ({ text }) => `<code>${withShortIds(text).replace(/(?<!<)[_/](?=\w)/g, "$&<wbr>")}</code>`,
+      codespan: ({ text }) => `<code>${withShortIds(escaped(text)).replace(/(?<!<)[_/](?=\w)/g, "$&<wbr>")}</code>`,
       table(token) {
         const row = (cells: Tokens.TableCell[], tag: string) =>
           `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
@@ -178,11 +178,11 @@ export function escaped(text: string): string {
 const LONG_ID = /(?<![\w$])(?:[GCS][A-Z2-7]{55}|[0-9a-f]{64})(?!\w)/g;
 
 /**
- * Text as HTML in which each long id shows its first and last four characters. The middle stays in the text: `docs.css` only
+ * HTML in which each long id shows its first and last four characters. The middle stays in the text: `docs.css` only
  * hides it, so that a selection copies the whole id.
  */
-function withShortIds(text: string): string {
-  return escaped(text).replace(
+function withShortIds(html: string): string {
+  return html.replace(
     LONG_ID,
     (id) =>
       `<span class="id" title="${id}">${id.slice(0, 4)}<span class="middle">${id.slice(4, -4)}</span>${
