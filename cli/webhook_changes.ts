@@ -116,13 +116,13 @@ export interface RotateCall {
   store: Store;
   io: CommandIo;
   wait: Wait;
-  reader: StoredConsumer;
+  consumer: StoredConsumer;
   json: boolean;
 }
 
 /** Gives a webhook a new secret beside a running gateway, and prints it once. */
-export async function rotateWebhook({ store, io, wait, reader, json }: RotateCall): Promise<number> {
-  const { subscription, progress } = reader;
+export async function rotateWebhook({ store, io, wait, consumer, json }: RotateCall): Promise<number> {
+  const { subscription, progress } = consumer;
   const { id } = subscription;
   if (io.isOutputUnread) {
     throw new CommandError("standard output is closed, so the secret was not rotated");

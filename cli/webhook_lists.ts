@@ -10,25 +10,25 @@ import { type Column, tablePrinter } from "./terminal/table.ts";
 
 /** A webhook and its pending deliveries. */
 export interface ListedWebhook {
-  reader: StoredConsumer;
+  consumer: StoredConsumer;
   backlog: Backlog;
 }
 
 export const WEBHOOK_COLUMNS: Column<ListedWebhook>[] = [
-  { heading: "ID", width: 25, text: ({ reader }) => reader.subscription.id },
-  { heading: "KEY", width: 10, goes: 1, text: ({ reader }) => reader.subscription.keyId },
-  { heading: "URL", width: 40, least: 18, text: ({ reader }) => reader.subscription.url },
-  { heading: "EVENTS", width: 30, least: 12, text: ({ reader }) => filterText(reader.subscription) },
-  { heading: "CREATED", width: 16, least: 10, goes: 2, text: ({ reader }) => reader.subscription.createdAt },
+  { heading: "ID", width: 25, text: ({ consumer }) => consumer.subscription.id },
+  { heading: "KEY", width: 10, goes: 1, text: ({ consumer }) => consumer.subscription.keyId },
+  { heading: "URL", width: 40, least: 18, text: ({ consumer }) => consumer.subscription.url },
+  { heading: "EVENTS", width: 30, least: 12, text: ({ consumer }) => filterText(consumer.subscription) },
+  { heading: "CREATED", width: 16, least: 10, goes: 2, text: ({ consumer }) => consumer.subscription.createdAt },
   { heading: "PENDING", width: 7, text: ({ backlog }) => `${backlog.pending}${backlog.atLeast ? "+" : ""}` },
-  { heading: "REJECTED", width: 8, goes: 3, text: ({ reader }) => String(reader.progress.rejected) },
-  { heading: "DEAD", width: 4, text: ({ reader }) => String(reader.progress.dead) },
+  { heading: "REJECTED", width: 8, goes: 3, text: ({ consumer }) => String(consumer.progress.rejected) },
+  { heading: "DEAD", width: 4, text: ({ consumer }) => String(consumer.progress.dead) },
   {
     heading: "FAILING SINCE",
     width: 16,
     least: 13,
     goes: 4,
-    text: ({ reader }) => timeText(reader.progress.failingSinceMs),
+    text: ({ consumer }) => timeText(consumer.progress.failingSinceMs),
   },
 ];
 
@@ -63,8 +63,8 @@ function timeText(atMs: number | null): string {
 }
 
 /** As `GET /v1/webhooks` returns it, with its key and pending deliveries. */
-export function webhookJson({ reader, backlog: { pending, atLeast } }: ListedWebhook): string {
-  const { subscription, progress } = reader;
+export function webhookJson({ consumer, backlog: { pending, atLeast } }: ListedWebhook): string {
+  const { subscription, progress } = consumer;
   const { keyId } = subscription;
   return JSON.stringify({ ...publicWebhook(subscription, progress), keyId, pending, atLeast }) + "\n";
 }

@@ -101,11 +101,11 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
       if (!json) io.stderr(`webhooks in ${store.location}\n`);
     }
     for (const { id } of page) {
-      const reader = await store.deliveries.consumer(id);
-      if (reader === undefined) continue;
-      const backlog = await backlogOf(store, reader, last);
-      if (json) io.stdout(webhookJson({ reader, backlog }));
-      else print([{ reader, backlog }]);
+      const consumer = await store.deliveries.consumer(id);
+      if (consumer === undefined) continue;
+      const backlog = await backlogOf(store, consumer, last);
+      if (json) io.stdout(webhookJson({ consumer, backlog }));
+      else print([{ consumer, backlog }]);
     }
     if (page.length > 0) after = page.at(-1)!.id;
     if (page.length < PAGE_SIZE) break;
@@ -143,22 +143,22 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
   if (range.toLedger !== undefined && range.toLedger < range.fromLedger) {
     throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}; got ${range.toLedger}`);
   }
-  const { subscription } = await readerOf(store, id);
+  const { subscription } = await consumerOf(store, id);
   const how = { dryRun: flags["dry-run"] === true, json: flags.json === true };
   return await replayWebhook({ store, io, wait: sleep, subscription, range, ...how });
 }
 
 async function rotate({ store, io, flags, id }: Call): Promise<number> {
-  const reader = await readerOf(store, id);
-  return await rotateWebhook({ store, io, wait: sleep, reader, json: flags.json === true });
+  const consumer = await consumerOf(store, id);
+  return await rotateWebhook({ store, io, wait: sleep, consumer, json: flags.json === true });
 }
 
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {
-  const reader = await readerOf(store, id);
-  const { pending } = await backlogOf(store, reader, (await store.events.bounds()).last);
+  const consumer = await consumerOf(store, id);
+  const { pending } = await backlogOf(store, consumer, (await store.events.bounds()).last);
   if (!yes) {
     const owed = pending === 0 ? "" : ` and its ${pending} pending deliveries`;
-    await confirmDeletion(io, `${id} (${reader.subscription.url})${owed}`);
+    await confirmDeletion(io, `${id} (${consumer.subscription.url})${owed}`);
   }
   if (!await store.subscriptions.delete(id)) throw unknown(store, id);
   if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
@@ -166,10 +166,10 @@ async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<nu
   return 0;
 }
 
-async function readerOf(store: Store, id: string): Promise<StoredConsumer> {
-  const reader = await store.deliveries.consumer(id);
-  if (reader === undefined) throw unknown(store, id);
-  return reader;
+async function consumerOf(store: Store, id: string): Promise<StoredConsumer> {
+  const consumer = await store.deliveries.consumer(id);
+  if (consumer === undefined) throw unknown(store, id);
+  return consumer;
 }
 
 function unknown(store: Store, id: string): CommandError {

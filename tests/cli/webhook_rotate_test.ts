@@ -21,13 +21,13 @@ const UNTIL = new Date(START_MS + 86_400_000).toISOString();
 const beside = storeBeside((store) => store.subscriptions.insert(subscriptionOf("wh_all"), 100));
 
 const stored = async () => (await beside.store.subscriptions.get("wh_all"))!;
-const storedReader = async () => (await beside.store.deliveries.consumer("wh_all"))!;
+const storedConsumer = async () => (await beside.store.deliveries.consumer("wh_all"))!;
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });
   const waits: number[] = [];
   const wait = (ms: number) => Promise.resolve(void waits.push(ms));
-  const code = await rotateWebhook({ store: beside.store, io, wait, reader: await storedReader(), json })
+  const code = await rotateWebhook({ store: beside.store, io, wait, consumer: await storedConsumer(), json })
     .catch((error) => reportFailure("webhooks", error, io));
   return { code, out: io.out, err: io.err, waits };
 }
@@ -51,8 +51,8 @@ test("on a shared store the old secret signs for a day by the store's clock, not
   const store = await openStore("memory:", { now: () => START_MS, isShared: true });
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
   const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
-  const reader = (await store.deliveries.consumer("wh_all"))!;
-  assert.equal(await rotateWebhook({ store, io, wait: () => Promise.resolve(), reader, json: true }), 0);
+  const consumer = (await store.deliveries.consumer("wh_all"))!;
+  assert.equal(await rotateWebhook({ store, io, wait: () => Promise.resolve(), consumer, json: true }), 0);
   const { previousSecret } = (await store.subscriptions.get("wh_all"))!;
   const wrongByMs = Math.abs(previousSecret!.untilMs - (START_MS + 86_400_000));
   assert.ok(wrongByMs < 60_000, `${wrongByMs} ms`);
@@ -114,14 +114,14 @@ test("rotate refuses an unknown webhook, and does not overwrite a secret that an
   const io = fakeIo();
   assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", beside.setting], io), 1);
   assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${beside.setting}\n`);
-  const reader = await storedReader();
+  const consumer = await storedConsumer();
   await rotate();
   const { secret } = await stored();
   const call = {
     store: beside.store,
     io: fakeIo({ now: START_MS }),
     wait: () => Promise.resolve(),
-    reader,
+    consumer,
     json: false,
   };
   await assert.rejects(rotateWebhook(call), /wh_all is deleted, or another command has just rotated its secret/);

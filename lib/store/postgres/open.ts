@@ -17,8 +17,7 @@ import { postgresIntents } from "./intents.ts";
 import { postgresLog, postgresNotifications } from "./log.ts";
 import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
-import { createPostgresSql } from "./sql.ts";
-import { raiseVersion } from "./version.ts";
+import { createPostgresSql, raiseVersion } from "./sql.ts";
 
 /**
  * Opens the store in a PostgreSQL database, makes missing tables, and migrates it to the newest schema. Several gateways may
