@@ -54,6 +54,7 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
     () => import("../../../../docs/backup-and-upgrade.md", { with: { type: "text" } }),
   ],
   ["Run", "security", "Security", () => import("../../../../docs/security.md", { with: { type: "text" } })],
+  ["Run", "assets", "Assets", () => import("../../../../docs/assets.md", { with: { type: "text" } })],
   ["Reference", "api", "API", () => import("../../../../docs/api.md", { with: { type: "text" } })],
   ["Reference", "events", "Events", () => import("../../../../docs/events.md", { with: { type: "text" } })],
   ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
