@@ -18,8 +18,8 @@ import uuid
 from fractions import Fraction
 from http.client import HTTPException, InvalidURL
 from urllib.error import HTTPError
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener, urlopen
 
 
 class GatewayError(Exception):
@@ -40,7 +40,9 @@ class Gateway:
         try:
             request = Request(self.base_url + path, body and json.dumps(body).encode(), headers, method=method)
             request.add_unredirected_header("Authorization", f"Bearer {self.api_key}")
-            return urlopen(request, timeout=timeout or self.timeout)
+            is_local = urlsplit(self.base_url).hostname in ("localhost", "127.0.0.1", "::1")  # No proxy leads there.
+            send = build_opener(ProxyHandler({})).open if is_local else urlopen
+            return send(request, timeout=timeout or self.timeout)
         except HTTPError as answer:
             try:
                 error = dict(json.load(answer)["error"])

@@ -7,6 +7,7 @@ import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
 import { AttemptFailure, type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
+import { proxyVariableFor } from "../../lib/runtime/proxy.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
@@ -81,7 +82,9 @@ async function examineNode(url: string, parts: NodeParts): Promise<Examination> 
       return { findings: [anotherNetwork(name, passphrase, parts.config.networkPassphrase)], isOfAnotherNetwork: true };
     }
     health = await rpc.getHealth();
-    answers = ok("rpc node", `${name} answers, protocol ${protocolVersion}, ledger ${health.latestLedger}`);
+    const proxy = proxyVariableFor(url);
+    const through = proxy === undefined ? "" : ` through the proxy of ${proxy}`;
+    answers = ok("rpc node", `${name} answers${through}, protocol ${protocolVersion}, ledger ${health.latestLedger}`);
   } catch (error) {
     return { findings: [unusable(name, error)] };
   }

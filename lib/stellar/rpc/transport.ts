@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { proxyVariableFor } from "../../runtime/proxy.ts";
 
 /** One RPC node: its address, and a name without its credentials. */
 export interface RpcNode {
@@ -82,14 +83,15 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
     response = await fetch(node.url, { method: "POST", headers: node.headers, body, signal, redirect: "manual" });
   } catch (error) {
     const reason = unreachableReason(error);
-    throw new AttemptFailure(`could not be reached${reason && `: ${reason}`}`, true);
+    throw new AttemptFailure(`could not be reached${throughProxy(node)}${reason && `: ${reason}`}`, true);
   }
   if (response.status !== 200) {
     await response.body?.cancel().catch(() => {});
     if (response.status === 0 || (response.status >= 300 && response.status < 400)) {
       throw new AttemptFailure("answered with a redirect, which is not followed", false);
     }
-    throw new AttemptFailure(`answered HTTP ${response.status}`, [429, 502, 503, 504].includes(response.status));
+    const worthRetry = [429, 502, 503, 504].includes(response.status);
+    throw new AttemptFailure(`answered HTTP ${response.status}${throughProxy(node)}`, worthRetry);
   }
   let text: string;
   try {
@@ -103,6 +105,12 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
   } catch {
     throw new AttemptFailure("answered something that is not JSON", false);
   }
+}
+
+/** The proxy may be the cause, so the operator must know of it. */
+function throughProxy({ url }: RpcNode): string {
+  const variable = proxyVariableFor(url);
+  return variable === undefined ? "" : ` through the proxy of ${variable}`;
 }
 
 const textDecoder = new TextDecoder();
