@@ -152,10 +152,18 @@ export function refuseForeignFlags(rows: readonly Row[], flags: object, action: 
   }
 }
 
-/** @throws {UsageError} when the text of the flag is no `http://` or `https://` URL */
+/** @throws {UsageError} when the text of the flag is no `http://` or `https://` URL, or holds a user or a password */
 export function httpUrl<T extends string | undefined>(flag: string, text: T): T {
-  if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
-  throw new UsageError(`${flag} must be an http:// or https:// URL; got ${JSON.stringify(text)}`);
+  if (text === undefined) return text;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${flag} must be an http:// or https:// URL; got ${JSON.stringify(text)}`);
+  }
+  if (url.username + url.password === "") return text;
+  // Without the text: it holds the password.
+  throw new UsageError(
+    `${flag} must be a URL without user and password: a process list shows flags, and no request uses them`,
+  );
 }
 
 /** @throws {UsageError} naming the first of these arguments, if there is one */

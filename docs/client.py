@@ -40,7 +40,10 @@ class Gateway:
         try:
             request = Request(self.base_url + path, body and json.dumps(body).encode(), headers, method=method)
             request.add_unredirected_header("Authorization", f"Bearer {self.api_key}")
-            is_local = urlsplit(self.base_url).hostname in ("localhost", "127.0.0.1", "::1")  # No proxy leads there.
+            url = urlsplit(self.base_url)
+            if url.username is not None or url.query or url.fragment:
+                raise GatewayError("invalid_request", "base_url must have no user, password, query or fragment")
+            is_local = url.hostname in ("localhost", "127.0.0.1", "::1")  # No proxy leads there.
             send = build_opener(ProxyHandler({})).open if is_local else urlopen
             return send(request, timeout=timeout or self.timeout)
         except HTTPError as answer:

@@ -82,9 +82,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   const timeoutMs = timeOf("timeoutMs", options.timeoutMs ?? TIMEOUT_MS);
   const maxWaitMs = timeOf("maxWaitMs", options.maxWaitMs ?? MAX_WAIT_MS);
   const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-  const { origin, pathname, protocol } = new URL(baseUrl);
+  const { origin, pathname, protocol, username, password, search, hash } = new URL(baseUrl);
   // `localhost:8787` is a URL too, with the scheme `localhost`.
   if (!/^https?:$/.test(protocol)) throw new TypeError("baseUrl must begin with http:// or https://");
+  if (username + password + search + hash !== "") {
+    throw new TypeError("baseUrl must have no user, password, query or fragment; pass the API key as apiKey");
+  }
   const root = origin + pathname.replace(/\/+$/, "");
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   // Without the runtime's message, which may hold the key.

@@ -53,6 +53,23 @@ test("a baseUrl without http:// is refused at creation", () => {
   }
 });
 
+test("a baseUrl with parts that no request would use is refused at creation, without showing them", () => {
+  for (
+    const part of [
+      "shop:geheim@gateway.test",
+      "service_sk_geheim@gateway.test",
+      "gateway.test?key=geheim",
+      "gateway.test/#geheim",
+    ]
+  ) {
+    assert.throws(
+      () => createGatewayClient({ baseUrl: `https://${part}` }),
+      (error) =>
+        error instanceof TypeError && /pass the API key as apiKey/.test(error.message) && !/geheim/.test(error.message),
+    );
+  }
+});
+
 test("an invalid time, as from an unset variable, is refused at creation", () => {
   for (const wrong of [NaN, -1]) {
     assert.throws(() => createGatewayClient({ baseUrl, timeoutMs: wrong }), TypeError);

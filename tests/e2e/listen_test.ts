@@ -60,6 +60,17 @@ test("a wrong event, filter or number is named", async () => {
       2,
       /--port is for a sandbox: leave out --port or --gateway/,
     ],
+    [
+      ["listen", "--gateway", "http://shop:geheim@x"],
+      2,
+      /^(?!.*geheim).*--gateway must be a URL without user and password/s,
+    ],
+    [["tail", "--sandbox", "http://geheim@x"], 2, /^(?!.*geheim).*--sandbox must be a URL without user and password/s],
+    [
+      ["listen", "--forward-to", "http://:geheim@x", ...at],
+      2,
+      /^(?!.*geheim).*--forward-to must be a URL without user and password/s,
+    ],
     [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL; got "x"/],
     [
       ["listen", "--gateway", "http://127.0.0.1:1"],
