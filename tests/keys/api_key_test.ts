@@ -1,6 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { hashKey, KeyFieldError, mintKey, type NewKey, parseKey, sameHash } from "../../lib/keys/api_key.ts";
@@ -156,4 +157,12 @@ describe("the parts of a key", () => {
     assert.equal(counts.size, 62);
     assert.deepEqual(new Set(counts.values()), new Set([4]));
   });
+});
+
+test("SECURITY.md has the pattern of keys, and an example whose checksum is right", () => {
+  const page = readFileSync(new URL("../../SECURITY.md", import.meta.url), "utf8");
+  const pattern = new RegExp(`^${/`(service_sk_\S+)`/.exec(page)![1]}$`);
+  const example = /^service_sk_\w+$/m.exec(page)![0];
+  for (const key of [example, mintKey(wanted).key]) assert.match(key, pattern);
+  assert.deepEqual(parseKey(example), { id: "EXAMPLE000" });
 });

@@ -4,7 +4,17 @@ import process from "node:process";
 import { findingsIn } from "./rules.ts";
 import { blocksOfMarkdown, blocksOfTypeScript } from "./sources.ts";
 
-const EVERYTHING = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "lib", "cli", "compile", "main.ts"];
+const EVERYTHING = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+  "docs",
+  "lib",
+  "cli",
+  "compile",
+  "main.ts",
+];
 /** Generated, or written by others. */
 const NOT_OURS = /node_modules|\/target\/|api_types\.ts|\/engine\/|\/npm\/dist\/|\/contracts\/.*\.md/;
 
