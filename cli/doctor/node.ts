@@ -164,7 +164,7 @@ async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Clock["wai
 export function historyFinding(
   state: WatcherState | undefined,
   { latestLedger, oldestLedger, ledgerRetentionWindow }: Health,
-  isServed: boolean,
+  isServed: boolean | undefined,
 ): Finding {
   const isWhole = latestLedger - oldestLedger + 1 < ledgerRetentionWindow;
   const held = `the node holds ledgers ${oldestLedger}–${latestLedger}${isWhole ? ", all since its first" : ""}`;

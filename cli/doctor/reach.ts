@@ -10,8 +10,15 @@ import { fail, type Finding, ok } from "./findings.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Checks that the gateway can listen at the address of the settings, or already does. */
-export async function examinePort({ host, port }: Config, isServed: boolean, fetch: Fetch): Promise<Finding> {
+/**
+ * Checks that the gateway can listen at the address of the settings, or already does.
+ * @param isServed whether a gateway serves the store; undefined when that is not known
+ */
+export async function examinePort(
+  { host, port }: Config,
+  isServed: boolean | undefined,
+  fetch: Fetch,
+): Promise<Finding> {
   try {
     const server = await serveHttp({
       hostname: host,
@@ -24,7 +31,10 @@ export async function examinePort({ host, port }: Config, isServed: boolean, fet
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     const isGateway = await answersAsGateway(host, port, fetch);
-    if (isGateway && isServed) return ok("port", `${host}:${port}: a gateway answers there`);
+    if (isGateway && isServed !== false) {
+      const whose = isServed ? "" : "; whether it serves this store is not known, because the store could not be read";
+      return ok("port", `${host}:${port}: a gateway answers there${whose}`);
+    }
     return fail(
       "port",
       `${error.message}${isGateway ? ", by another gateway" : ""}`,

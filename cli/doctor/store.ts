@@ -20,12 +20,13 @@ export interface ExaminedStore {
   store: Store | undefined;
   /** Whether the store does not exist yet, so that it is known to be empty. */
   isNew: boolean;
-  isServed: boolean;
+  /** Undefined when it could not be read. */
+  isServed: boolean | undefined;
 }
 
 /** Checks that the store exists, is writable, and belongs to this network. Changes nothing in it. */
 export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
-  const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
+  const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: undefined };
   try {
     const inspection = await inspect(setting);
     const { isServed, state } = inspection;

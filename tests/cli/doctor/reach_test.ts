@@ -1,4 +1,5 @@
 // needs: once
+import { writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
@@ -56,6 +57,18 @@ describe("doctor: port and target", () => {
     says(await doctor.finding("port", { port, store: setting }, { fetch }), "ok", /a gateway answers there/);
     await server.stop({ drainMs: 0 });
     await store.close();
+  });
+
+  test("a gateway that answers is not blamed where the store cannot be read, as on a full disk", async () => {
+    const damaged = doctor.newPath();
+    writeFileSync(damaged, "no database ".repeat(1_000));
+    const port = await listen(Response.json({ ok: true }));
+    says(
+      await doctor.finding("port", { port, store: `sqlite:${damaged}` }, { fetch }),
+      "ok",
+      /a gateway answers there; whether it serves this store is not known/,
+    );
+    await server.stop({ drainMs: 0 });
   });
 
   test("a webhook's target is checked by the present addresses of its host", async () => {
