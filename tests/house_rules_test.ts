@@ -42,6 +42,7 @@ const AT_THE_TOP = [
   ".ci",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   "LICENSE",
   "README.md",
   "cli",

@@ -1,4 +1,4 @@
-// needs: neutral
+// needs: runtime
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bypassProxyForLoopback, proxyVariableFor } from "../../lib/runtime/proxy.ts";
