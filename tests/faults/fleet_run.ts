@@ -137,7 +137,7 @@ async function endure(parts: FleetRunParts): Promise<FleetRun> {
   receiver.calmDown();
 
   const happenings = traffic.happenings();
-  const recovered = await recovery({ fleet, apiKey, happenings, followers: [...followers.values()] });
+  const recovered = await recovery({ fleet, apiKey, cluster, names, happenings, followers: [...followers.values()] });
   const recoveryMs = performance.now() - faultlessAt;
   await Promise.all([...followers.values()].map(({ stop }) => stop()));
   return {
@@ -147,21 +147,25 @@ async function endure(parts: FleetRunParts): Promise<FleetRun> {
     receipts: receiver.receipts,
     followed: new Map([...followers].map(([what, { ids }]) => [what, ids])),
     admissions: overloads.map(({ admissions }) => admissions),
-    kept: await keptDeliveries(cluster, names),
     ended: fleet.ended,
     recoveryMs,
   };
 }
 
-/** Waits until nothing is under way at any gateway and what each has is whole, at most so long; answers how it is. */
+/**
+ * Waits until nothing is under way at any gateway and what each has is whole, at most so long; answers how it is. A status
+ * may be some seconds old: a gateway caches its count of deliveries.
+ */
 async function recovery(
-  { fleet: { gateways, ended }, apiKey, happenings, followers }: {
+  { fleet: { gateways, ended }, cluster, names, apiKey, happenings, followers }: {
     fleet: Fleet;
+    cluster: Cluster;
+    names: Map<string, string>;
     apiKey: string;
     happenings: Happening[];
     followers: { ids: string[] }[];
   },
-): Promise<Pick<FleetRun, "logs" | "saidKept" | "waiting">> {
+): Promise<Pick<FleetRun, "logs" | "saidKept" | "kept" | "waiting">> {
   for (const startedAt = performance.now();; await passed(200)) {
     const logs = await Promise.all(gateways.map((gateway) => wholeLog(gateway, apiKey)));
     const statuses = await Promise.all(gateways.map((gateway) => ask(gateway, apiKey, "/v1/status")));
@@ -169,9 +173,12 @@ async function recovery(
     const waiting = Math.max(0, ...saidKept.map(({ pending, retrying }) => pending - retrying));
     const hasAll = (list: unknown[]) => list.length >= happenings.length;
     const isWhole = logs.every(hasAll) && followers.every(({ ids }) => ids.length >= logs[0]!.length);
-    const isOver = isWhole && saidKept.length === gateways.length && waiting === 0;
+    const kept = await keptDeliveries(cluster, names);
+    const count = [...kept.values()].flat().length;
+    const areCountsNew = saidKept.length === gateways.length && saidKept.every(({ retrying }) => retrying >= count);
+    const isOver = isWhole && areCountsNew && waiting === 0;
     const isHopeless = ended.length > 0 || performance.now() - startedAt > RECOVERY_MS;
-    if (isOver || isHopeless) return { logs, saidKept, waiting };
+    if (isOver || isHopeless) return { logs, saidKept, kept, waiting };
   }
 }
 
