@@ -15,14 +15,19 @@ import { callSandbox, findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_san
 import type { SandboxInfo } from "./running_sandbox.ts";
 
 /** Actions on a running sandbox. */
-export const SANDBOX_ACTIONS = ["advance", "snapshot", "revert", "fund", "env"] as const;
+export const SANDBOX_ACTIONS = ["advance", "snapshot", "snapshots", "revert", "fund", "env"] as const;
 
 export const SANDBOX_ACTION_ROWS: Row[] = [
-  ["advance --seconds N", "Move the time by N seconds; the ledgers of that time close at once"],
-  ["advance --ledgers N", "Close N ledgers, and move the time accordingly"],
+  ["advance --seconds N", "Move the time by N seconds, and close a ledger for every five of them"],
+  ["advance --ledgers N", "Close N ledgers, and move the time by --ledger-ms for each; not with --keep-time"],
   ["snapshot NAME", "Save the state of the network, until the sandbox ends"],
+  ["snapshots", "List the snapshots; --drop NAME deletes one first"],
   ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and clock"],
-  ["fund ADDRESS", "Pay 10000 lumens to an account (G…), which may be new, or to a contract (C…) that has less"],
+  [
+    "fund ADDRESS",
+    "Pay 10000 lumens to an account (G…), which may be new, or to a contract (C…) that has less; --amount N pays N " +
+    "lumens in any case",
+  ],
   ["env", "Print addresses, keys and accounts as shell variables, for eval"],
 ];
 
@@ -30,6 +35,9 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
 const FLAGS = [
   ["--seconds N", "", ["advance"]],
   ["--ledgers N", "", ["advance"]],
+  ["--keep-time", "", ["advance"]],
+  ["--drop NAME", "", ["snapshots"]],
+  ["--amount N", "", ["fund"]],
   ["--json", ""],
   SANDBOX_ROW,
 ] as const;
@@ -72,28 +80,35 @@ export async function runAction(args: string[], io: CommandIo): Promise<number> 
       return await advance(by, called);
     case "snapshot":
       return await snapshot(word, called);
+    case "snapshots":
+      return await snapshots(flags.drop, called);
     case "revert":
       return await revert(word, called);
     case "fund":
-      return await fund(word, called);
+      return await fund(word, flags.amount, called);
     case "env":
       return say(called.info, sandboxEnvironment(called.info).trimEnd(), called.json, io);
   }
 }
 
-function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, [got]: string[]): Record<string, number> {
+function readAdvance(flags: Flags<typeof FLAGS>, [got]: string[]): Record<string, number | boolean> {
+  const { seconds, ledgers } = flags;
+  const keepTime = flags["keep-time"] === true;
   if ((seconds === undefined) === (ledgers === undefined)) {
     const was = got === undefined ? "" : `; got ${JSON.stringify(got)}`;
     throw new UsageError(`advance needs either --seconds N or --ledgers N${was}`);
   }
+  if (keepTime && seconds !== undefined) throw new UsageError("--keep-time is only for --ledgers; got --seconds");
   return seconds === undefined
-    ? { ledgers: integerFlag("--ledgers", ledgers!, { min: 1, max: MAX_LEDGERS }) }
+    ? { ledgers: integerFlag("--ledgers", ledgers!, { min: 1, max: MAX_LEDGERS }), keepTime }
     : { seconds: integerFlag("--seconds", seconds, { min: 1, max: MAX_SECONDS }) };
 }
 
-async function advance(by: Record<string, number>, { info, json, io }: Called): Promise<number> {
-  const done = await callSandbox<Tip & { ledgers: number }>(info.rpc, "sandbox_advance", by);
-  return say(done, `${done.ledgers} ${done.ledgers === 1 ? "ledger" : "ledgers"} closed. ${tipLine(done)}`, json, io);
+async function advance(by: Record<string, number | boolean>, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<Tip & { ledgers: number; hashChain: string }>(info.rpc, "sandbox_advance", by);
+  const broken = done.hashChain === "broken" ? " Their hashes form chains of 1000 ledgers." : "";
+  const closed = `${done.ledgers} ${done.ledgers === 1 ? "ledger" : "ledgers"} closed.${broken}`;
+  return say(done, `${closed} ${tipLine(done)}`, json, io);
 }
 
 async function snapshot(name: string, { info, json, io }: Called): Promise<number> {
@@ -106,14 +121,26 @@ async function snapshot(name: string, { info, json, io }: Called): Promise<numbe
   );
 }
 
+async function snapshots(drop: string | undefined, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ snapshots: { name: string; ledger: number }[] }>(
+    info.rpc,
+    "sandbox_snapshots",
+    drop === undefined ? {} : { drop },
+  );
+  const lines = done.snapshots.map(({ name, ledger }) => `${name} at ledger ${ledger}`);
+  return say(done, lines.join("\n") || "There are no snapshots.", json, io);
+}
+
 async function revert(name: string, { info, json, io }: Called): Promise<number> {
   const done = await callSandbox<Tip>(info.rpc, "sandbox_revert", { name });
   return say(done, `Back at snapshot ${name}. ${tipLine(done)}`, json, io);
 }
 
-async function fund(address: string, { info, json, io }: Called): Promise<number> {
-  const done = await callSandbox<{ paid: boolean; ledger?: number }>(info.rpc, "sandbox_fund", { address });
-  const what = done.paid ? `got 10000 lumens in ledger ${done.ledger}` : "already has 10000 lumens or more";
+async function fund(address: string, amount: string | undefined, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ paid: boolean; ledger?: number }>(info.rpc, "sandbox_fund", { address, amount });
+  const what = done.paid
+    ? `got ${amount ?? "10000"} lumens in ledger ${done.ledger}`
+    : "already has 10000 lumens or more";
   return say(done, `${shortId(address)} ${what}.`, json, io);
 }
 

@@ -138,12 +138,12 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     chain.tryOut(envelope, Math.max(chain.tip().closeTime, unixSeconds()));
   }
 
-  async function fundOnFork({ complete }: Fork, address: string): Promise<AppliedTransaction> {
+  async function fundOnFork({ complete }: Fork, address: string, stroops?: bigint): Promise<AppliedTransaction> {
     await complete(() => {
-      const payment = faucet.draft(address);
+      const payment = faucet.draft(address, stroops);
       if (payment !== undefined) tryOut(payment);
     });
-    return await faucet.fund(address);
+    return await faucet.fund(address, stroops);
   }
 
   function advance(by: Advance): ClosedLedger {
@@ -191,12 +191,13 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     transactionsAfter: history.transactionsAfter,
     eventsAfter: history.eventsAfter,
     fees: history.fees,
-    fund: fork === undefined ? faucet.fund : (address) => fundOnFork(fork, address),
+    fund: fork === undefined ? faucet.fund : (address, stroops) => fundOnFork(fork, address, stroops),
     ...(fork && { fork: { complete: fork.complete, tryOut } }),
     closeLedger: ticker.closeNow,
     now,
     advance,
     snapshots: chain.snapshots,
+    dropSnapshot: chain.dropSnapshot,
     snapshot(name) {
       chain.snapshot(name, aheadMs);
       return chain.history.latestLedger();

@@ -124,8 +124,10 @@ export interface NetworkFees {
   classic: { ledger: number; fee: bigint }[];
 }
 
-/** How far to move a network's time, in one of both units. */
-export type Advance = { seconds: number; ledgers?: undefined } | { ledgers: number; seconds?: undefined };
+/** How far to move a network, in one of both units. With `keepTime` the ledgers close without moving the clock. */
+export type Advance =
+  | { seconds: number; ledgers?: undefined; keepTime?: undefined }
+  | { ledgers: number; seconds?: undefined; keepTime?: boolean };
 
 /** The address already has the starting balance or more. */
 export class AlreadyFunded extends Error {
@@ -174,11 +176,12 @@ export interface Network {
   eventsAfter(afterId: string, lastLedger: number): Iterable<NetworkEvent>;
   fees(): NetworkFees;
   /**
-   * Queues a payment of the starting balance to an account, which may be new, or to a contract. Resolves with the transaction
-   * once its ledger has closed.
-   * @throws {AlreadyFunded} when the address has the starting balance or more
+   * Queues a payment to an account, which may be new, or to a contract. Resolves with the transaction once its ledger has
+   * closed.
+   * @param stroops the starting balance when absent
+   * @throws {AlreadyFunded} when `stroops` is absent and the address has the starting balance or more
    */
-  fund(address: string): Promise<AppliedTransaction>;
+  fund(address: string, stroops?: bigint): Promise<AppliedTransaction>;
   /** Closes a ledger now, with the queued transactions. */
   closeLedger(): ClosedLedger;
   /** The network's clock, Unix ms: the machine's clock plus the advances. */
@@ -188,8 +191,10 @@ export interface Network {
    * @throws {RangeError} for too many ledgers
    */
   advance(by: Advance): ClosedLedger;
-  /** Names of the snapshots, oldest first. */
-  snapshots(): string[];
+  /** The snapshots and their ledgers, oldest first. */
+  snapshots(): { name: string; ledger: number }[];
+  /** @throws {RangeError} for an unknown snapshot */
+  dropSnapshot(name: string): void;
   /**
    * Saves the ledger under this name until the network stops. A snapshot of the same name is replaced.
    * @throws {RangeError} for too many snapshots

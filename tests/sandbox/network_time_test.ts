@@ -31,11 +31,11 @@ describe("advancing", () => {
     const last = network.advance({ seconds: 3_601 });
     assert.deepEqual(
       [last.sequence - before.sequence, last.closeTime - before.closeTime, network.now() - nowMs],
-      [1_800, 3_601, 3_601_000],
+      [720, 3_601, 3_601_000],
     );
     for (let sequence = before.sequence + 1; sequence <= last.sequence; sequence++) {
       const [previous, ledger] = [network.ledger(sequence - 1)!, network.ledger(sequence)!];
-      assert.ok(ledger.closeTime - previous.closeTime >= 2, `${sequence}: ${ledger.closeTime}`);
+      assert.ok(ledger.closeTime - previous.closeTime >= 5, `${sequence}: ${ledger.closeTime}`);
     }
   });
 
@@ -124,7 +124,6 @@ describe("advancing", () => {
   test("refuses more ledgers than their numbers or its patience allow", async () => {
     const { network } = await startNetwork({ ledgerMs: 1 });
     assert.throws(() => network.advance({ ledgers: 100_000_001 }), /an advance must be at most 100000000 ledgers/);
-    assert.throws(() => network.advance({ seconds: 86_400 * 365 }), RangeError);
     assert.equal(network.latestLedger().sequence, 1);
   });
 });
@@ -179,7 +178,7 @@ describe("going back to a snapshot", () => {
     apply(network, payment(network));
     network.revert("two");
     assert.equal(balanceOf(network, bob), start + 10_000_000n);
-    assert.deepEqual(network.snapshots(), ["one", "two"]);
+    assert.deepEqual(network.snapshots().map(({ name }) => name), ["one", "two"]);
     apply(network, payment(network));
     network.revert("two");
     assert.equal(balanceOf(network, bob), start + 10_000_000n);

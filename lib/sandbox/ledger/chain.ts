@@ -132,7 +132,8 @@ export async function openChain(options: ChainOptions) {
       closeLedger({ ...validator, onInternalError: () => {} }, tip, [envelope], closeTime);
     },
     snapshot: (name: string, aheadMs: number) => snapshots.take({ name, tip, record: history.latestRecord(), aheadMs }),
-    snapshots: snapshots.names,
+    snapshots: snapshots.all,
+    dropSnapshot: snapshots.drop,
     returnTo,
     /** Closes the next ledger with these envelopes. */
     append: (envelopes: Envelope[], closeTime: number) => adopt(closeLedger(validator, tip, envelopes, closeTime)),

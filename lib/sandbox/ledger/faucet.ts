@@ -17,10 +17,8 @@ import { assembled } from "./assembly.ts";
 import { rootKeypair } from "./genesis.ts";
 import type { LedgerView } from "./state.ts";
 
-/** The payment in lumens. An address with as much or more gets none. */
-const STARTING_BALANCE = "10000";
-const STROOPS_PER_LUMEN = 10_000_000n;
-const STARTING_STROOPS = BigInt(STARTING_BALANCE) * STROOPS_PER_LUMEN;
+/** The payment where no amount is named: 10 000 lumens. An address with as much or more gets none. */
+const STARTING_STROOPS = 100_000_000_000n;
 const OPERATIONS_PER_TRANSACTION = 100;
 const FEE_PER_OPERATION = "100";
 
@@ -34,6 +32,8 @@ export interface FaucetOptions extends Pick<Network, "simulate" | "submit"> {
 interface Request {
   /** `G…` or `C…`. */
   address: string;
+  /** Undefined: the starting balance, unless the address has it. */
+  stroops: bigint | undefined;
   resolve(transaction: AppliedTransaction): void;
   reject(error: Error): void;
 }
@@ -63,8 +63,9 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
     for (let left = requests.length; left > 0 && batch.size < OPERATIONS_PER_TRANSACTION; left--) {
       const request = requests.shift() as Request;
       const isContract = StrKey.isValidContract(request.address);
-      if (hasEnough(request.address)) request.reject(new AlreadyFunded(request.address));
-      else if (batch.has(request.address) || (isContract && batch.size > 0)) requests.push(request);
+      if (request.stroops === undefined && hasEnough(request.address)) {
+        request.reject(new AlreadyFunded(request.address));
+      } else if (batch.has(request.address) || (isContract && batch.size > 0)) requests.push(request);
       else batch.set(request.address, request);
       if (isContract && batch.has(request.address)) break;
     }
@@ -79,19 +80,22 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
     return builder.setTimeout(0).build();
   }
 
-  function canPay(count: number): boolean {
+  function canPay(sum: bigint): boolean {
     const account = loadAccount(state, root.rawPublicKey());
-    return account !== undefined && availableBalance(account) >= BigInt(count) * STARTING_STROOPS;
+    return account !== undefined && availableBalance(account) >= sum;
   }
 
-  function build(addresses: string[]): { transaction: Transaction } | { error: string } {
-    if (!canPay(addresses.length)) return { error: "the root account has too few lumens" };
-    const [first] = addresses as [string];
-    if (StrKey.isValidContract(first)) return assembled({ simulate }, draftOf([toContract(passphrase, root, first)]));
-    const operations = addresses.map((destination) =>
+  function build(payments: Pick<Request, "address" | "stroops">[]): { transaction: Transaction } | { error: string } {
+    const sum = payments.reduce((total, { stroops = STARTING_STROOPS }) => total + stroops, 0n);
+    if (!canPay(sum)) return { error: "the root account has too few lumens" };
+    const [{ address, stroops = STARTING_STROOPS }] = payments as [Request];
+    if (StrKey.isValidContract(address)) {
+      return assembled({ simulate }, draftOf([toContract(passphrase, root, address, stroops)]));
+    }
+    const operations = payments.map(({ address: destination, stroops = STARTING_STROOPS }) =>
       accountOf(destination) === undefined
-        ? Operation.createAccount({ destination, startingBalance: STARTING_BALANCE })
-        : Operation.payment({ destination, asset: Asset.native(), amount: STARTING_BALANCE })
+        ? Operation.createAccount({ destination, startingBalance: inLumens(stroops) })
+        : Operation.payment({ destination, asset: Asset.native(), amount: inLumens(stroops) })
     );
     return { transaction: draftOf(operations) };
   }
@@ -103,7 +107,7 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
       for (const { reject } of batch.values()) reject(new Error(why));
       fundNext();
     };
-    const built = build([...batch.keys()]);
+    const built = build([...batch.values()]);
     if ("error" in built) return refuse(built.error);
     built.transaction.sign(root);
     const outcome = submit(built.transaction.toEnvelope().toXdr());
@@ -127,15 +131,15 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
      * Queues a payment. Resolves with the transaction once its ledger has closed.
      * @throws {AlreadyFunded}
      */
-    fund(address: string): Promise<AppliedTransaction> {
+    fund(address: string, stroops?: bigint): Promise<AppliedTransaction> {
       return new Promise((resolve, reject) => {
-        requests.push({ address, resolve, reject });
+        requests.push({ address, stroops, resolve, reject });
         if (!underWay) fundNext();
       });
     },
-    /** The signed envelope that `fund` would submit for this address, undefined when it would refuse. */
-    draft(address: string): Uint8Array | undefined {
-      const built = hasEnough(address) ? undefined : build([address]);
+    /** The signed envelope that `fund` would submit, undefined when it would refuse. */
+    draft(address: string, stroops?: bigint): Uint8Array | undefined {
+      const built = stroops === undefined && hasEnough(address) ? undefined : build([{ address, stroops }]);
       if (built === undefined || "error" in built) return undefined;
       built.transaction.sign(root);
       return built.transaction.toEnvelope().toXdr();
@@ -146,6 +150,9 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
     },
   };
 }
+
+/** The SDK takes amounts as decimal text. */
+const inLumens = (stroops: bigint) => `${stroops / 10_000_000n}.${String(stroops % 10_000_000n).padStart(7, "0")}`;
 
 /** The balance of a contract at the native asset's contract, in stroops. */
 function contractBalance(state: LedgerView, passphrase: string, contract: string): bigint {
@@ -168,8 +175,8 @@ function contractBalanceKey(passphrase: string, contract: string): Uint8Array {
   ).toXdr();
 }
 
-function toContract(passphrase: string, root: Keypair, contract: string): xdr.Operation {
-  const amount = nativeToScVal(STARTING_STROOPS, { type: "i128" });
+function toContract(passphrase: string, root: Keypair, contract: string, stroops: bigint): xdr.Operation {
+  const amount = nativeToScVal(stroops, { type: "i128" });
   return Operation.invokeContractFunction({
     contract: Asset.native().contractId(passphrase),
     function: "transfer",

@@ -4,6 +4,7 @@ import type { Chain } from "./chain.ts";
 import { checkTime } from "./envelope_checks.ts";
 import { type Envelope, parseEnvelope } from "./envelopes.ts";
 import { lateByAdvance } from "./late.ts";
+import { unsupportedEvents } from "./operation_checks.ts";
 import { createTransactionQueue, encounter } from "./queue.ts";
 import { transactionResult, type TxCode } from "./results.ts";
 import { isSoroban } from "./soroban_checks.ts";
@@ -51,7 +52,8 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
   /** The DiagnosticEvents of a refusal. */
   function reasons({ inner }: Envelope, refusal: Uint8Array): Uint8Array[] {
     const late = lateByAdvance(inner, refusal, bounds(), Math.round(aheadMs() / 1000));
-    return isSoroban(inner) ? [...validator.checkResources(inner).diagnosticEvents, ...late] : late;
+    if (!isSoroban(inner)) return [...unsupportedEvents(inner), ...late];
+    return [...validator.checkResources(inner).diagnosticEvents, ...late];
   }
 
   return {

@@ -3,6 +3,7 @@ import { accountOf, loadAccount } from "./accounts.ts";
 import { checkClassicOperation } from "./classic/operations.ts";
 import { changesSigners } from "./classic/set_options.ts";
 import { type CheckContext, signersOf, type ThresholdLevel, thresholdOf } from "./envelope_checks.ts";
+import { diagnosticError } from "./diagnostics.ts";
 import type { TransactionFrame } from "./envelopes.ts";
 import { OPERATION_TYPES, operationResult, refusedOperation, type SupportedOperation } from "./results.ts";
 import type { SignatureChecker } from "./signatures.ts";
@@ -34,6 +35,22 @@ function levelOf(body: xdr.OperationBody): ThresholdLevel {
 }
 
 const isSupported = (type: xdr.OperationBody["type"]): type is SupportedOperation => type in OPERATION_TYPES;
+
+/** A pool's shares are a trustline that only pools need. */
+const isOfPool = (body: xdr.OperationBody) =>
+  body.type === "changeTrust" && body.changeTrustOp.line.type === "assetTypePoolShare";
+
+/** The DiagnosticEvent of an operation that networks have and the sandbox has not; none for other envelopes. */
+export function unsupportedEvents({ tx }: TransactionFrame): Uint8Array[] {
+  const body = tx.operations.map(({ body }) => body)
+    .find((body) => body.type !== "inflation" && (!isSupported(body.type) || isOfPool(body)));
+  if (body === undefined) return [];
+  const what = isOfPool(body) ? "a trustline for shares of a liquidity pool" : body.type;
+  const message =
+    `the sandbox does not support ${what}: it has no offers, path payments and liquidity pools. It supports ` +
+    "contracts, accounts, payments, trustlines, claimable balances, sponsorship and clawback";
+  return [diagnosticError(xdr.ScError.sceValue(xdr.ScErrorCode.scecInvalidInput), message)];
+}
 
 /** Bytes in the success arm of a result: a hash, a balance, the id of a claimable balance. */
 const SUCCESS_BYTES: Partial<Record<SupportedOperation, number>> = {

@@ -8,6 +8,9 @@ export const CLOSED_ONE_BY_ONE = 1_000;
 /** Skipped ledgers are created on demand, in blocks of so many. */
 const BLOCK_LEDGERS = 1_000;
 
+/** Whether an advance of so many ledgers skips more than one chain of them. */
+export const breaksHashChain = (ledgers: number) => ledgers - 1 - CLOSED_ONE_BY_ONE > BLOCK_LEDGERS;
+
 /** The held ledgers around the skipped ones. */
 export interface Skipped {
   before: LedgerRecord;

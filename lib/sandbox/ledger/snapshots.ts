@@ -18,8 +18,17 @@ export interface Snapshot {
 /** The names of marks in the state, in order of time. The n-th snapshot is the n-th mark. */
 export function createSnapshots(state: LedgerState) {
   const snapshots: Snapshot[] = [];
+
+  /** @throws {RangeError} for an unknown snapshot */
+  function find(name: string): { snapshot: Snapshot; mark: number } {
+    const mark = snapshots.findIndex((snapshot) => snapshot.name === name);
+    if (mark >= 0) return { snapshot: snapshots[mark]!, mark };
+    const names = snapshots.map(({ name }) => name).join(", ");
+    throw new RangeError(`name must be one of the snapshots ${names || "(none)"}; got ${JSON.stringify(name)}`);
+  }
+
   return {
-    names: () => snapshots.map(({ name }) => name),
+    all: () => snapshots.map(({ name, tip }) => ({ name, ledger: tip.sequence })),
     /**
      * Takes a snapshot, which replaces one of the same name.
      * @throws {RangeError} for too many snapshots
@@ -38,12 +47,12 @@ export function createSnapshots(state: LedgerState) {
       snapshots.push(snapshot);
       state.mark();
     },
+    find,
     /** @throws {RangeError} for an unknown snapshot */
-    find(name: string): { snapshot: Snapshot; mark: number } {
-      const mark = snapshots.findIndex((snapshot) => snapshot.name === name);
-      if (mark >= 0) return { snapshot: snapshots[mark]!, mark };
-      const names = snapshots.map(({ name }) => name).join(", ");
-      throw new RangeError(`name must be one of the snapshots ${names || "(none)"}; got ${JSON.stringify(name)}`);
+    drop(name: string) {
+      const { mark } = find(name);
+      snapshots.splice(mark, 1);
+      state.unmark(mark);
     },
     /** Goes back to a snapshot, which stays. Drops later ones. */
     returnTo(mark: number) {

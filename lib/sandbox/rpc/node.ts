@@ -34,10 +34,11 @@ export function getNetwork(network: Network, friendbotUrl: string | undefined) {
   return { friendbotUrl, passphrase: network.passphrase, protocolVersion: network.protocolVersion };
 }
 
-/** `getVersionInfo`. The sandbox has neither a commit nor a core. */
+/** `getVersionInfo`: the version of the node that the sandbox behaves like, and the sandbox's own beside it. */
 export function getVersionInfo(network: Network, version: string) {
   return {
-    version,
+    version: `${network.protocolVersion}.0.0`,
+    sandboxVersion: version,
     commitHash: "",
     buildTimestamp: "",
     captiveCoreVersion: `sandbox ${version}`,

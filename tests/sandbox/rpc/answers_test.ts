@@ -104,6 +104,7 @@ describe("the raw answer of", () => {
     });
     assertShape(await result("getVersionInfo"), {
       version: "string",
+      sandboxVersion: "string",
       commitHash: "string",
       buildTimestamp: "string",
       captiveCoreVersion: "string",

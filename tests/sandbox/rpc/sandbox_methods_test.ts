@@ -18,6 +18,7 @@ describe("the sandbox's own methods", () => {
       ledgers: 720,
       latestLedger: before.sequence + 720,
       latestLedgerCloseTime: after.closeTime,
+      hashChain: "whole",
     });
     assert.ok(Number(after.closeTime) >= Number(before.closeTime) + 3_600);
     assert.equal((await sandbox.call("getHealth")).result.status, "healthy");

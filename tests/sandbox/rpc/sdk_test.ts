@@ -131,7 +131,7 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.equal(latest.metadataXdr.type, "v2");
     assert.equal((await server.getHealth()).status, "healthy");
     assert.equal((await server.getNetwork()).passphrase, sandbox.network.passphrase);
-    assert.equal((await server.getVersionInfo()).version, "0.0.0-test");
+    assert.equal((await server.getVersionInfo()).version, `${sandbox.network.protocolVersion}.0.0`);
     const stats = await server.getFeeStats();
     assert.ok(Number(stats.sorobanInclusionFee.transactionCount) >= 3);
     assert.ok(Number(stats.sorobanInclusionFee.p50) >= 100);
