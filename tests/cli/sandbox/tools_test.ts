@@ -36,7 +36,7 @@ test(
     assert.equal((await run("trigger", "device.registered", ...at)).code, 0);
     assert.match(
       await act("advance", "--seconds", "604800"),
-      /^120960 ledgers closed\. The network is at ledger \d+, \d{4}-/,
+      /^120960 ledgers closed\. Their hashes form chains of 1000 ledgers\. The network is at ledger \d+, \d{4}-/,
     );
     const listening = await startListen(sourceCommand(), api, at);
     assert.equal((await run("trigger", "device.registered", ...at)).code, 0);

@@ -1,7 +1,7 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { describe, test } from "node:test";
-import { Account, Asset, Keypair, Operation, StrKey, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { Account, Asset, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import { toHex } from "../../../lib/sandbox/ledger/bytes.ts";
 import { readyNetwork } from "../ready_network.ts";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
