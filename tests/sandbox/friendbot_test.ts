@@ -1,13 +1,15 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { after, before, describe, test } from "node:test";
-import { Asset, Keypair, Operation, StrKey, TransactionBuilder } from "@stellar/stellar-sdk";
+import { Asset, Keypair, StrKey } from "@stellar/stellar-sdk";
+import { pay } from "./envelope_parts.ts";
+import { draft, succeed } from "./rpc/client.ts";
 import { openSandboxRpc, type SandboxRpc } from "./rpc/sandbox_rpc.ts";
 import { readyState } from "./ready_network.ts";
 
 let sandbox: SandboxRpc;
 before(async () => {
-  // Contracts are paid through the native asset's.
+  // The native asset's contract pays contracts.
   sandbox = await openSandboxRpc({ stateFile: await readyState() });
 });
 after(() => sandbox.stop());
@@ -15,7 +17,7 @@ after(() => sandbox.stop());
 const ask = (query: string, init?: RequestInit) => fetch(`${sandbox.url}/friendbot${query}`, init);
 
 describe("friendbot", () => {
-  test("creates the account in the query, by GET and by POST", async () => {
+  test("creates the account that the query names, by GET and by POST", async () => {
     for (const method of ["GET", "POST"]) {
       const address = Keypair.random().publicKey();
       const response = await ask(`?addr=${address}`, { method });
@@ -30,12 +32,12 @@ describe("friendbot", () => {
     }
   });
 
-  test("creates the account in a form", async () => {
+  test("creates the account that a form names", async () => {
     const body = new URLSearchParams({ addr: Keypair.random().publicKey() });
     assert.equal((await (await ask("", { method: "POST", body })).json()).successful, true);
   });
 
-  test("tells an address that has the starting balance so in the words clients look for", async () => {
+  test("refuses an address that has the starting balance, in the words that clients look for", async () => {
     const contract = StrKey.encodeContract(crypto.getRandomValues(new Uint8Array(32)));
     for (const address of [Keypair.random().publicKey(), contract]) {
       assert.equal((await (await ask(`?addr=${address}`)).json()).successful, true);
@@ -49,28 +51,19 @@ describe("friendbot", () => {
     }
   });
 
-  test("pays an account again that has less than the starting balance", async () => {
+  test("pays an account again when it has less than the starting balance", async () => {
     const pair = Keypair.random();
     await (await ask(`?addr=${pair.publicKey()}`)).body?.cancel();
     const balance = async () => (await sandbox.rpc.getAccountEntry(pair.publicKey())).balance;
-    const source = await sandbox.rpc.getAccount(pair.publicKey());
-    const away = Operation.payment({
-      destination: Keypair.master(sandbox.network.passphrase).publicKey(),
-      asset: Asset.native(),
-      amount: "9000",
-    });
-    const transaction = new TransactionBuilder(source, { fee: "100", networkPassphrase: sandbox.network.passphrase })
-      .addOperation(away).setTimeout(30).build();
-    transaction.sign(pair);
-    const { hash } = await sandbox.rpc.sendTransaction(transaction);
-    assert.equal((await sandbox.rpc.pollTransaction(hash)).status, "SUCCESS");
+    const away = pay(Keypair.master(sandbox.network.passphrase), 90_000_000_000n);
+    await succeed(sandbox, await draft(sandbox, pair, away), pair);
     const before = await balance();
     assert.ok(before < 10_000_000_000n);
     assert.equal((await (await ask(`?addr=${pair.publicKey()}`)).json()).successful, true);
     assert.equal(await balance(), before + 100_000_000_000n);
   });
 
-  test("pays a contract, also together with accounts", async () => {
+  test("pays contracts and accounts in one transaction", async () => {
     const contracts = [1, 2].map((n) => StrKey.encodeContract(new Uint8Array(32).fill(n)));
     const addresses = [contracts[0]!, Keypair.random().publicKey(), contracts[1]!, Keypair.random().publicKey()];
     const answers = await Promise.all(addresses.map(async (address) => await (await ask(`?addr=${address}`)).json()));
@@ -81,7 +74,7 @@ describe("friendbot", () => {
     }
   });
 
-  test("creates one account when asked for it twice at once", async () => {
+  test("creates an account once for two requests at once", async () => {
     const address = Keypair.random().publicKey();
     const statuses = await Promise.all([1, 2].map(async () => {
       const response = await ask(`?addr=${address}`);
@@ -91,7 +84,7 @@ describe("friendbot", () => {
     assert.deepEqual(statuses.sort(), [200, 400]);
   });
 
-  test("refuses what is not an account's address", async () => {
+  test("refuses a request without an account's address", async () => {
     for (const query of ["", "?addr=", "?addr=G123", "?addr=C123", `?addr=${Keypair.random().secret()}`]) {
       const response = await ask(query);
       assert.equal(response.status, 400);

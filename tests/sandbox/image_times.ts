@@ -5,8 +5,8 @@ import type { LedgerRecord } from "../../lib/sandbox/ledger/records.ts";
 import type { NetworkImage } from "./network_image.ts";
 
 /**
- * The image as if all of its ledgers had closed at this Unix second, with the hashes that follow. A network that is restored
- * today is no network that slept since the image was made.
+ * Returns the image as if all its ledgers had closed at this Unix second, with the hashes that follow from it. So a restored
+ * network does not look like one that slept since the image was made.
  */
 export function closedAt(image: NetworkImage, closeTime: number): NetworkImage {
   let previous: LedgerTip = NOTHING;

@@ -3,18 +3,20 @@ import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
 import { Asset, type Keypair, Memo, Operation, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { alice, altered, bob, nobody, pay } from "./envelope_parts.ts";
+import { altered, feeBump, muxed, nobody, pay, raw } from "./envelope_parts.ts";
 import {
   accountOf,
+  alice,
   apply,
+  bob,
   build,
   codesOf,
+  eventsOf,
   feeChargedOf,
   fund,
   prepare,
   refusal,
   signed,
-  START_SECONDS,
   startNetwork,
   submit,
 } from "./sandbox_network.ts";
@@ -28,100 +30,84 @@ describe("a fee bump", () => {
   });
 
   const inner = (stroops = 1n, fee = "100") => signed(build(network, alice, [pay(bob, stroops)], { fee }), alice);
-  const bump = (fee: string, wrapped = inner(), ...signers: Keypair[]) => {
-    const built = TransactionBuilder.buildFeeBumpTransaction(bob, fee, wrapped, network.passphrase);
-    for (const signer of signers) built.sign(signer);
-    return built;
-  };
-  /** A bump with a total fee the SDK's builder would not let through. */
-  const bumpOf = (fee: bigint, wrapped: Transaction, ...signers: Keypair[]) => {
-    const envelope = bump("1000000", wrapped).toEnvelope();
+  /** A fee bump of Bob. The SDK rejects such fees, so this sets the total fee itself. */
+  const bumpOf = (fee: bigint, wrapped = inner(), ...signers: Keypair[]) => {
+    const envelope = feeBump(network, bob, "1000000", wrapped).toEnvelope();
     assert.ok(envelope.type === "envelopeTypeTxFeeBump");
     const tx = new xdr.FeeBumpTransaction({ ...envelope.feeBump.tx, fee });
-    const outer = new xdr.FeeBumpTransactionEnvelope({ tx, signatures: [] });
-    const built = TransactionBuilder.fromXdr(xdr.TransactionEnvelope.envelopeTypeTxFeeBump(outer), network.passphrase);
-    for (const signer of signers) built.sign(signer);
-    return built;
+    const outer = xdr.TransactionEnvelope.envelopeTypeTxFeeBump(
+      new xdr.FeeBumpTransactionEnvelope({ tx, signatures: [] }),
+    );
+    return signed(TransactionBuilder.fromXdr(outer, network.passphrase), ...signers);
   };
 
-  test("is paid by its fee source; the inner transaction keeps its own sequence number and pays nothing", () => {
-    const sequence = accountOf(network, alice).seqNum;
-    const [aliceBefore, bobBefore] = [accountOf(network, alice).balance, accountOf(network, bob).balance];
-    const applied = apply(network, bump("200", inner(7n), bob));
+  test("charges its fee source; the inner transaction uses its sequence number and pays no fee", () => {
+    const [aliceBefore, bobBefore] = [accountOf(network, alice), accountOf(network, bob)];
+    const applied = apply(network, feeBump(network, bob, "200", inner(7n)));
     assert.equal(codesOf(applied.resultXdr), "txFeeBumpInnerSuccess/txSuccess/payment/paymentSuccess");
     assert.equal(applied.feeBump, true);
     assert.equal(feeChargedOf(applied), 200n);
-    assert.equal(accountOf(network, alice).balance, aliceBefore - 7n);
-    assert.equal(accountOf(network, bob).balance, bobBefore + 7n - 200n);
-    assert.equal(accountOf(network, alice).seqNum, sequence + 1n);
+    assert.equal(accountOf(network, alice).balance, aliceBefore.balance - 7n);
+    assert.equal(accountOf(network, bob).balance, bobBefore.balance + 7n - 200n);
+    assert.equal(accountOf(network, alice).seqNum, aliceBefore.seqNum + 1n);
   });
 
-  test("counts in the fee statistics with all it was charged, for each operation of the inner transaction", () => {
+  test("adds its whole charge, divided by the inner operations, to the fee statistics", () => {
     const before = network.fees().classic.length;
-    const three = signed(build(network, alice, [pay(bob), pay(bob), pay(bob)], { fee: "100" }), alice);
-    apply(network, bump("100", three, bob));
-    apply(network, bump("1000", inner(), bob));
+    const three = signed(build(network, alice, [pay(bob), pay(bob), pay(bob)]), alice);
+    apply(network, feeBump(network, bob, "100", three));
+    apply(network, feeBump(network, bob, "1000", inner()));
     assert.deepEqual(network.fees().classic.slice(before).map(({ fee }) => fee), [133n, 200n]);
-    const soroban = signed(
-      prepare(network, alice, Operation.createStellarAssetContract({ asset: Asset.native() })),
-      alice,
-    );
-    apply(network, bump("1000", soroban, bob));
+    const deploy = Operation.createStellarAssetContract({ asset: Asset.native() });
+    apply(network, feeBump(network, bob, "1000", signed(prepare(network, alice, deploy), alice)));
     assert.deepEqual(network.fees().soroban.map(({ fee }) => fee), [200n]);
   });
 
   test("is found by the hash of the inner transaction too", () => {
     const wrapped = inner();
-    const applied = apply(network, bump("200", wrapped, bob));
+    const applied = apply(network, feeBump(network, bob, "200", wrapped));
     assert.equal(network.transaction(wrapped.hash().toHex())?.hash, applied.hash);
   });
 
-  test("that bids less an operation than the inner transaction is refused: txInsufficientFee, naming the fee", () => {
+  test("that bids less an operation than the inner transaction is refused: txInsufficientFee with the minimum fee", () => {
     const outcome = submit(network, bumpOf(599n, inner(1n, "300"), bob));
     assert.equal(refusal(outcome), "txInsufficientFee");
     assert.ok(outcome.status === "ERROR");
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 600n);
   });
 
-  const stranger = () => {
-    const built = TransactionBuilder.buildFeeBumpTransaction(nobody, "200", inner(), network.passphrase);
-    return signed(built, nobody);
-  };
-  const REFUSED: [what: string, bump: () => Parameters<typeof submit>[1], code: string][] = [
-    ["below 100 stroops for each operation and one more", () => bumpOf(199n, inner(), bob), "txInsufficientFee"],
-    ["of an account that does not exist", stranger, "txNoAccount"],
-    ["without the fee source's signature", () => bump("200"), "txBadAuth"],
-    ["with a signature too many", () => bump("200", inner(), bob, alice), "txBadAuthExtra"],
-    ["the fee source cannot pay", () => bumpOf(200_000_000_000n, inner(), bob), "txInsufficientBalance"],
-    ["with a negative fee", () => bumpOf(-1n, inner(), bob), "txMalformed"],
+  const around = (options: Parameters<typeof build>[3], ...signers: Keypair[]) =>
+    feeBump(network, bob, "200", signed(build(network, alice, [pay(bob)], options), ...signers));
+  const cases: [what: string, code: string, bump: () => Parameters<typeof submit>[1]][] = [
+    ["below 100 stroops for each operation and one more", "txInsufficientFee", () => bumpOf(199n, inner(), bob)],
+    ["of an account that does not exist", "txNoAccount", () => feeBump(network, nobody, "200", inner())],
+    ["without the fee source's signature", "txBadAuth", () => bumpOf(400n)],
+    ["with an unnecessary signature", "txBadAuthExtra", () => signed(feeBump(network, bob, "200", inner()), alice)],
+    ["that its fee source cannot pay", "txInsufficientBalance", () => bumpOf(200_000_000_000n, inner(), bob)],
+    ["with a negative fee", "txMalformed", () => bumpOf(-1n, inner(), bob)],
+    ["around an unsigned transaction", "txFeeBumpInnerFailed/txBadAuth", () => around({})],
+    ["around a used sequence number", "txFeeBumpInnerFailed/txBadSeq", () => around({ sequence: 1n }, alice)],
   ];
-  for (const [what, made, code] of REFUSED) {
-    test(`${what} is refused: ${code}`, () => assert.equal(refusal(submit(network, made())), code));
+  for (const [what, code, bump] of cases) {
+    test(`${what} is refused: ${code}`, () => assert.equal(refusal(submit(network, bump())), code));
   }
 
-  test("around a transaction that is refused: txFeeBumpInnerFailed with the inner code", () => {
-    const unsigned = build(network, alice, [pay(bob)]);
-    assert.equal(refusal(submit(network, bump("200", unsigned, bob))), "txFeeBumpInnerFailed/txBadAuth");
-    const old = signed(build(network, alice, [pay(bob)], { sequence: 1n }), alice);
-    assert.equal(refusal(submit(network, bump("200", old, bob))), "txFeeBumpInnerFailed/txBadSeq");
-  });
-
-  test("around a transaction that fails at apply costs its fee: txFeeBumpInnerFailed", () => {
-    const applied = apply(network, bump("200", inner(200_000_000_000n), bob));
+  test("around a transaction that fails in its ledger costs its fee: txFeeBumpInnerFailed", () => {
+    const applied = apply(network, feeBump(network, bob, "200", inner(200_000_000_000n)));
     assert.equal(codesOf(applied.resultXdr), "txFeeBumpInnerFailed/txFailed/payment/paymentUnderfunded");
     assert.equal(applied.successful, false);
     assert.equal(feeChargedOf(applied), 200n);
   });
 });
 
-describe("an envelope of an older or a muxed form", () => {
+describe("the network applies a payment", () => {
   let network: SandboxNetwork;
   before(async () => {
     ({ network } = await startNetwork());
     await fund(network, alice, bob);
   });
 
-  test("of type V0 is taken, with the same hash", () => {
+  test("in an envelope of type V0, with the hash of the V1 envelope", () => {
     const transaction = signed(build(network, alice, [pay(bob)]), alice);
     const envelope = transaction.toEnvelope();
     assert.ok(envelope.type === "envelopeTypeTx");
@@ -144,38 +130,24 @@ describe("an envelope of an older or a muxed form", () => {
     assert.equal(network.transaction(outcome.hash)?.successful, true);
   });
 
-  test("with muxed accounts is taken, and the transfer event names the recipient's id", () => {
-    const muxed = (pair: Keypair, id: bigint) =>
-      xdr.MuxedAccount.keyTypeMuxedEd25519(new xdr.MuxedAccountMed25519({ id, ed25519: pair.rawPublicKey() }));
-    const payment = new xdr.PaymentOp({
-      destination: muxed(bob, 42n),
-      asset: Asset.native().toXdrObject(),
-      amount: 5n,
-    });
-    const operation = new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(payment) });
-    const draft = altered(network, build(network, alice, [pay(bob)]), {
+  const toMuxed = () => {
+    const asset = Asset.native().toXdrObject();
+    const payment = new xdr.PaymentOp({ destination: muxed(bob, 42n), asset, amount: 5n });
+    return altered(network, build(network, alice, [pay(bob)]), {
       sourceAccount: muxed(alice, 7n),
-      operations: [operation],
+      operations: [raw(xdr.OperationBody.payment(payment))],
     });
-    const applied = apply(network, signed(draft, alice));
-    assert.equal(applied.successful, true);
-    const event = xdr.ContractEvent.fromXdr(applied.contractEventsXdr[0]![0]!);
-    const data = event.body.v0.data;
-    assert.ok(data.type === "scvMap");
-    assert.deepEqual(data.map?.map(({ key }) => key.type === "scvSymbol" && key.sym.toString()), [
-      "amount",
-      "to_muxed_id",
-    ]);
-  });
-
-  test("with a memo moves lumens, and the transfer event carries the memo", () => {
-    const applied = apply(network, signed(build(network, alice, [pay(bob)], { memo: Memo.text("rent") }), alice));
-    const data = xdr.ContractEvent.fromXdr(applied.contractEventsXdr[0]![0]!).body.v0.data;
-    assert.ok(data.type === "scvMap");
-    assert.equal(data.map?.length, 2);
-  });
-
-  test("starts its clock where it was told to", () => {
-    assert.equal(network.latestLedger().closeTime, START_SECONDS);
-  });
+  };
+  const withMemo = () => build(network, alice, [pay(bob, 5n)], { memo: Memo.text("rent") });
+  const receivers: [what: string, draft: () => Transaction, id: unknown][] = [
+    ["between muxed accounts; the transfer event has the receiver's id", toMuxed, 42n],
+    ["with a memo; the transfer event has the memo", withMemo, "rent"],
+  ];
+  for (const [what, draft, id] of receivers) {
+    test(what, () => {
+      const applied = apply(network, signed(draft(), alice));
+      assert.equal(applied.successful, true);
+      assert.deepEqual(eventsOf(applied)[0]!.data, { amount: 5n, to_muxed_id: id });
+    });
+  }
 });

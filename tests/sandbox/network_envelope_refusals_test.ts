@@ -1,72 +1,36 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { type Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { Keypair, Operation, SorobanDataBuilder, type Transaction, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { alice, altered, bob, nobody, pay, poor, startFundedNetwork } from "./envelope_parts.ts";
-import { accountOf, apply, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
+import { altered, feeBump, nobody, pay, poor, startFundedNetwork } from "./envelope_parts.ts";
+import { accountOf, alice, apply, bob, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
 
-describe("an envelope is refused", () => {
+describe("the network refuses an envelope", () => {
   let network: SandboxNetwork;
   let clock: { seconds: number };
+  let sequence: bigint;
+  let nextLedger: number;
 
   beforeEach(async () => {
     ({ network, clock } = await startFundedNetwork());
+    sequence = accountOf(network, alice).seqNum;
+    nextLedger = network.latestLedger().sequence + 1;
   });
 
-  const refused = (transaction: Parameters<typeof submit>[1]) => refusal(submit(network, transaction));
-  const signedBy = (pair: Keypair, options: Parameters<typeof build>[3] = {}) =>
-    signed(build(network, pair, [pay(bob)], options), pair);
-
-  test("that is not XDR: with a plain Error", () => {
-    assert.throws(() => network.submit(new Uint8Array([1, 2, 3])), Error);
-  });
-
-  test("without an operation: txMissingOperation", () => {
-    assert.equal(refused(signed(build(network, alice, []), alice)), "txMissingOperation");
-  });
-
-  test("with a fee below 100 stroops an operation: txInsufficientFee, naming the fee", () => {
-    const draft = build(network, alice, [pay(bob), pay(bob)]);
-    const outcome = submit(network, signed(altered(network, draft, { fee: 199 }), alice));
-    assert.equal(refusal(outcome), "txInsufficientFee");
-    assert.ok(outcome.status === "ERROR");
-    assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 200n);
-  });
-
-  test("of an account that does not exist: txNoAccount", () => {
-    assert.equal(refused(signedBy(nobody, { sequence: 1n })), "txNoAccount");
-  });
-
-  test("when the fee would eat into the reserve: txInsufficientBalance", () => {
-    assert.equal(refused(signedBy(poor, { fee: "151" })), "txInsufficientBalance");
-    assert.equal(apply(network, signedBy(poor, { fee: "150" })).ledger, network.latestLedger().sequence);
-  });
-
-  test("without a signature, with another's, or for another network: txBadAuth", () => {
-    assert.equal(refused(build(network, alice, [pay(bob)])), "txBadAuth");
-    assert.equal(refused(signed(build(network, alice, [pay(bob)]), bob)), "txBadAuth");
-    const elsewhere = signed(build(network, alice, [pay(bob)], { networkPassphrase: "another network" }), alice);
-    assert.equal(refused(elsewhere), "txBadAuth");
-  });
-
-  test("with a signature nobody needs: txBadAuthExtra", () => {
-    assert.equal(refused(signed(build(network, alice, [pay(bob)]), alice, bob)), "txBadAuthExtra");
-    assert.equal(refused(signed(build(network, alice, [pay(bob)]), alice, alice)), "txBadAuthExtra");
-  });
-
-  test("without the extra signers it asks for: txBadAuth", () => {
-    const options = { extraSigners: [bob.publicKey()] };
-    assert.equal(refused(signed(build(network, alice, [pay(bob)], options), alice)), "txBadAuth");
-    assert.equal(apply(network, signed(build(network, alice, [pay(bob)], options), alice, bob)).successful, true);
-  });
-
-  test("with the same extra signer twice, or one of an empty payload: txMalformed", () => {
-    const twice = build(network, alice, [pay(bob)], { extraSigners: [bob.publicKey(), bob.publicKey()] });
-    assert.equal(refused(signed(twice, alice, bob)), "txMalformed");
-    const empty = xdr.SignerKey.signerKeyTypeEd25519SignedPayload(
-      new xdr.SignerKeyEd25519SignedPayload({ ed25519: bob.rawPublicKey(), payload: new Uint8Array() }),
-    );
+  type Options = Parameters<typeof build>[3];
+  const payment = (options?: Options, ...signers: Keypair[]) =>
+    signed(build(network, alice, [pay(bob)], options), ...signers);
+  const byAlice = (options?: Options) => payment(options, alice);
+  const byPoor = (fee: string) => signed(build(network, poor, [pay(bob)], { fee }), poor);
+  const paymentOf = (source: Keypair, ...signers: Keypair[]) =>
+    signed(build(network, alice, [pay(alice, 5n, source)]), ...signers);
+  const closeAfter = (seconds: number) => {
+    clock.seconds += seconds;
+    network.closeLedger();
+  };
+  const withEmptyPayload = () => {
+    const payload = new xdr.SignerKeyEd25519SignedPayload({ ed25519: bob.rawPublicKey(), payload: new Uint8Array() });
     const cond = xdr.Preconditions.precondV2(
       new xdr.PreconditionsV2({
         timeBounds: null,
@@ -74,136 +38,154 @@ describe("an envelope is refused", () => {
         minSeqNum: null,
         minSeqAge: 0n,
         minSeqLedgerGap: 0,
-        extraSigners: [empty],
+        extraSigners: [xdr.SignerKey.signerKeyTypeEd25519SignedPayload(payload)],
       }),
     );
-    const envelope = build(network, alice, [pay(bob)]).toEnvelope();
-    assert.ok(envelope.type === "envelopeTypeTx");
-    const tx = new xdr.Transaction({ ...envelope.v1.tx, cond });
-    const v1 = new xdr.TransactionV1Envelope({ tx, signatures: [] });
-    assert.equal(refusal(network.submit(xdr.TransactionEnvelope.envelopeTypeTx(v1).toXdr())), "txMalformed");
-  });
+    return altered(network, payment(), { cond });
+  };
+  const withResources = () => {
+    const ext = xdr.TransactionExt.sorobanData(new SorobanDataBuilder().build());
+    return signed(altered(network, payment(), { ext }), alice);
+  };
 
-  test("when it is classic but declares Soroban resources: txMalformed", () => {
-    const sorobanData = new xdr.SorobanTransactionData({
-      ext: xdr.SorobanTransactionDataExt.v0(),
-      resources: new xdr.SorobanResources({
-        footprint: new xdr.LedgerFootprint({ readOnly: [], readWrite: [] }),
-        instructions: 0,
-        diskReadBytes: 0,
-        writeBytes: 0,
-      }),
-      resourceFee: 0n,
+  type Case = [
+    what: string,
+    code: string,
+    refused: () => Transaction,
+    applied?: [when: string, transaction: () => Transaction],
+  ];
+  const cases: Case[] = [
+    ["without an operation", "txMissingOperation", () => signed(build(network, alice, []), alice)],
+    [
+      "of an account that does not exist",
+      "txNoAccount",
+      () => signed(build(network, nobody, [pay(bob)], { sequence: 1n }), nobody),
+    ],
+    ["whose fee needs the reserve", "txInsufficientBalance", () => byPoor("151"), [
+      "with a fee that leaves the reserve",
+      () => byPoor("150"),
+    ]],
+
+    ["without a signature", "txBadAuth", () => payment()],
+    ["that only another account has signed", "txBadAuth", () => payment({}, bob)],
+    ["signed for another network", "txBadAuth", () => byAlice({ networkPassphrase: "another network" })],
+    ["without its extra signer's signature", "txBadAuth", () => byAlice({ extraSigners: [bob.publicKey()] }), [
+      "with that signature",
+      () => payment({ extraSigners: [bob.publicKey()] }, alice, bob),
+    ]],
+    ["with an unnecessary signature", "txBadAuthExtra", () => payment({}, alice, bob)],
+    ["with the same signature twice", "txBadAuthExtra", () => payment({}, alice, alice)],
+    [
+      "with the same extra signer twice",
+      "txMalformed",
+      () => payment({ extraSigners: [bob.publicKey(), bob.publicKey()] }, alice, bob),
+    ],
+    ["with an extra signer of an empty payload", "txMalformed", withEmptyPayload],
+    ["of a classic operation with Soroban resources", "txMalformed", withResources],
+    ["without the signature of an operation's source", "txFailed/opBadAuth", () => paymentOf(bob, alice), [
+      "with that signature",
+      () => paymentOf(bob, alice, bob),
+    ]],
+
+    ["before its minTime", "txTooEarly", () => byAlice({ timebounds: { minTime: clock.seconds + 1, maxTime: 0 } }), [
+      "at that second",
+      () => {
+        closeAfter(1);
+        return byAlice({ timebounds: { minTime: clock.seconds, maxTime: 0 } });
+      },
+    ]],
+    ["after its maxTime", "txTooLate", () => byAlice({ timebounds: { minTime: 0, maxTime: clock.seconds - 1 } })],
+    ["after its maxTime by the clock, though the latest ledger closed before it", "txTooLate", () => {
+      const timebounds = { minTime: 0, maxTime: clock.seconds + 3 };
+      clock.seconds += 4;
+      return byAlice({ timebounds });
+    }],
+    [
+      "before its minLedger",
+      "txTooEarly",
+      () => byAlice({ ledgerbounds: { minLedger: nextLedger + 1, maxLedger: 0 } }),
+      [
+        "in that ledger",
+        () => byAlice({ ledgerbounds: { minLedger: nextLedger, maxLedger: 0 } }),
+      ],
+    ],
+    ["from its maxLedger on", "txTooLate", () => byAlice({ ledgerbounds: { minLedger: 0, maxLedger: nextLedger } }), [
+      "in the ledger before",
+      () => byAlice({ ledgerbounds: { minLedger: 0, maxLedger: nextLedger + 1 } }),
+    ]],
+
+    ["with a used sequence number", "txBadSeq", () => byAlice({ sequence: sequence - 1n })],
+    ["whose sequence number skips one", "txBadSeq", () => byAlice({ sequence: sequence + 1n })],
+    ["with the first sequence number of accounts of the next ledger", "txBadSeq", () => {
+      const bumpTo = ((BigInt(nextLedger + 1) << 32n) - 1n).toString();
+      apply(network, signed(build(network, alice, [Operation.bumpSequence({ bumpTo })]), alice));
+      return byAlice();
+    }, ["in a later ledger", () => {
+      network.closeLedger();
+      return byAlice();
+    }]],
+    ["that a ledger has applied", "txBadSeq", () => {
+      const transaction = byAlice();
+      apply(network, transaction);
+      return transaction;
+    }],
+    [
+      "below its minAccountSequence",
+      "txBadSeq",
+      () => byAlice({ sequence: sequence + 5n, minAccountSequence: `${sequence + 1n}` }),
+      [
+        "at that minAccountSequence, with a gap",
+        () => byAlice({ sequence: sequence + 5n, minAccountSequence: `${sequence}` }),
+      ],
+    ],
+    ["too soon after the account's last transaction", "txBadMinSeqAgeOrGap", () => {
+      apply(network, byAlice());
+      return byAlice({ minAccountSequenceAge: 60n });
+    }, ["after its minAccountSequenceAge", () => {
+      closeAfter(60);
+      return byAlice({ minAccountSequenceAge: 60n });
+    }]],
+    ["too few ledgers after the account's last transaction", "txBadMinSeqAgeOrGap", () => {
+      apply(network, byAlice());
+      return byAlice({ minAccountSequenceLedgerGap: 2 });
+    }, ["after its minAccountSequenceLedgerGap", () => {
+      network.closeLedger();
+      return byAlice({ minAccountSequenceLedgerGap: 2 });
+    }]],
+  ];
+  for (const [what, code, refused, applied] of cases) {
+    test(`${what}: ${code}${applied ? `; it applies the transaction ${applied[0]}` : ""}`, () => {
+      assert.equal(refusal(submit(network, refused())), code);
+      if (!applied) return;
+      const transaction = applied[1]();
+      assert.equal(apply(network, transaction).successful, true);
+      const source = Keypair.fromPublicKey(transaction.source);
+      assert.equal(accountOf(network, source).seqNum, BigInt(transaction.sequence));
     });
-    const draft = altered(network, build(network, alice, [pay(bob)]), {
-      ext: xdr.TransactionExt.sorobanData(sorobanData),
-    });
-    assert.equal(refused(signed(draft, alice)), "txMalformed");
+  }
+
+  test("that is not XDR, with a plain Error", () => {
+    assert.throws(() => network.submit(new Uint8Array([1, 2, 3])), Error);
   });
 
-  test("for an operation the sandbox does not apply: opNotSupported", () => {
-    const operation = Operation.inflation({});
-    assert.equal(refused(signed(build(network, alice, [operation]), alice)), "txFailed/opNotSupported");
+  test("with a fee below 100 stroops an operation: txInsufficientFee, and returns the minimum fee", () => {
+    const draft = build(network, alice, [pay(bob), pay(bob)]);
+    const outcome = submit(network, signed(altered(network, draft, { fee: 199 }), alice));
+    assert.equal(refusal(outcome), "txInsufficientFee");
+    assert.ok(outcome.status === "ERROR");
+    assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 200n);
   });
 
-  test("when an operation's own source has not signed: opBadAuth", () => {
-    const draft = () => build(network, alice, [pay(alice, 5n, bob.publicKey())]);
-    assert.equal(refused(signed(draft(), alice)), "txFailed/opBadAuth");
-    assert.equal(apply(network, signed(draft(), alice, bob)).successful, true);
+  test("without the signature of an operation's source that has no account; a signed one fails with opNoAccount", () => {
+    assert.equal(refusal(submit(network, paymentOf(nobody, alice))), "txFailed/opBadAuth");
+    assert.equal(codesOf(apply(network, paymentOf(nobody, alice, nobody)).resultXdr), "txFailed/opNoAccount");
   });
 
-  test("not for an operation source that is yet to come: that fails at apply with opNoAccount", () => {
-    const draft = () => build(network, alice, [pay(alice, 5n, nobody.publicKey())]);
-    assert.equal(refused(signed(draft(), alice)), "txFailed/opBadAuth");
-    assert.equal(codesOf(apply(network, signed(draft(), alice, nobody)).resultXdr), "txFailed/opNoAccount");
-  });
-
-  test("when its fees together with those waiting exceed what the fee source has: txInsufficientBalance", () => {
-    const bumpBy = (pair: Keypair) =>
-      signed(
-        TransactionBuilder.buildFeeBumpTransaction(poor, "100", signedBy(pair), network.passphrase),
-        poor,
-      );
-    const raise = signed(build(network, alice, [pay(poor, 200n)]), alice);
-    apply(network, raise); // 350 stroops above the reserve: one fee bump of 200 fits, two do not.
-    assert.equal(submit(network, bumpBy(alice)).status, "PENDING");
-    assert.equal(refused(bumpBy(bob)), "txInsufficientBalance");
-  });
-
-  test("before its time: txTooEarly, and at that second no longer", () => {
-    const timebounds = { minTime: clock.seconds + 1, maxTime: 0 };
-    assert.equal(refused(signedBy(alice, { timebounds })), "txTooEarly");
-    clock.seconds += 1;
-    network.closeLedger();
-    assert.equal(apply(network, signedBy(alice, { timebounds })).successful, true);
-  });
-
-  test("after its time: txTooLate", () => {
-    assert.equal(refused(signedBy(alice, { timebounds: { minTime: 0, maxTime: clock.seconds - 1 } })), "txTooLate");
-  });
-
-  test("after its time by the clock, though not yet by the last ledger: txTooLate", () => {
-    const timebounds = { minTime: 0, maxTime: clock.seconds + 3 };
-    clock.seconds += 4;
-    assert.equal(refused(signedBy(alice, { timebounds })), "txTooLate");
-  });
-
-  test("before its ledger: txTooEarly", () => {
-    const next = network.latestLedger().sequence + 1;
-    const early = { ledgerbounds: { minLedger: next + 1, maxLedger: 0 } };
-    assert.equal(refused(signedBy(alice, early)), "txTooEarly");
-    assert.equal(apply(network, signedBy(alice, { ledgerbounds: { minLedger: next, maxLedger: 0 } })).ledger, next);
-  });
-
-  test("from its last ledger on: txTooLate", () => {
-    const next = network.latestLedger().sequence + 1;
-    assert.equal(refused(signedBy(alice, { ledgerbounds: { minLedger: 0, maxLedger: next } })), "txTooLate");
-    assert.equal(
-      apply(network, signedBy(alice, { ledgerbounds: { minLedger: 0, maxLedger: next + 1 } })).successful,
-      true,
-    );
-  });
-
-  test("with a sequence number already used, or one too high: txBadSeq", () => {
-    const { seqNum } = accountOf(network, alice);
-    assert.equal(refused(signedBy(alice, { sequence: seqNum - 1n })), "txBadSeq");
-    assert.equal(refused(signedBy(alice, { sequence: seqNum + 1n })), "txBadSeq");
-  });
-
-  test("with the number new accounts of its ledger start with: txBadSeq", () => {
-    const start = BigInt(network.latestLedger().sequence + 2) << 32n;
-    apply(network, signed(build(network, alice, [Operation.bumpSequence({ bumpTo: (start - 1n).toString() })]), alice));
-    assert.equal(refused(signedBy(alice)), "txBadSeq");
-    network.closeLedger();
-    assert.equal(apply(network, signedBy(alice)).successful, true);
-  });
-
-  test("after it has been applied: txBadSeq", () => {
-    const transaction = signedBy(alice);
-    apply(network, transaction);
-    assert.equal(refused(transaction), "txBadSeq");
-  });
-
-  test("below its least sequence number: txBadSeq; above it gaps are fine", () => {
-    const { seqNum } = accountOf(network, alice);
-    const sequence = seqNum + 5n;
-    assert.equal(refused(signedBy(alice, { sequence, minAccountSequence: `${seqNum + 1n}` })), "txBadSeq");
-    apply(network, signedBy(alice, { sequence, minAccountSequence: `${seqNum}` }));
-    assert.equal(accountOf(network, alice).seqNum, seqNum + 6n);
-  });
-
-  test("too soon after the account's last transaction: txBadMinSeqAgeOrGap", () => {
-    apply(network, signedBy(alice));
-    assert.equal(refused(signedBy(alice, { minAccountSequenceAge: 60n })), "txBadMinSeqAgeOrGap");
-    clock.seconds += 60;
-    network.closeLedger();
-    assert.equal(apply(network, signedBy(alice, { minAccountSequenceAge: 60n })).successful, true);
-  });
-
-  test("too few ledgers after the account's last transaction: txBadMinSeqAgeOrGap", () => {
-    apply(network, signedBy(alice));
-    assert.equal(refused(signedBy(alice, { minAccountSequenceLedgerGap: 2 })), "txBadMinSeqAgeOrGap");
-    network.closeLedger();
-    assert.equal(apply(network, signedBy(alice, { minAccountSequenceLedgerGap: 2 })).successful, true);
+  test("when the fee source cannot pay for it and for its waiting transactions: txInsufficientBalance", () => {
+    apply(network, signed(build(network, alice, [pay(poor, 200n)]), alice));
+    // 350 stroops above the reserve: enough for one fee bump of 200.
+    const bumpOf = (pair: Keypair) => feeBump(network, poor, "100", signed(build(network, pair, [pay(bob)]), pair));
+    assert.equal(submit(network, bumpOf(alice)).status, "PENDING");
+    assert.equal(refusal(submit(network, bumpOf(bob))), "txInsufficientBalance");
   });
 });

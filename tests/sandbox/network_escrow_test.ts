@@ -2,87 +2,25 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { humanizeEvents, Keypair, scValToNative, xdr } from "@stellar/stellar-sdk";
-import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
-import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
-import { startReadyNetwork } from "./ready_network.ts";
-import {
-  address,
-  apply,
-  balanceOf,
-  bytes,
-  call,
-  codesOf,
-  feeChargedOf,
-  i128,
-  invoke,
-  prepare,
-  signed,
-  u64,
-} from "./sandbox_network.ts";
+import { altered } from "./envelope_parts.ts";
+import { apply, balanceOf, codesOf, feeChargedOf, hashOf, invoke, metaOf, prepare, signed } from "./sandbox_network.ts";
+import { type ContractNetwork, startContractNetwork } from "./soroban_parts.ts";
 
-const card = sha256(new TextEncoder().encode("card-1"));
-
-function metaOf(applied: AppliedTransaction): xdr.TransactionMetaV4 {
-  const meta = xdr.TransactionMeta.fromXdr(applied.resultMetaXdr);
-  assert.equal(meta.type, "v4");
-  return (meta as Extract<xdr.TransactionMeta, { type: "v4" }>).v4;
-}
-
-describe("the escrow's life on the network", () => {
+// The tests follow one another on one network.
+describe("the metadata and fees of escrow transactions:", () => {
   let network: SandboxNetwork;
-  let sandbox: Sandbox;
   let owner: Keypair, agent: Keypair, merchant: Keypair;
-  let escrow: string;
-
-  const operations = {
-    register: () =>
-      call(
-        sandbox.contracts.deviceRegistry,
-        "register",
-        address(owner.publicKey()),
-        bytes(card),
-        address(agent.publicKey()),
-      ),
-    registerAgent: () =>
-      call(
-        sandbox.contracts.agentRegistry,
-        "register_agent",
-        address(owner.publicKey()),
-        bytes(card),
-        address(agent.publicKey()),
-        i128(1_000_000n),
-        address(sandbox.asset),
-        u64(0n),
-      ),
-    fund: (amount: bigint) =>
-      call(escrow, "fund_escrow", address(sandbox.asset), address(owner.publicKey()), bytes(card), i128(amount)),
-    authorize: (amount: bigint, nonce: bigint) =>
-      call(
-        escrow,
-        "authorize",
-        address(agent.publicKey()),
-        bytes(card),
-        address(merchant.publicKey()),
-        address(sandbox.asset),
-        i128(amount),
-        u64(nonce),
-      ),
-    claim: () => call(escrow, "claim", address(sandbox.asset), address(merchant.publicKey())),
-  };
+  let operations: ContractNetwork["calls"];
 
   before(async () => {
-    ({ network, sandbox } = await startReadyNetwork());
-    owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
-    agent = Keypair.fromSecret(sandbox.accounts.agent.secret);
-    merchant = Keypair.fromSecret(sandbox.accounts.merchant.secret);
-    escrow = sandbox.contracts.paymentEscrow;
+    ({ network, owner, agent, merchant, calls: operations } = await startContractNetwork());
   });
 
-  test("registering, funding, authorizing and claiming moves the tokens", () => {
+  test("a claim moves an authorized payment from the escrow to the merchant", () => {
     invoke(network, owner, operations.register());
-    invoke(network, owner, operations.registerAgent());
+    invoke(network, owner, operations.registerAgent(1_000_000n));
 
     const before = balanceOf(network, owner);
     const funded = invoke(network, owner, operations.fund(50_000_000n));
@@ -96,7 +34,7 @@ describe("the escrow's life on the network", () => {
     assert.equal(balanceOf(network, merchant) - merchantBefore, 1_000n - feeChargedOf(claimed));
   });
 
-  test("a fund's metadata holds what the SDK looks for: events, return value, fees and changes", () => {
+  test("the metadata has the events, the return value, the charged fees and the changes of entries", () => {
     const applied = invoke(network, owner, operations.fund(7n));
     const meta = metaOf(applied);
     const [operation] = meta.operations;
@@ -112,7 +50,7 @@ describe("the escrow's life on the network", () => {
     assert.deepEqual(meta.txChangesBefore.map((change) => change.type), ["ledgerEntryState", "ledgerEntryUpdated"]);
   });
 
-  test("the success result is the hash of the return value and the events", () => {
+  test("a successful result has the hash of the return value and the events", () => {
     const applied = invoke(network, owner, operations.fund(7n));
     const [operation] = metaOf(applied).operations;
     const preimage = new xdr.InvokeHostFunctionSuccessPreImage({
@@ -126,7 +64,7 @@ describe("the escrow's life on the network", () => {
     assert.deepEqual(tr.invokeHostFunctionResult.success.value, sha256(preimage.toXdr()));
   });
 
-  test("the fee is charged as bid and what was not needed comes back, with an event each", () => {
+  test("the network charges the bid and refunds the rest, with an event each", () => {
     const transaction = signed(prepare(network, agent, operations.authorize(1n, 20n)), agent);
     const before = balanceOf(network, agent);
     const applied = apply(network, transaction);
@@ -146,31 +84,14 @@ describe("the escrow's life on the network", () => {
     assert.deepEqual(topics, ["fee", agent.publicKey()]);
   });
 
-  test("events can be read in the order of their ids, with the number of the transaction and operation", () => {
-    const applied = invoke(network, agent, operations.authorize(1n, 30n));
-    const ledger = BigInt(applied.ledger);
-    const id = (transaction: bigint, index: number) =>
-      `${((ledger << 32n) | (transaction << 12n)).toString().padStart(19, "0")}-${String(index).padStart(10, "0")}`;
-    const events = [...network.eventsAfter(id(0n, 0).slice(0, 19), applied.ledger)];
-    assert.deepEqual(events.map((e) => e.id), [id(0n, 0), id(1n, 0), id(1_048_575n, 0)]);
-    assert.deepEqual(events.map((e) => e.transactionIndex), [0, 1, 1_048_575]);
-    const [, authorized] = events;
-    assert.equal(authorized!.contractId, escrow);
-    assert.equal(authorized!.txHash, applied.hash);
-    assert.equal(scValToNative(xdr.ScVal.fromXdr(authorized!.topicsXdr[0]!)), "authorize");
-    assert.equal(scValToNative(xdr.ScVal.fromXdr(authorized!.valueXdr)), 1n);
-    assert.deepEqual([...network.eventsAfter(authorized!.id, applied.ledger)].map((e) => e.id), [events[2]!.id]);
-  });
-
-  test("a refused invocation is charged for, uses its sequence number, and keeps the diagnostic events", () => {
-    const draft = prepare(network, agent, operations.authorize(1n, 40n));
+  test("a failed invocation costs its fee and its sequence number, and has diagnostic events", () => {
+    const late = prepare(network, agent, operations.authorize(1n, 40n));
     invoke(network, owner, operations.fund(1n));
-    // Two transactions with the same nonce were prepared; the second one finds it used.
-    const rival = signed(prepare(network, agent, operations.authorize(1n, 40n)), agent);
-    apply(network, rival);
-    const late = prepareAgain(draft);
+    // Another transaction uses the nonce that the late one was simulated with.
+    invoke(network, agent, operations.authorize(1n, 40n));
+    const next = altered(network, late, { seqNum: BigInt(late.sequence) + 1n });
     const before = balanceOf(network, agent);
-    const applied = apply(network, signed(late, agent));
+    const applied = apply(network, signed(next, agent));
     assert.equal(applied.successful, false);
     assert.equal(codesOf(applied.resultXdr), "txFailed/invokeHostFunction/invokeHostFunctionTrapped");
     assert.equal(before - balanceOf(network, agent), feeChargedOf(applied));
@@ -180,30 +101,16 @@ describe("the escrow's life on the network", () => {
     assert.ok(errors.length > 0, "no diagnostic error event");
   });
 
-  /** The same call and resources with the next sequence number. */
-  function prepareAgain(draft: ReturnType<typeof prepare>) {
-    const envelope = draft.toEnvelope();
-    assert.ok(envelope.type === "envelopeTypeTx" && envelope.v1.tx.ext.type === "sorobanData");
-    const tx = new xdr.Transaction({ ...envelope.v1.tx, seqNum: envelope.v1.tx.seqNum + 1n });
-    const again = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] }));
-    return new (draft.constructor as new (e: xdr.TransactionEnvelope, p: string) => typeof draft)(
-      again,
-      network.passphrase,
-    );
-  }
-
-  test("lumens are neither made nor lost: accounts, escrow and fee pool add up", () => {
+  test("the balances, the escrow and the fee pool add up to all lumens", () => {
     const header = xdr.LedgerHeaderHistoryEntry.fromXdr(network.latestLedger().headerXdr).header;
     const root = Keypair.master(network.passphrase);
-    const deployer = Keypair.fromRawEd25519Seed(
-      sha256(new TextEncoder().encode(`deployer of ${network.passphrase}`)),
-    );
+    const deployer = Keypair.fromRawEd25519Seed(hashOf(`deployer of ${network.passphrase}`));
     const accounts = [root, deployer, owner, agent, merchant].map((pair) => balanceOf(network, pair));
     const held = 50_000_000n + 7n + 7n + 1n - 1_000n;
     assert.equal(accounts.reduce((sum, balance) => sum + balance, header.feePool + held), header.totalCoins);
   });
 
-  test("the ledger's close metadata can be decoded and names its transactions", () => {
+  test("the ledger's metadata has its transactions, and its hashes are those of the header and the transaction set", () => {
     const applied = invoke(network, owner, operations.fund(3n));
     const { metadataXdr, hash, headerXdr } = network.latestLedger();
     const meta = xdr.LedgerCloseMeta.fromXdr(metadataXdr);

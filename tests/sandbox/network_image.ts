@@ -6,14 +6,14 @@ import type { LedgerRecord } from "../../lib/sandbox/ledger/records.ts";
 import type { StateEntry } from "../../lib/sandbox/ledger/state.ts";
 import type { StateFile } from "../../lib/sandbox/ledger/state_file.ts";
 
-/** All that a network keeps over a restart. */
+/** All that a network stores. */
 export interface NetworkImage {
   kept: [string, string][];
   entries: [string, StateEntry][];
   ledgers: LedgerRecord[];
 }
 
-/** A state file in memory that records what a network writes. It never forgets a ledger. */
+/** A state file in memory that records what a network writes. It keeps every ledger. */
 export function recorder(): { stateFile: StateFile; image(): NetworkImage } {
   const kept = new Map<string, string>();
   const entries = new Map<string, StateEntry>();
@@ -41,7 +41,7 @@ export function recorder(): { stateFile: StateFile; image(): NetworkImage } {
 /** Without the decoded account, which each network caches for itself. */
 const bare = ({ account: _, ...entry }: StateEntry): StateEntry => entry;
 
-/** A state file that puts a network into this state and keeps nothing of what follows. */
+/** A state file that restores this state and stores no later ledger. */
 export function restored({ kept, entries, ledgers }: NetworkImage): StateFile {
   return {
     load(target) {
@@ -57,7 +57,7 @@ export function restored({ kept, entries, ledgers }: NetworkImage): StateFile {
   };
 }
 
-/** Writes the image into a state file that is new. */
+/** Writes the image into a new state file. */
 export function writeImage({ kept, entries, ledgers }: NetworkImage, file: StateFile): void {
   const none: [string, StateEntry][] = [];
   const closed = ledgers.map((record, index) => ({
@@ -72,8 +72,8 @@ const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const CACHE = join(ROOT, "node_modules", ".cache", "gateway-tests");
 
 /**
- * The image of that name from the cache on disk; makes and stores it when there is none. The sandbox's sources and wasm are
- * part of the key, so a change of them makes a new image.
+ * Returns the image of that name from the cache on disk, or makes and stores it. The sandbox's sources and wasm are part of
+ * the key, so a change of them makes a new image.
  */
 export async function cachedImage(name: string, make: () => Promise<NetworkImage>): Promise<NetworkImage> {
   const path = join(CACHE, `${createHash("sha256").update(name).update(sourcesHash()).digest("hex")}.json`);
@@ -84,7 +84,7 @@ export async function cachedImage(name: string, make: () => Promise<NetworkImage
   }
   const text = encode(await make());
   mkdirSync(CACHE, { recursive: true });
-  // By rename: another process, or another thread of this one, reads all of it or nothing.
+  // By rename, so that another process or thread reads the whole file or none.
   const draft = `${path}.${crypto.randomUUID()}`;
   writeFileSync(draft, text);
   renameSync(draft, path);
@@ -93,7 +93,7 @@ export async function cachedImage(name: string, make: () => Promise<NetworkImage
 
 let hashed: string | undefined;
 
-/** Of everything an image is made of: the sandbox with its wasm, these two files, and the SDK's version. */
+/** The hash of all that determines an image: the sandbox with its wasm, these two files, and the SDK's version. */
 function sourcesHash(): string {
   if (hashed !== undefined) return hashed;
   const hash = createHash("sha256");

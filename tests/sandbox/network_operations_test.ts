@@ -2,179 +2,164 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { payUsd } from "./asset_network.ts";
+import { create, merge, pay, raw } from "./envelope_parts.ts";
 import {
   accountOf,
-  apply,
+  alice,
   balanceOf,
+  bob,
   build,
+  carol,
   codesOf,
   eventsOf,
+  findAccount,
   fund,
-  keypair,
-  refusal,
+  issuer,
+  metaOf,
   signed,
   startNetwork,
   submit,
+  type TestNetwork,
 } from "./sandbox_network.ts";
 
-const alice = keypair("alice");
-const bob = keypair("bob");
-const carol = keypair("carol");
-const issuer = keypair("issuer");
-
-describe("classic operations", () => {
-  let network: SandboxNetwork;
+describe("the network", () => {
+  let n: TestNetwork;
 
   beforeEach(async () => {
-    ({ network } = await startNetwork());
-    await fund(network, alice, bob);
+    n = await startNetwork();
+    await fund(n.network, alice, bob);
   });
 
-  const applied = (...operations: xdr.Operation[]) => apply(network, signed(build(network, alice, operations), alice));
-  const result = (...operations: xdr.Operation[]) => codesOf(applied(...operations).resultXdr);
-  const create = (pair: Keypair, startingBalance: string) =>
-    Operation.createAccount({ destination: pair.publicKey(), startingBalance });
-  const pay = (pair: Keypair, amount: string, asset = Asset.native()) =>
-    Operation.payment({ destination: pair.publicKey(), asset, amount });
-  const raw = (body: xdr.OperationBody) => new xdr.Operation({ sourceAccount: null, body });
-  const refusedAs = (operation: xdr.Operation) =>
-    refusal(submit(network, signed(build(network, alice, [operation]), alice)));
-
+  const bumpTo = (sequence: bigint, source = alice) =>
+    Operation.bumpSequence({ bumpTo: sequence.toString(), source: source.publicKey() });
+  const data = (name: string, value: string | null) => Operation.manageData({ name, value });
+  const rawData = (dataName: string) =>
+    raw(xdr.OperationBody.manageData(new xdr.ManageDataOp({ dataName, dataValue: Uint8Array.of(1) })));
   const nothing = new xdr.PaymentOp({
     destination: xdr.MuxedAccount.keyTypeEd25519(bob.rawPublicKey()),
     asset: xdr.Asset.assetTypeNative(),
     amount: 0n,
   });
   const negative = new xdr.BumpSequenceOp({ bumpTo: -1n });
-  const FAILING: [what: string, operation: xdr.Operation, code: string][] = [
-    ["createAccount of one that exists", create(bob, "5"), "createAccount/createAccountAlreadyExist"],
-    ["createAccount with less than two reserves", create(carol, "0.9999999"), "createAccount/createAccountLowReserve"],
-    ["createAccount with more than there is", create(carol, "10000"), "createAccount/createAccountUnderfunded"],
-    ["a payment below the reserve", pay(bob, "9999.5"), "payment/paymentUnderfunded"],
-    ["a payment to nobody", pay(carol, "1"), "payment/paymentNoDestination"],
+
+  type Case = [what: string, code: string, ...operations: xdr.Operation[]];
+  const failing: Case[] = [
+    ["createAccount for an existing account", "createAccount/createAccountAlreadyExist", create(bob, "5")],
+    ["createAccount below two reserves", "createAccount/createAccountLowReserve", create(carol, "0.9999999")],
+    ["createAccount above the balance", "createAccount/createAccountUnderfunded", create(carol, "10000")],
+    ["a payment that needs the reserve", "payment/paymentUnderfunded", pay(bob, 99_995_000_000n)],
+    ["a payment to no account", "payment/paymentNoDestination", pay(carol)],
+    ["a payment of an asset that the receiver does not trust", "payment/paymentNoTrust", payUsd(bob, "1")],
+    ["a payment of an asset that the source does not trust", "payment/paymentSrcNoTrust", payUsd(issuer, "1")],
+    ["a payment of an asset to no account", "payment/paymentNoDestination", payUsd(carol, "1")],
+    ["manageData that removes a missing entry", "manageData/manageDataNameNotFound", data("color", null)],
+    ["accountMerge into no account", "accountMerge/accountMergeNoAccount", merge(carol)],
+    [
+      "accountMerge of an account with data",
+      "accountMerge/accountMergeHasSubEntries",
+      data("color", "red"),
+      merge(bob),
+    ],
   ];
-  for (const [what, operation, code] of FAILING) {
-    test(`${what} fails: ${code}`, () => assert.equal(result(operation), `txFailed/${code}`));
-  }
-  const REFUSED: typeof FAILING = [
-    ["createAccount of oneself", create(alice, "5"), "createAccount/createAccountMalformed"],
-    ["a payment of nothing", raw(xdr.OperationBody.payment(nothing)), "payment/paymentMalformed"],
-    ["a negative number", raw(xdr.OperationBody.bumpSequence(negative)), "bumpSequence/bumpSequenceBadSeq"],
-  ];
-  for (const [what, operation, code] of REFUSED) {
-    test(`${what} is refused: ${code}`, () => assert.equal(refusedAs(operation), `txFailed/${code}`));
+  for (const [what, code, ...operations] of failing) {
+    test(`fails ${what}: ${code}`, () => assert.equal(n.result(alice, ...operations), `txFailed/${code}`));
   }
 
-  test("createAccount makes an account whose sequence starts with its ledger", () => {
-    const { ledger } = applied(create(carol, "5"));
-    const account = accountOf(network, carol);
+  const refused: Case[] = [
+    ["createAccount for its source", "createAccount/createAccountMalformed", create(alice, "5")],
+    ["a payment of nothing", "payment/paymentMalformed", raw(xdr.OperationBody.payment(nothing))],
+    ["a negative sequence number", "bumpSequence/bumpSequenceBadSeq", raw(xdr.OperationBody.bumpSequence(negative))],
+    ["data with an empty name", "manageData/manageDataInvalidName", rawData("")],
+    ["data with a control character in its name", "manageData/manageDataInvalidName", rawData("a\nb")],
+    ["data with a name that is not ASCII", "manageData/manageDataInvalidName", rawData("ä")],
+    ["accountMerge into its source", "accountMerge/accountMergeMalformed", merge(alice)],
+  ];
+  for (const [what, code, operation] of refused) {
+    test(`refuses ${what}: ${code}`, () => assert.equal(n.refused(alice, operation!), `txFailed/${code}`));
+  }
+
+  test("creates an account whose sequence number starts with its ledger", () => {
+    const { ledger } = n.run(alice, create(carol, "5"));
+    const account = accountOf(n.network, carol);
     assert.equal(account.balance, 50_000_000n);
     assert.equal(account.seqNum, BigInt(ledger) << 32n);
     assert.deepEqual([...account.thresholds.value], [1, 0, 0, 0]);
   });
 
-  test("a payment moves lumens and says so in a transfer event", () => {
-    const before = balanceOf(network, bob);
-    const paid = applied(pay(bob, "2.5"));
-    assert.equal(balanceOf(network, bob) - before, 25_000_000n);
-    const [event] = eventsOf(paid);
+  test("moves lumens by a payment and publishes a transfer event", () => {
+    const before = balanceOf(n.network, bob);
+    const [event] = eventsOf(n.run(alice, pay(bob, 25_000_000n)));
+    assert.equal(balanceOf(n.network, bob) - before, 25_000_000n);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 25_000_000n);
-    assert.equal(event!.contractId, Asset.native().contractId(network.passphrase));
+    assert.equal(event!.contractId, Asset.native().contractId(n.network.passphrase));
   });
 
-  test("a payment to oneself changes nothing but the fee", () => {
-    const before = balanceOf(network, alice);
-    assert.equal(result(pay(alice, "9999999")), "txSuccess/payment/paymentSuccess");
-    assert.equal(before - balanceOf(network, alice), 100n);
+  test("charges only the fee for a payment to its source", () => {
+    const before = balanceOf(n.network, alice);
+    assert.equal(n.result(alice, pay(alice, 99_999_990_000_000n)), "txSuccess/payment/paymentSuccess");
+    assert.equal(before - balanceOf(n.network, alice), 100n);
   });
 
-  test("a payment of an asset nobody holds fails: paymentNoTrust, paymentSrcNoTrust, paymentNoDestination", async () => {
-    const asset = new Asset("USD", issuer.publicKey());
-    assert.equal(result(pay(bob, "1", asset)), "txFailed/payment/paymentNoTrust");
-    assert.equal(result(pay(issuer, "1", asset)), "txFailed/payment/paymentSrcNoTrust");
-    assert.equal(result(pay(carol, "1", asset)), "txFailed/payment/paymentNoDestination");
-    await fund(network, issuer);
+  test("fails a payment above the largest balance: paymentLineFull", () => {
+    const root = Keypair.master(n.network.passphrase);
+    n.run(root, pay(bob, balanceOf(n.network, root) - 10_000_000n - 200n));
+    assert.equal(n.result(alice, pay(bob, (1n << 63n) - 1n)), "txFailed/payment/paymentLineFull");
   });
 
-  test("a payment that does not fit into an account fails: paymentLineFull", () => {
-    const root = Keypair.master(network.passphrase);
-    const all = accountOf(network, root).balance - 10_000_000n - 200n;
-    const amount = `${all / 10_000_000n}.${(all % 10_000_000n).toString().padStart(7, "0")}`;
-    const wealth = pay(bob, amount);
-    apply(network, signed(build(network, root, [wealth]), root));
-    assert.equal(result(pay(bob, "922337203685.4775807")), "txFailed/payment/paymentLineFull");
+  test("moves a sequence number forward by bumpSequence, and never back", () => {
+    const { seqNum } = accountOf(n.network, alice);
+    n.run(alice, bumpTo(seqNum + 100n));
+    assert.equal(accountOf(n.network, alice).seqNum, seqNum + 100n);
+    n.run(alice, bumpTo(3n));
+    assert.equal(accountOf(n.network, alice).seqNum, seqNum + 101n);
   });
 
-  test("bumpSequence moves the sequence number forward, never back", () => {
-    const { seqNum } = accountOf(network, alice);
-    applied(Operation.bumpSequence({ bumpTo: (seqNum + 100n).toString() }));
-    assert.equal(accountOf(network, alice).seqNum, seqNum + 100n);
-    applied(Operation.bumpSequence({ bumpTo: "3" }));
-    assert.equal(accountOf(network, alice).seqNum, seqNum + 101n);
-  });
-
-  test("manageData writes, changes and removes an entry, which is a subentry", () => {
-    const data = (name: string, value: string | null) => Operation.manageData({ name, value });
-    const key = (dataName: string) =>
-      xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: alice.xdrAccountId(), dataName })).toXdr();
-    const value = (name: string) => {
-      const held = network.entry(key(name));
-      const entry = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
-      return entry?.type === "data" ? new TextDecoder().decode(entry.data.dataValue.value) : undefined;
+  test("writes, changes and removes a data entry by manageData, and counts it as a subentry", () => {
+    const key = xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: alice.xdrAccountId(), dataName: "color" }));
+    const held = () => {
+      const found = n.network.entry(key.toXdr());
+      const entry = found && xdr.LedgerEntryData.fromXdr(found.dataXdr);
+      return entry?.type === "data" ? new TextDecoder().decode(entry.data.dataValue.value) : null;
     };
-    applied(data("color", "red"));
-    assert.equal(value("color"), "red");
-    assert.equal(accountOf(network, alice).numSubEntries, 1);
-    applied(data("color", "blue"));
-    assert.equal(value("color"), "blue");
-    assert.equal(accountOf(network, alice).numSubEntries, 1);
-    applied(data("color", null));
-    assert.equal(value("color"), undefined);
-    assert.equal(accountOf(network, alice).numSubEntries, 0);
-    assert.equal(result(data("color", null)), "txFailed/manageData/manageDataNameNotFound");
-    for (const dataName of ["", "a\nb", "ä"]) {
-      const op = new xdr.ManageDataOp({ dataName, dataValue: Uint8Array.of(1) });
-      assert.equal(refusedAs(raw(xdr.OperationBody.manageData(op))), "txFailed/manageData/manageDataInvalidName");
+    for (const [value, subentries] of [["red", 1], ["blue", 1], [null, 0]] as const) {
+      n.run(alice, data("color", value));
+      assert.deepEqual([held(), accountOf(n.network, alice).numSubEntries], [value, subentries]);
     }
   });
 
-  test("accountMerge gives all lumens to another account and leaves nothing", () => {
-    network.closeLedger();
-    const before = balanceOf(network, alice) + balanceOf(network, bob);
-    const merged = applied(Operation.accountMerge({ destination: bob.publicKey() }));
+  test("moves all lumens by accountMerge, removes the account and publishes a transfer event", () => {
+    n.network.closeLedger();
+    const before = balanceOf(n.network, alice) + balanceOf(n.network, bob);
+    const merged = n.run(alice, merge(bob));
     const { result: outcome } = xdr.TransactionResult.fromXdr(merged.resultXdr);
     assert.ok(outcome.type === "txSuccess");
     const [first] = outcome.results;
     assert.ok(first?.type === "opInner" && first.tr.type === "accountMerge");
     assert.ok(first.tr.accountMergeResult.type === "accountMergeSuccess");
     assert.equal(first.tr.accountMergeResult.sourceAccountBalance, 99_999_999_900n);
-    assert.equal(before - balanceOf(network, bob), 100n);
-    assert.equal(
-      network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: alice.xdrAccountId() })).toXdr()),
-      undefined,
-    );
+    assert.equal(before - balanceOf(n.network, bob), 100n);
+    assert.equal(findAccount(n.network, alice), undefined);
     const [event] = eventsOf(merged);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 99_999_999_900n);
   });
 
-  test("accountMerge fails where stellar-core's does", () => {
-    const merge = (pair: Keypair) => Operation.accountMerge({ destination: pair.publicKey() });
-    const code = "txFailed/accountMerge/accountMerge";
-    assert.equal(refusedAs(merge(alice)), `${code}Malformed`);
-    assert.equal(result(merge(carol)), `${code}NoAccount`);
-    assert.equal(result(Operation.manageData({ name: "color", value: "red" }), merge(bob)), `${code}HasSubEntries`);
-    const next = String((BigInt(network.latestLedger().sequence + 1)) << 32n);
-    assert.equal(result(Operation.bumpSequence({ bumpTo: next }), merge(bob)), `${code}SeqnumTooFar`);
-    const signer = { ed25519PublicKey: carol.publicKey(), weight: 1 };
-    assert.equal(result(Operation.setOptions({ signer }), merge(bob)), "txSuccess/setOptions/setOptionsSuccess");
+  test("fails accountMerge while the sequence number is that of a later ledger: accountMergeSeqnumTooFar", () => {
+    const next = BigInt(n.network.latestLedger().sequence + 1) << 32n;
+    assert.equal(n.result(alice, bumpTo(next), merge(bob)), "txFailed/accountMerge/accountMergeSeqnumTooFar");
   });
 
-  test("operations of one transaction see each other, and happen all or not at all", () => {
-    const before = balanceOf(network, alice);
-    const failed = applied(create(carol, "5"), pay(carol, "1"), pay(issuer, "1"));
+  test("merges an account with a signer", () => {
+    n.network.closeLedger();
+    const signer = { ed25519PublicKey: carol.publicKey(), weight: 1 };
+    assert.equal(n.run(alice, Operation.setOptions({ signer }), merge(bob)).successful, true);
+  });
+
+  test("applies all operations of a transaction, each on the results of the previous ones, or none", () => {
+    const before = balanceOf(n.network, alice);
+    const failed = n.run(alice, create(carol, "5"), pay(carol), pay(issuer));
     const { result: outcome } = xdr.TransactionResult.fromXdr(failed.resultXdr);
     assert.ok(outcome.type === "txFailed");
     assert.deepEqual(outcome.results.map((r) => r.type === "opInner" && r.tr.value.type), [
@@ -182,55 +167,43 @@ describe("classic operations", () => {
       "paymentSuccess",
       "paymentNoDestination",
     ]);
-    assert.equal(before - balanceOf(network, alice), 300n);
-    const carolsKey = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: carol.xdrAccountId() }));
-    assert.equal(network.entry(carolsKey.toXdr()), undefined);
-    const meta = xdr.TransactionMeta.fromXdr(failed.resultMetaXdr);
-    assert.deepEqual(meta.type === "v4" && meta.v4.operations, []);
+    assert.equal(before - balanceOf(n.network, alice), 300n);
+    assert.equal(findAccount(n.network, carol), undefined);
+    assert.deepEqual(metaOf(failed).operations, []);
 
-    assert.equal(result(create(carol, "5"), pay(carol, "1")), "txSuccess/createAccount/createAccountSuccess");
-    assert.equal(balanceOf(network, carol), 60_000_000n);
+    assert.equal(n.run(alice, create(carol, "5"), pay(carol, 10_000_000n)).successful, true);
+    assert.equal(balanceOf(n.network, carol), 60_000_000n);
   });
 
-  test("a transaction can spend what one before it in the same ledger has spent: it is charged and fails", () => {
-    const almostAll = (pair: Keypair) => signed(build(network, pair, [pay(carol, "9000")]), pair);
-    applied(create(carol, "1"));
-    const drain = Operation.payment({
-      destination: carol.publicKey(),
-      asset: Asset.native(),
-      amount: "9000",
-      source: bob.publicKey(),
-    });
-    const first = submit(network, signed(build(network, alice, [drain]), alice, bob));
-    const second = submit(network, almostAll(bob));
-    network.closeLedger();
-    assert.equal(network.transaction(first.hash)!.successful, true);
-    assert.equal(codesOf(network.transaction(second.hash)!.resultXdr), "txFailed/payment/paymentUnderfunded");
-    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 0, 10).map((t) => t.hash), [
-      first.hash,
-      second.hash,
-    ]);
-    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 1, 10).map((t) => t.hash), [
-      second.hash,
-    ]);
+  test("charges and fails a payment whose lumens an earlier transaction of the ledger has spent: paymentUnderfunded", () => {
+    const amount = 90_000_000_000n;
+    n.run(alice, create(carol, "1"));
+    const first = submit(n.network, signed(build(n.network, alice, [pay(carol, amount, bob)]), alice, bob));
+    const second = submit(n.network, signed(build(n.network, bob, [pay(carol, amount)]), bob));
+    n.network.closeLedger();
+    assert.equal(n.network.transaction(first.hash)!.successful, true);
+    assert.equal(codesOf(n.network.transaction(second.hash)!.resultXdr), "txFailed/payment/paymentUnderfunded");
+    const { sequence } = n.network.latestLedger();
+    const hashesAfter = (order: number) => n.network.transactionsAfter(sequence, order, 10).map((t) => t.hash);
+    assert.deepEqual(hashesAfter(0), [first.hash, second.hash]);
+    assert.deepEqual(hashesAfter(1), [second.hash]);
   });
 
-  test("a transaction whose sequence number was used by an operation before it is charged and fails: txBadSeq", () => {
-    const { seqNum } = accountOf(network, bob);
-    const steal = Operation.bumpSequence({ bumpTo: (seqNum + 10n).toString(), source: bob.publicKey() });
-    submit(network, signed(build(network, alice, [steal]), alice, bob));
-    const before = balanceOf(network, bob);
-    const victim = submit(network, signed(build(network, bob, [pay(alice, "1")]), bob));
-    network.closeLedger();
-    assert.equal(codesOf(network.transaction(victim.hash)!.resultXdr), "txBadSeq");
-    assert.equal(before - balanceOf(network, bob), 100n);
-    assert.equal(accountOf(network, bob).seqNum, seqNum + 10n);
+  test("charges and fails a transaction whose sequence number an earlier one of the ledger has used: txBadSeq", () => {
+    const { seqNum } = accountOf(n.network, bob);
+    submit(n.network, signed(build(n.network, alice, [bumpTo(seqNum + 10n, bob)]), alice, bob));
+    const before = balanceOf(n.network, bob);
+    const victim = submit(n.network, signed(build(n.network, bob, [pay(alice)]), bob));
+    n.network.closeLedger();
+    assert.equal(codesOf(n.network.transaction(victim.hash)!.resultXdr), "txBadSeq");
+    assert.equal(before - balanceOf(n.network, bob), 100n);
+    assert.equal(accountOf(n.network, bob).seqNum, seqNum + 10n);
   });
 
-  test("fee statistics list what was charged per operation, classic and Soroban apart", () => {
-    const before = network.fees().classic.length;
-    const { ledger } = applied(pay(bob, "1"), pay(bob, "1"));
-    assert.deepEqual(network.fees().classic.slice(before), [{ ledger, fee: 100n }]);
-    assert.deepEqual(network.fees().soroban, []);
+  test("adds the charge of each operation to the fee statistics", () => {
+    const before = n.network.fees().classic.length;
+    const { ledger } = n.run(alice, pay(bob), pay(bob));
+    assert.deepEqual(n.network.fees().classic.slice(before), [{ ledger, fee: 100n }]);
+    assert.deepEqual(n.network.fees().soroban, []);
   });
 });

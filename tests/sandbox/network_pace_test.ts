@@ -1,35 +1,34 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Asset, Keypair, Operation } from "@stellar/stellar-sdk";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { scheduleWithTimers } from "../../lib/sandbox/ledger/ticker.ts";
 import { getHealth } from "../../lib/sandbox/rpc/node.ts";
+import { pay } from "./envelope_parts.ts";
 import { build, contractCode, fakeTimers, signed, START_SECONDS, startNetwork, submit } from "./sandbox_network.ts";
+import { holdersOf } from "./soroban_parts.ts";
 
-/** Long enough that a busy machine's delays do not matter. */
+/** So long that the delays of a busy machine do not matter. */
 const LEDGER_MS = 2_000;
 
-describe("the pace of a network that was just set up", () => {
-  test("the first write after ready is in the next ledger, and that closes within one and a half times the pace", async () => {
-    const asked: number[] = [];
+describe("a new network", () => {
+  test("applies the first write in the next ledger, within one and a half times its pace", async () => {
+    const delays: number[] = [];
     const closedAt = new Map<number, number>();
     const { network } = await startNetwork({
       ledgerMs: LEDGER_MS,
       now: Date.now,
       schedule: (callback, delayMs) => {
-        asked.push(delayMs);
+        delays.push(delayMs);
         return scheduleWithTimers(callback, delayMs);
       },
       onClose: ({ sequence }) => closedAt.set(sequence, performance.now()),
     });
-    const { accounts } = bootstrapSandbox(network, { contracts: contractCode() });
+    const { owner, agent } = holdersOf(bootstrapSandbox(network, { contracts: contractCode() }));
     const readyAt = performance.now();
     const { sequence } = network.latestLedger();
-    const owner = Keypair.fromSecret(accounts.owner.secret);
-    const operation = Operation.payment({ destination: accounts.agent.address, asset: Asset.native(), amount: "1" });
-    const { hash } = submit(network, signed(build(network, owner, [operation]), owner));
-    assert.ok(asked.at(-1)! <= LEDGER_MS, `the next ledger was asked for in ${asked.at(-1)} ms`);
+    const { hash } = submit(network, signed(build(network, owner, [pay(agent)]), owner));
+    assert.ok(delays.at(-1)! <= LEDGER_MS, `the next ledger was scheduled in ${delays.at(-1)} ms`);
     while (network.transaction(hash) === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(network.transaction(hash)?.ledger, sequence + 1);
     const tookMs = closedAt.get(sequence + 1)! - readyAt;
@@ -37,14 +36,16 @@ describe("the pace of a network that was just set up", () => {
     await network.stop();
   });
 
-  test("its clock does not run ahead: the ledgers of the setup share their seconds", async () => {
+  test("is not ahead of the clock: all ledgers of its setup close in the same second", async () => {
     const { network } = await startNetwork({ ledgerMs: 1_000 });
     bootstrapSandbox(network, { contracts: contractCode() });
     assert.ok(network.latestLedger().sequence > 5);
     assert.equal(network.latestLedger().closeTime, START_SECONDS);
   });
+});
 
-  test("neither ledgers closed by hand nor a clock set back put the next one off", async () => {
+describe("a network with a pace", () => {
+  test("closes its next ledger in time after ledgers closed by hand and after the clock goes back", async () => {
     const timers = fakeTimers();
     let nowMs = 1_790_000_000_000;
     const { network } = await startNetwork({ ledgerMs: 1_000, schedule: timers.schedule, now: () => nowMs });
@@ -55,11 +56,9 @@ describe("the pace of a network that was just set up", () => {
     assert.deepEqual(timers.delays(), [1_000]);
     await network.stop();
   });
-});
 
-describe("at every pace that --ledger-ms takes", () => {
   for (const ledgerMs of [0, 1_000, 30_000, 60_000]) {
-    test(`the node is healthy until the next ledger closes: ${ledgerMs}`, async () => {
+    test(`is healthy until its next ledger closes, with --ledger-ms ${ledgerMs}`, async () => {
       const timers = fakeTimers();
       let nowMs = START_SECONDS * 1000 + 700;
       const { network } = await startNetwork({ ledgerMs, schedule: timers.schedule, now: () => nowMs });

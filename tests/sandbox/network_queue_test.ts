@@ -1,83 +1,86 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { type Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { alice, bob, pay, poor } from "./envelope_parts.ts";
-import { accountOf, apply, build, fund, refusal, signed, startNetwork, submit } from "./sandbox_network.ts";
+import { type Keypair, xdr } from "@stellar/stellar-sdk";
+import { create, feeBump, pay, poor } from "./envelope_parts.ts";
+import {
+  accountOf,
+  alice,
+  apply,
+  bob,
+  build,
+  fund,
+  refusal,
+  signed,
+  startNetwork,
+  submit,
+  type TestNetwork,
+} from "./sandbox_network.ts";
 
 describe("the queue", () => {
-  let network: SandboxNetwork;
-  let clock: { seconds: number };
+  let n: TestNetwork;
 
   beforeEach(async () => {
-    ({ network, clock } = await startNetwork({ queueLimit: 2 }));
-    await fund(network, alice, bob);
+    n = await startNetwork({ queueLimit: 2 });
+    await fund(n.network, alice, bob);
   });
 
-  const transaction = (pair: Keypair, stroops = 1n) => signed(build(network, pair, [pay(bob, stroops)]), pair);
+  const transaction = (pair: Keypair, stroops = 1n, options = {}) =>
+    signed(build(n.network, pair, [pay(bob, stroops)], options), pair);
+  /** Alice's payment, whose sequence number is this far from her next one. */
+  const ahead = (by: bigint) => transaction(alice, 1n, { sequence: accountOf(n.network, alice).seqNum + by });
 
-  test("answers DUPLICATE for what is waiting already", () => {
-    const first = transaction(alice);
-    assert.equal(submit(network, first).status, "PENDING");
-    assert.equal(submit(network, first).status, "DUPLICATE");
+  const whileAliceWaits: [what: string, transaction: () => ReturnType<typeof build>, outcome: string][] = [
+    ["DUPLICATE for a waiting transaction", () => transaction(alice), "DUPLICATE"],
+    ["TRY_AGAIN_LATER for another transaction with its number", () => transaction(alice, 2n), "TRY_AGAIN_LATER"],
+    ["TRY_AGAIN_LATER for the account's following number", () => ahead(1n), "TRY_AGAIN_LATER"],
+    ["txBadSeq for a number below that of a waiting transaction", () => ahead(-1n), "txBadSeq"],
+  ];
+  for (const [what, made, expected] of whileAliceWaits) {
+    test(`returns ${what}`, () => {
+      assert.equal(submit(n.network, transaction(alice)).status, "PENDING");
+      const outcome = submit(n.network, made());
+      assert.equal(outcome.status === "ERROR" ? refusal(outcome) : outcome.status, expected);
+    });
+  }
+
+  test("returns TRY_AGAIN_LATER when it is full", async () => {
+    await fund(n.network, poor);
+    submit(n.network, transaction(alice));
+    submit(n.network, transaction(bob));
+    assert.equal(submit(n.network, transaction(poor)).status, "TRY_AGAIN_LATER");
   });
 
-  test("answers TRY_AGAIN_LATER for a second transaction of an account", () => {
-    submit(network, transaction(alice));
-    assert.equal(submit(network, transaction(alice, 2n)).status, "TRY_AGAIN_LATER");
-    const sequence = accountOf(network, alice).seqNum + 1n;
-    const following = signed(build(network, alice, [pay(bob)], { sequence }), alice);
-    assert.equal(submit(network, following).status, "TRY_AGAIN_LATER");
-  });
-
-  test("answers txBadSeq for a sequence number below the one that waits", () => {
-    submit(network, transaction(alice));
-    const sequence = accountOf(network, alice).seqNum - 1n;
-    assert.equal(refusal(submit(network, signed(build(network, alice, [pay(bob)], { sequence }), alice))), "txBadSeq");
-  });
-
-  test("answers TRY_AGAIN_LATER when it is full", async () => {
-    await fund(network, poor);
-    submit(network, transaction(alice));
-    submit(network, transaction(bob));
-    assert.equal(submit(network, transaction(poor)).status, "TRY_AGAIN_LATER");
-  });
-
-  test("lets a fee bump with ten times the fee take the place of what waits", () => {
+  test("replaces a waiting transaction by a fee bump with ten times its fee, and refuses a lower fee", () => {
     const waiting = transaction(alice);
-    submit(network, waiting);
-    const bump = (fee: string) =>
-      signed(TransactionBuilder.buildFeeBumpTransaction(bob, fee, transaction(alice, 9n), network.passphrase), bob);
-    const outcome = submit(network, bump("999"));
+    submit(n.network, waiting);
+    const bump = (fee: string) => feeBump(n.network, bob, fee, transaction(alice, 9n));
+    const outcome = submit(n.network, bump("999"));
     assert.equal(refusal(outcome), "txInsufficientFee");
     assert.ok(outcome.status === "ERROR");
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 2_000n);
-    const better = submit(network, bump("1000"));
+    const better = submit(n.network, bump("1000"));
     assert.equal(better.status, "PENDING");
-    network.closeLedger();
-    assert.equal(network.transaction(better.hash)?.successful, true);
-    assert.equal(network.transaction(waiting.hash().toHex()), undefined);
+    n.network.closeLedger();
+    assert.equal(n.network.transaction(better.hash)?.successful, true);
+    assert.equal(n.network.transaction(waiting.hash().toHex()), undefined);
   });
 
-  test("asks of a fee source that pays for both only the fee bump's fee, not that of what it takes the place of", () => {
-    // Enough above the reserve for the fee bump's 2,000 stroops, but not for the 100 beside it.
-    const create = Operation.createAccount({ destination: poor.publicKey(), startingBalance: "1.0002050" });
-    apply(network, signed(build(network, alice, [create]), alice));
+  test("charges the fee source of a replacement only the fee bump's fee, not also the replaced one", () => {
+    // Enough above the reserve for the fee bump's 2,000 stroops, but not for another 100.
+    n.run(alice, create(poor, "1.0002050"));
     const waiting = transaction(poor);
-    assert.equal(submit(network, waiting).status, "PENDING");
-    const bump = TransactionBuilder.buildFeeBumpTransaction(poor, "1000", waiting, network.passphrase);
-    assert.equal(apply(network, signed(bump, poor)).successful, true);
+    assert.equal(submit(n.network, waiting).status, "PENDING");
+    assert.equal(apply(n.network, feeBump(n.network, poor, "1000", waiting)).successful, true);
   });
 
-  test("drops what has become too late before its ledger closes", () => {
-    const timebounds = { minTime: 0, maxTime: clock.seconds + 5 };
-    const late = signed(build(network, alice, [pay(bob)], { timebounds }), alice);
-    const outcome = submit(network, late);
+  test("drops a transaction that expires before its ledger closes", () => {
+    const timebounds = { minTime: 0, maxTime: n.clock.seconds + 5 };
+    const outcome = submit(n.network, transaction(alice, 1n, { timebounds }));
     assert.equal(outcome.status, "PENDING");
-    clock.seconds += 6;
-    network.closeLedger();
-    assert.equal(network.transaction(outcome.hash), undefined);
-    assert.equal(submit(network, transaction(alice)).status, "PENDING");
+    n.clock.seconds += 6;
+    n.network.closeLedger();
+    assert.equal(n.network.transaction(outcome.hash), undefined);
+    assert.equal(submit(n.network, transaction(alice)).status, "PENDING");
   });
 });

@@ -1,47 +1,30 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
-import { Keypair, Operation } from "@stellar/stellar-sdk";
+import { beforeEach, describe, test } from "node:test";
+import { Keypair } from "@stellar/stellar-sdk";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
-import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import {
-  accountOf,
-  address,
-  apply,
-  balanceOf,
-  build,
-  bytes,
-  call,
-  contractCode,
-  invoke,
-  keypair,
-  signed,
-  START_SECONDS,
-  startNetwork,
-} from "./sandbox_network.ts";
+import { folderForTests } from "../folder.ts";
+import { create } from "./envelope_parts.ts";
+import { accountOf, alice, balanceOf, contractCode, invoke, START_SECONDS, startNetwork } from "./sandbox_network.ts";
+import { cardCalls, holdersOf } from "./soroban_parts.ts";
 
 describe("a network with a state file", () => {
-  let directory: string;
+  const folder = folderForTests();
+  let files = 0;
   let stateFile: string;
-
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "sandbox-"));
-    stateFile = join(directory, "ledger.db");
+    stateFile = join(folder, `ledger-${++files}.db`);
   });
-  afterEach(() => rmSync(directory, { recursive: true }));
 
-  test("goes on where it was: entries, sequence numbers, transactions, events, named accounts", async () => {
+  test("has the same entries, sequence numbers, transactions, events and named accounts after a restart", async () => {
     const first = await startNetwork({ stateFile });
     const sandbox = bootstrapSandbox(first.network, { contracts: contractCode() });
-    const owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
-    const card = bytes(sha256(new TextEncoder().encode("card")));
-    const ownerArg = address(owner.publicKey());
-    const register = call(sandbox.contracts.deviceRegistry, "register", ownerArg, card, ownerArg);
-    const applied = invoke(first.network, owner, register);
+    const { owner } = holdersOf(sandbox);
+    const calls = cardCalls(sandbox);
+    const applied = invoke(first.network, owner, calls.register());
     const events = [...first.network.eventsAfter("", 1_000)];
     const ledger = first.network.latestLedger();
     const { metadataXdr } = ledger;
@@ -57,16 +40,15 @@ describe("a network with a state file", () => {
     assert.deepEqual([...network.eventsAfter("", 1_000)], events);
     assert.equal(balanceOf(network, owner), balance);
     assert.deepEqual(bootstrapSandbox(network, { contracts: contractCode() }), sandbox);
-    assert.equal(network.latestLedger().sequence, ledger.sequence, "bootstrapping twice made transactions");
+    assert.equal(network.latestLedger().sequence, ledger.sequence, "the second setup makes no transaction");
 
-    const revoke = call(sandbox.contracts.deviceRegistry, "revoke", ownerArg, card);
-    const next = invoke(network, owner, revoke);
+    const next = invoke(network, owner, calls.revoke());
     assert.equal(next.successful, true);
     assert.equal(next.ledger, ledger.sequence + 1);
     await network.stop();
   });
 
-  test("finishes a setup that was broken off before it was written down, with the contracts that are there", async () => {
+  test("finishes an interrupted setup with the contracts that exist", async () => {
     const { network } = await startNetwork();
     const first = bootstrapSandbox(network, { contracts: contractCode() });
     const forgetful = new Proxy(network, {
@@ -77,7 +59,7 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
-  test("closes a ledger at once when it slept, so that its tip is not old", async () => {
+  test("closes a ledger at its start if the latest one is old", async () => {
     const first = await startNetwork({ stateFile });
     await first.network.stop();
     const later = (START_SECONDS + 3_600) * 1000;
@@ -87,12 +69,10 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
-  test("keeps what is within retention only", async () => {
+  test("stores no ledger and no transaction beyond its retention", async () => {
     const first = await startNetwork({ stateFile, retentionLedgers: 3 });
-    const alice = keypair("alice");
     const root = Keypair.master(first.network.passphrase);
-    const create = Operation.createAccount({ destination: alice.publicKey(), startingBalance: "5" });
-    const old = apply(first.network, signed(build(first.network, root, [create]), root));
+    const old = first.run(root, create(alice, "5"));
     for (let i = 0; i < 3; i++) first.network.closeLedger();
     assert.equal(first.network.oldestLedger().sequence, 3);
     assert.equal(first.network.transaction(old.hash), undefined);
@@ -108,7 +88,7 @@ describe("a network with a state file", () => {
     database.close();
   });
 
-  test("refuses a file of another network, naming both", async () => {
+  test("refuses the file of another passphrase, and names both passphrases", async () => {
     const { network } = await startNetwork({ stateFile });
     await network.stop();
     await assert.rejects(
@@ -117,7 +97,7 @@ describe("a network with a state file", () => {
     );
   });
 
-  test("has it for itself: another one is refused until it has stopped", async () => {
+  test("locks the file: another sandbox cannot open it until the first one stops", async () => {
     const first = await startNetwork({ stateFile });
     await assert.rejects(startNetwork({ stateFile }), (error: Error) => {
       assert.equal(error.message, `another sandbox uses ${stateFile}: stop it, or name another folder`);
@@ -130,7 +110,7 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
-  test("keeps it from others' eyes, also one that was open to them", async () => {
+  test("makes its files private to the user, also files that others could read", async () => {
     const files = ["", "-wal", "-shm", "-lock"].map((end) => stateFile + end);
     const modes = () => files.filter(existsSync).map((file) => statSync(file).mode & 0o777);
     const first = await startNetwork({ stateFile });
@@ -142,7 +122,7 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
-  test("keeps texts under their names", async () => {
+  test("stores the latest text of each name", async () => {
     const first = await startNetwork({ stateFile });
     first.network.keep("note", "one");
     first.network.keep("note", "two");

@@ -1,179 +1,162 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import { Asset, LiquidityPoolId, Operation, xdr } from "@stellar/stellar-sdk";
 import { extensionsOf } from "../../lib/sandbox/ledger/accounts.ts";
-import { alice, bob, carol, issuer, pay, raw, trust, usd } from "./asset_network.ts";
-import { accountOf, balanceOf } from "./sandbox_network.ts";
+import { lineKey, payUsd, trust, usd } from "./asset_network.ts";
+import { create, pay, raw } from "./envelope_parts.ts";
+import { accountOf, alice, balanceOf, bob, carol, issuer, metaOf } from "./sandbox_network.ts";
 import {
   accountKey,
   balanceBy,
   BASE_RESERVE,
-  begin,
-  by,
-  create,
   dataBy,
   dave,
-  end,
-  lineKey,
-  ofAccount,
-  ofData,
-  ofSigner,
-  ofTrustline,
+  revoke,
+  revokeAll,
   signerBy,
+  sponsored,
   startSponsorshipNetwork,
   trustBy,
 } from "./sponsorship.ts";
 
-/** How who sponsors what is changed, as CAP-33 has it. */
-describe("RevokeSponsorship", () => {
+describe("RevokeSponsorship (CAP-33)", () => {
   const CODE = "txFailed/revokeSponsorship/revokeSponsorship";
+  /** A LedgerEntryExtensionV1 without a sponsor. */
+  const FORMERLY_SPONSORED = "AAAAAQAAAAAAAAAA";
+  let n: Awaited<ReturnType<typeof startSponsorshipNetwork>>;
+  beforeEach(async () => {
+    n = await startSponsorshipNetwork();
+  });
 
-  test("leaves the reserves to the owner, and an extension that names nobody", async () => {
-    const { n, run, counts, extensionOf, leaveOnly } = await startSponsorshipNetwork();
-    run([alice, dave], begin(dave), create(dave, "10"), trustBy(dave), dataBy(dave), signerBy(dave), end(dave));
-    assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 5 });
-    const revoked = run([alice], ofAccount(dave), ofTrustline(dave), ofData(dave), ofSigner(dave));
-    assert.equal(revoked.successful, true);
-    for (const pair of [alice, dave]) assert.deepEqual(counts(pair), { numSponsored: 0, numSponsoring: 0 });
-    for (const key of [accountKey(dave), lineKey(dave)]) {
-      assert.equal(extensionOf(key).toXdr("base64"), "AAAAAQAAAAAAAAAA");
-    }
+  test("makes the owner pay the reserves, and leaves an extension without a sponsor", () => {
+    const entries = [create(dave, "10"), trustBy(dave), dataBy(dave), signerBy(dave)];
+    n.run([alice, dave], ...sponsored(dave, alice, ...entries));
+    assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 5 });
+    assert.equal(n.run(alice, ...revokeAll(dave)).successful, true);
+    for (const pair of [alice, dave]) assert.deepEqual(n.counts(pair), { numSponsored: 0, numSponsoring: 0 });
+    const extensions = () => [accountKey(dave), lineKey(dave)].map((key) => n.extensionOf(key).toXdr("base64"));
+    assert.deepEqual(extensions(), [FORMERLY_SPONSORED, FORMERLY_SPONSORED]);
     assert.deepEqual(extensionsOf(accountOf(n.network, dave)).signerSponsors, [null]);
-    n.run(issuer, pay(dave, "5"));
-    run([dave], dataBy(dave, "y"));
-    for (const key of [accountKey(dave), lineKey(dave)]) {
-      assert.equal(extensionOf(key).toXdr("base64"), "AAAAAQAAAAAAAAAA", "also once the entry was changed");
-    }
-    leaveOnly(dave, 0n);
+    n.run(issuer, payUsd(dave, "5"));
+    n.run(dave, dataBy(dave, "y"));
+    assert.deepEqual(extensions(), [FORMERLY_SPONSORED, FORMERLY_SPONSORED], "also after a change of the entry");
+    n.leaveOnly(dave, 0n);
     assert.equal(balanceOf(n.network, dave), 5n * BASE_RESERVE);
   });
 
-  test("takes an owner who has the reserves: LowReserve", async () => {
-    const { n, run, result, counts } = await startSponsorshipNetwork();
-    run([alice, dave], begin(dave), create(dave, "0.9999999"), trustBy(dave), signerBy(dave), end(dave));
-    assert.equal(result([alice], ofAccount(dave)), `${CODE}LowReserve`);
-    assert.equal(run([alice], ofTrustline(dave)).successful, true);
-    assert.equal(result([alice], ofSigner(dave)), `${CODE}LowReserve`);
-    n.run(bob, pay(dave, "1", Asset.native()));
-    assert.equal(run([alice], ofSigner(dave)).successful, true);
-    assert.deepEqual(counts(dave), { numSponsored: 2, numSponsoring: 0 });
+  test("fails if the owner cannot pay the reserves: LowReserve", () => {
+    n.run([alice, dave], ...sponsored(dave, alice, create(dave, "0.9999999"), trustBy(dave), signerBy(dave)));
+    assert.equal(n.result(alice, revoke.account(dave)), `${CODE}LowReserve`);
+    assert.equal(n.run(alice, revoke.trustline(dave)).successful, true);
+    assert.equal(n.result(alice, revoke.signer(dave)), `${CODE}LowReserve`);
+    n.run(bob, pay(dave, 10_000_000n));
+    assert.equal(n.run(alice, revoke.signer(dave)).successful, true);
+    assert.deepEqual(n.counts(dave), { numSponsored: 2, numSponsoring: 0 });
   });
 
-  test("hands what is sponsored on to who sponsors the sponsor", async () => {
-    const { run, result, counts, sponsorOf } = await startSponsorshipNetwork();
-    run([alice, dave], begin(dave), create(dave, "0"), trustBy(dave), signerBy(dave), end(dave));
-    const handOn = [begin(alice, by(bob)), ofAccount(dave), ofTrustline(dave), ofSigner(dave), end(alice)];
-    assert.equal(run([alice, bob], ...handOn).successful, true);
-    assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 0 });
-    assert.deepEqual(counts(bob), { numSponsored: 0, numSponsoring: 4 });
-    assert.deepEqual(counts(dave), { numSponsored: 4, numSponsoring: 0 });
+  test("transfers the reserves to the sponsor of the sponsor", () => {
+    n.run([alice, dave], ...sponsored(dave, alice, create(dave, "0"), trustBy(dave), signerBy(dave)));
+    const transfer = [revoke.account(dave), revoke.trustline(dave), revoke.signer(dave)];
+    assert.equal(n.run([alice, bob], ...sponsored(alice, bob, ...transfer)).successful, true);
+    assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 0 });
+    assert.deepEqual(n.counts(bob), { numSponsored: 0, numSponsoring: 4 });
+    assert.deepEqual(n.counts(dave), { numSponsored: 4, numSponsoring: 0 });
     for (const key of [accountKey(dave), lineKey(dave)]) {
-      assert.deepEqual(sponsorOf(key), new Uint8Array(bob.rawPublicKey()));
+      assert.deepEqual(n.sponsorOf(key), new Uint8Array(bob.rawPublicKey()));
     }
-    assert.equal(result([alice], ofTrustline(dave)), `${CODE}NotSponsor`);
+    assert.equal(n.result(alice, revoke.trustline(dave)), `${CODE}NotSponsor`);
   });
 
-  test("gives it to the owner who sponsors the sponsor for that", async () => {
-    const { run, counts } = await startSponsorshipNetwork();
-    run([alice, dave], begin(dave), create(dave, "10"), dataBy(dave), end(dave));
-    const giveBack = [begin(alice, by(dave)), ofData(dave), end(alice)];
-    assert.equal(run([alice, dave], ...giveBack).successful, true);
-    assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 2 });
-    assert.deepEqual(counts(dave), { numSponsored: 2, numSponsoring: 0 });
+  test("transfers the reserve to an owner who sponsors the sponsor", () => {
+    n.run([alice, dave], ...sponsored(dave, alice, create(dave, "10"), dataBy(dave)));
+    assert.equal(n.run([alice, dave], ...sponsored(alice, dave, revoke.data(dave))).successful, true);
+    assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 2 });
+    assert.deepEqual(n.counts(dave), { numSponsored: 2, numSponsoring: 0 });
   });
 
-  test("makes somebody sponsor what is there already; without a sponsor nothing happens", async () => {
-    const { n, run, counts, extensionOf, sponsorOf, leaveOnly } = await startSponsorshipNetwork();
-    run([bob], trust(), dataBy(bob), signerBy(bob));
-    assert.equal(run([bob], ofAccount(bob), ofTrustline(bob), ofData(bob), ofSigner(bob)).successful, true);
-    assert.equal(extensionOf(lineKey(bob)).type, "v0");
-    const take = [begin(bob, by(alice)), ofAccount(bob), ofTrustline(bob), ofData(bob), ofSigner(bob), end(bob)];
-    assert.equal(run([bob, alice], ...take).successful, true);
-    assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 5 });
-    assert.deepEqual(counts(bob), { numSponsored: 5, numSponsoring: 0 });
-    assert.deepEqual(sponsorOf(accountKey(bob)), new Uint8Array(alice.rawPublicKey()));
-    leaveOnly(bob, 0n);
-    assert.equal(balanceOf(n.network, bob), 0n, "nothing of it has to stay");
+  test("makes a sponsor pay for existing entries between begin and end", () => {
+    n.run(bob, trust(), dataBy(bob), signerBy(bob));
+    assert.equal(n.run([bob, alice], ...sponsored(bob, alice, ...revokeAll(bob))).successful, true);
+    assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 5 });
+    assert.deepEqual(n.counts(bob), { numSponsored: 5, numSponsoring: 0 });
+    assert.deepEqual(n.sponsorOf(accountKey(bob)), new Uint8Array(alice.rawPublicKey()));
+    n.leaveOnly(bob, 0n);
+    assert.equal(balanceOf(n.network, bob), 0n, "Bob keeps no reserve");
   });
 
-  test("where nothing changes, what was looked at is written back all the same, as in stellar-core", async () => {
-    const { run, extensionOf } = await startSponsorshipNetwork();
-    run([bob], trust(), dataBy(bob), signerBy(bob));
-    const { resultMetaXdr } = run([bob], ofAccount(bob), ofTrustline(bob), ofData(bob), ofSigner(bob));
-    const meta = xdr.TransactionMeta.fromXdr(resultMetaXdr);
-    assert.ok(meta.type === "v4");
-    const written = meta.v4.operations.map(({ changes }) =>
+  test("without any sponsor changes nothing, but lists each entry in the metadata as updated, as stellar-core does", () => {
+    n.run(bob, trust(), dataBy(bob), signerBy(bob));
+    const revoked = n.run(bob, ...revokeAll(bob));
+    assert.equal(revoked.successful, true);
+    const written = metaOf(revoked).operations.map(({ changes }) =>
       changes.map((change) => change.type === "ledgerEntryUpdated" ? change.updated.data.type : change.type)
     );
     const state = "ledgerEntryState";
     assert.deepEqual(written, [[state, "account"], [state, "trustline"], [state, "data"], [state, "account"]]);
-    assert.equal(extensionOf(lineKey(bob)).type, "v0");
+    assert.equal(n.extensionOf(lineKey(bob)).type, "v0");
   });
 
-  test("a new sponsor has to have the reserves: LowReserve", async () => {
-    const { run, result, leaveOnly } = await startSponsorshipNetwork();
-    leaveOnly(alice, 1n);
-    run([bob], trust());
-    const take = (operation: xdr.Operation) => [begin(bob, by(alice)), operation, end(bob)];
-    assert.equal(result([bob, alice], ...take(ofAccount(bob))), `${CODE}LowReserve`);
-    assert.equal(run([bob, alice], ...take(ofTrustline(bob))).successful, true);
+  test("fails if the new sponsor cannot pay the reserves: LowReserve", () => {
+    n.leaveOnly(alice, 1n);
+    n.run(bob, trust());
+    assert.equal(n.result([bob, alice], ...sponsored(bob, alice, revoke.account(bob))), `${CODE}LowReserve`);
+    assert.equal(n.run([bob, alice], ...sponsored(bob, alice, revoke.trustline(bob))).successful, true);
   });
 
-  test("claimable balances are only handed on", async () => {
-    const { run, result, counts } = await startSponsorshipNetwork();
-    const made = run([alice], balanceBy(alice, carol, dave));
+  test("transfers a claimable balance, but does not leave it without a sponsor: OnlyTransferable", () => {
+    const made = n.run(alice, balanceBy(alice, [carol, dave]));
     const { result: { results } } = xdr.TransactionResult.fromXdr(made.resultXdr) as never as {
       result: { results: { tr: { value: { value: xdr.ClaimableBalanceId } } }[] };
     };
     const balanceId = results[0]!.tr.value.value.toXdr("hex");
-    const revoke = Operation.revokeClaimableBalanceSponsorship({ balanceId });
-    assert.equal(result([alice], revoke), `${CODE}OnlyTransferable`);
-    assert.equal(result([bob], revoke), `${CODE}NotSponsor`);
-    assert.equal(run([alice, bob], begin(alice, by(bob)), revoke, end(alice)).successful, true);
-    assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 0 });
-    assert.deepEqual(counts(bob), { numSponsored: 0, numSponsoring: 2 });
+    const ofBalance = Operation.revokeClaimableBalanceSponsorship({ balanceId });
+    assert.equal(n.result(alice, ofBalance), `${CODE}OnlyTransferable`);
+    assert.equal(n.result(bob, ofBalance), `${CODE}NotSponsor`);
+    assert.equal(n.run([alice, bob], ...sponsored(alice, bob, ofBalance)).successful, true);
+    assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 0 });
+    assert.deepEqual(n.counts(bob), { numSponsored: 0, numSponsoring: 2 });
   });
 
-  test("what is not there, or somebody else's", async () => {
-    const { run, result } = await startSponsorshipNetwork();
-    run([bob], dataBy(bob), signerBy(bob));
-    assert.equal(result([alice], ofAccount(dave)), `${CODE}DoesNotExist`);
-    assert.equal(result([alice], ofTrustline(alice)), `${CODE}DoesNotExist`);
-    assert.equal(result([alice], ofSigner(dave)), `${CODE}DoesNotExist`);
-    assert.equal(result([alice], ofSigner(alice)), `${CODE}DoesNotExist`);
-    for (const operation of [ofAccount(bob), ofData(bob), ofSigner(bob)]) {
-      assert.equal(result([alice], operation), `${CODE}NotSponsor`);
-    }
-  });
+  const share = new LiquidityPoolId("00".repeat(32));
+  const failing: [what: string, operation: xdr.Operation, code: string][] = [
+    ["an account that does not exist", revoke.account(dave), "DoesNotExist"],
+    ["a trustline that does not exist", revoke.trustline(alice), "DoesNotExist"],
+    ["a signer of an account that does not exist", revoke.signer(dave), "DoesNotExist"],
+    ["a signer that does not exist", revoke.signer(alice), "DoesNotExist"],
+    [
+      "a pool share that does not exist",
+      Operation.revokeTrustlineSponsorship({ account: alice.publicKey(), asset: share }),
+      "DoesNotExist",
+    ],
+    ["another account", revoke.account(bob), "NotSponsor"],
+    ["another account's data", revoke.data(bob), "NotSponsor"],
+    ["another account's signer", revoke.signer(bob), "NotSponsor"],
+  ];
+  for (const [what, operation, code] of failing) {
+    test(`fails for ${what}: ${code}`, () => {
+      n.run(bob, dataBy(bob), signerBy(bob));
+      assert.equal(n.result(alice, operation), `${CODE}${code}`);
+    });
+  }
 
-  test("what can never be sponsored: Malformed", async () => {
-    const { n, result } = await startSponsorshipNetwork();
-    const accountId = alice.xdrAccountId();
-    const line = (asset: Asset, holder = accountId) =>
-      xdr.LedgerKey.trustline(
-        new xdr.LedgerKeyTrustLine({
-          accountId: holder,
-          asset: xdr.TrustLineAsset.fromXdr(asset.toXdrObject().toXdr()),
-        }),
-      );
-    const keys = [
-      line(Asset.native()),
-      line(usd, issuer.xdrAccountId()),
-      xdr.LedgerKey.offer(new xdr.LedgerKeyOffer({ sellerId: accountId, offerId: 0n })),
-      xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId, dataName: "" })),
-      xdr.LedgerKey.liquidityPool(
-        new xdr.LedgerKeyLiquidityPool({ liquidityPoolId: xdr.PoolId.fromXdr(new Uint8Array(32)) }),
-      ),
-    ];
-    for (const key of keys) {
-      const operation = raw(
-        xdr.OperationBody.revokeSponsorship(xdr.RevokeSponsorshipOp.revokeSponsorshipLedgerEntry(key)),
-      );
-      assert.equal(n.refused(alice, operation), `${CODE}Malformed`, key.type);
-    }
-    const share = new LiquidityPoolId("00".repeat(32));
-    const ofShare = Operation.revokeTrustlineSponsorship({ account: alice.publicKey(), asset: share });
-    assert.equal(result([alice], ofShare), `${CODE}DoesNotExist`);
-  });
+  const accountId = alice.xdrAccountId();
+  const line = (asset: Asset, holder = accountId) => {
+    const lineAsset = xdr.TrustLineAsset.fromXdr(asset.toXdrObject().toXdr());
+    return xdr.LedgerKey.trustline(new xdr.LedgerKeyTrustLine({ accountId: holder, asset: lineAsset }));
+  };
+  const liquidityPoolId = xdr.PoolId.fromXdr(new Uint8Array(32));
+  const malformed: [what: string, key: xdr.LedgerKey][] = [
+    ["a trustline of the native asset", line(Asset.native())],
+    ["an issuer's trustline of its own asset", line(usd, issuer.xdrAccountId())],
+    ["an offer without a number", xdr.LedgerKey.offer(new xdr.LedgerKeyOffer({ sellerId: accountId, offerId: 0n }))],
+    ["data without a name", xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId, dataName: "" }))],
+    ["a liquidity pool", xdr.LedgerKey.liquidityPool(new xdr.LedgerKeyLiquidityPool({ liquidityPoolId }))],
+  ];
+  for (const [what, key] of malformed) {
+    test(`is refused for ${what}: Malformed`, () => {
+      const op = xdr.RevokeSponsorshipOp.revokeSponsorshipLedgerEntry(key);
+      assert.equal(n.refused(alice, raw(xdr.OperationBody.revokeSponsorship(op))), `${CODE}Malformed`);
+    });
+  }
 });

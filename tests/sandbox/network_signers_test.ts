@@ -1,208 +1,190 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { Asset, Keypair, Operation, type Transaction, xdr } from "@stellar/stellar-sdk";
-import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { type Keypair, Operation, type Transaction, xdr } from "@stellar/stellar-sdk";
+import { create, pay, setOptions } from "./envelope_parts.ts";
 import {
   accountOf,
+  alice,
   apply,
+  bob,
   build,
+  carol,
   codesOf,
   fund,
+  hashOf,
   keypair,
   refusal,
   signed,
   startNetwork,
   submit,
+  type TestNetwork,
 } from "./sandbox_network.ts";
-
-const alice = keypair("alice");
-const bob = keypair("bob");
-const carol = keypair("carol");
 
 type SetOptions = Parameters<typeof Operation.setOptions>[0];
 
-describe("signatures with weights and thresholds", () => {
-  let network: SandboxNetwork;
+const signer = (pair: Keypair, weight: number): SetOptions => ({
+  signer: { ed25519PublicKey: pair.publicKey(), weight },
+});
+
+describe("with weights and thresholds,", () => {
+  let n: TestNetwork;
 
   beforeEach(async () => {
-    ({ network } = await startNetwork());
-    await fund(network, alice, bob);
+    n = await startNetwork();
+    await fund(n.network, alice, bob);
   });
 
-  const setOptions = (...changes: SetOptions[]) => {
-    const operations = changes.map((change) => Operation.setOptions(change));
-    assert.equal(apply(network, signed(build(network, alice, operations), alice)).successful, true);
+  const setUp = (...changes: SetOptions[]) => {
+    assert.equal(n.run(alice, ...changes.map((change) => Operation.setOptions(change))).successful, true);
   };
-  const signer = (pair: Keypair, weight: number): SetOptions => ({
-    signer: { ed25519PublicKey: pair.publicKey(), weight },
-  });
   const thresholds = (low: number, medium: number, high: number): SetOptions => ({
     lowThreshold: low,
     medThreshold: medium,
     highThreshold: high,
   });
-  const payment = Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount: "1" });
+  const payment = pay(bob, 10_000_000n);
   const bump = Operation.bumpSequence({ bumpTo: "0" });
-  const outcome = (operation: xdr.Operation, ...signers: Keypair[]) => {
-    const result = submit(network, signed(build(network, alice, [operation]), ...signers));
-    network.closeLedger();
-    return result.status === "ERROR" ? refusal(result) : result.status;
-  };
+  const setDomain = Operation.setOptions({ homeDomain: "example.org" });
+  const removeCarol = Operation.setOptions(signer(carol, 0));
 
-  test("a payment takes the medium threshold, bumping the sequence the low one, changing signers the high one", () => {
-    setOptions(signer(bob, 1), signer(carol, 1), thresholds(1, 2, 3));
-    assert.equal(outcome(bump, alice), "PENDING");
-    assert.equal(outcome(payment, alice), "txFailed/opBadAuth");
-    assert.equal(outcome(payment, alice, bob), "PENDING");
-    assert.equal(outcome(Operation.setOptions({ homeDomain: "example.org" }), alice, bob), "PENDING");
-    assert.equal(outcome(Operation.setOptions(signer(carol, 0)), alice, bob), "txFailed/opBadAuth");
-    assert.equal(outcome(Operation.setOptions(signer(carol, 0)), alice, bob, carol), "PENDING");
-    assert.deepEqual(accountOf(network, alice).signers.length, 1);
-  });
+  type Attempt = [operation: xdr.Operation, signers: Keypair[], outcome: string];
+  const cases: [what: string, setup: SetOptions[], attempts: Attempt[]][] = [
+    [
+      "a sequence bump needs the low threshold, a payment and a home domain the medium one, other signers the high one",
+      [signer(bob, 1), signer(carol, 1), thresholds(1, 2, 3)],
+      [
+        [bump, [alice], "PENDING"],
+        [payment, [alice], "txFailed/opBadAuth"],
+        [payment, [alice, bob], "PENDING"],
+        [setDomain, [alice, bob], "PENDING"],
+        [removeCarol, [alice, bob], "txFailed/opBadAuth"],
+        [removeCarol, [alice, bob, carol], "PENDING"],
+        [payment, [alice, bob, carol], "txBadAuthExtra"],
+      ],
+    ],
+    ["the network refuses a transaction below the low threshold: txBadAuth", [signer(bob, 1), thresholds(2, 2, 2)], [
+      [bump, [alice], "txBadAuth"],
+      [bump, [bob], "txBadAuth"],
+      [bump, [alice, bob], "PENDING"],
+    ]],
+    ["another signer with enough weight signs alone: a second signature is txBadAuthExtra", [
+      signer(bob, 5),
+      thresholds(1, 5, 5),
+    ], [
+      [payment, [bob], "PENDING"],
+      [payment, [bob, carol], "txBadAuthExtra"],
+    ]],
+    ["an account's own key without weight cannot sign", [signer(bob, 1), { masterWeight: 0 }], [
+      [payment, [alice], "txBadAuth"],
+      [payment, [bob], "PENDING"],
+    ]],
+  ];
+  for (const [what, setup, attempts] of cases) {
+    test(what, () => {
+      setUp(...setup);
+      for (const [operation, signers, expected] of attempts) {
+        const outcome = submit(n.network, signed(build(n.network, alice, [operation]), ...signers));
+        n.network.closeLedger();
+        assert.equal(outcome.status === "ERROR" ? refusal(outcome) : outcome.status, expected);
+      }
+    });
+  }
 
-  test("below the low threshold the transaction itself is refused: txBadAuth", () => {
-    setOptions(signer(bob, 1), thresholds(2, 2, 2));
-    assert.equal(outcome(bump, alice), "txBadAuth");
-    assert.equal(outcome(bump, bob), "txBadAuth");
-    assert.equal(outcome(bump, alice, bob), "PENDING");
-  });
+  const preAuthorized: [what: string, operation: xdr.Operation, code: string][] = [
+    ["that succeeds", payment, "txSuccess/payment/paymentSuccess"],
+    ["that fails", pay(bob, 200_000_000_000n), "txFailed/payment/paymentUnderfunded"],
+  ];
+  for (const [what, operation, code] of preAuthorized) {
+    test(`a pre-authorised transaction ${what} needs no signature and removes its signer`, () => {
+      const sequence = accountOf(n.network, alice).seqNum + 1n;
+      const prepared = build(n.network, alice, [operation], { sequence });
+      setUp({ signer: { preAuthTx: prepared.hash(), weight: 1 } });
+      assert.equal(accountOf(n.network, alice).numSubEntries, 1);
+      assert.equal(codesOf(apply(n.network, prepared).resultXdr), code);
+      assert.equal(accountOf(n.network, alice).signers.length, 0);
+      assert.equal(accountOf(n.network, alice).numSubEntries, 0);
+    });
+  }
 
-  test("another signer suffices when it has the weight, and the account's own key is then one too many", () => {
-    setOptions(signer(bob, 5), thresholds(1, 5, 5));
-    assert.equal(outcome(payment, bob), "PENDING");
-    assert.equal(outcome(payment, bob, carol), "txBadAuthExtra");
-  });
-
-  test("an account's own key without weight cannot sign", () => {
-    setOptions(signer(bob, 1), { masterWeight: 0 });
-    assert.equal(outcome(payment, alice), "txBadAuth");
-    assert.equal(outcome(payment, bob), "PENDING");
-  });
-
-  test("a pre-authorised transaction needs no signature, and its signer is used up", () => {
-    const { seqNum } = accountOf(network, alice);
-    const prepared = build(network, alice, [payment], { sequence: seqNum + 1n });
-    setOptions({ signer: { preAuthTx: prepared.hash(), weight: 1 } });
-    assert.equal(accountOf(network, alice).numSubEntries, 1);
-    assert.equal(apply(network, prepared).successful, true);
-    assert.equal(accountOf(network, alice).signers.length, 0);
-    assert.equal(accountOf(network, alice).numSubEntries, 0);
-  });
-
-  test("a pre-authorised transaction that fails uses its signer up too", () => {
-    const { seqNum } = accountOf(network, alice);
-    const tooMuch = Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount: "20000" });
-    const prepared = build(network, alice, [tooMuch], { sequence: seqNum + 1n });
-    setOptions({ signer: { preAuthTx: prepared.hash(), weight: 1 } });
-    assert.equal(codesOf(apply(network, prepared).resultXdr), "txFailed/payment/paymentUnderfunded");
-    assert.equal(accountOf(network, alice).signers.length, 0);
-  });
-
-  const decorated = (transaction: Transaction, hint: Uint8Array, signature: Uint8Array) => {
+  const decorated = (hint: Uint8Array, signature: Uint8Array): Transaction => {
+    const transaction = build(n.network, alice, [payment]);
     transaction.addDecoratedSignature(new xdr.DecoratedSignature({ hint, signature }));
     return transaction;
   };
 
-  test("the preimage of a hash signs, another one does not", () => {
-    const preimage = new TextEncoder().encode("open sesame");
-    const hash = sha256(preimage);
-    setOptions({ signer: { sha256Hash: hash, weight: 1 } });
-    const draft = () => build(network, alice, [payment]);
-    const wrong = new TextEncoder().encode("open barley");
-    assert.equal(refusal(submit(network, decorated(draft(), hash.subarray(28), wrong))), "txBadAuth");
-    assert.equal(apply(network, decorated(draft(), hash.subarray(28), preimage)).successful, true);
+  test("the preimage of a hash signs; another preimage is txBadAuth", () => {
+    const [right, wrong] = ["open sesame", "open barley"].map((text) => new TextEncoder().encode(text));
+    const hash = hashOf("open sesame");
+    setUp({ signer: { sha256Hash: hash, weight: 1 } });
+    assert.equal(refusal(submit(n.network, decorated(hash.subarray(28), wrong!))), "txBadAuth");
+    assert.equal(apply(n.network, decorated(hash.subarray(28), right!)).successful, true);
   });
 
-  test("a signed payload signs whatever the transaction (CAP-40)", () => {
+  test("a signed payload signs any transaction (CAP-40); a signature of another payload is txBadAuth", () => {
     const payload = new TextEncoder().encode("a revealed secret");
     const key = xdr.SignerKey.signerKeyTypeEd25519SignedPayload(
       new xdr.SignerKeyEd25519SignedPayload({ ed25519: bob.rawPublicKey(), payload }),
     );
-    const options = Operation.setOptions({});
-    assert.ok(options.body.type === "setOptions");
-    const op = new xdr.SetOptionsOp({ ...options.body.setOptionsOp, signer: new xdr.Signer({ key, weight: 1 }) });
-    const operation = new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.setOptions(op) });
-    apply(network, signed(build(network, alice, [operation]), alice));
+    n.run(alice, setOptions({ signer: new xdr.Signer({ key, weight: 1 }) }));
     const hint = bob.rawPublicKey().slice(28).map((byte, i) => byte ^ payload[payload.length - 4 + i]!);
-    const draft = () => build(network, alice, [payment]);
-    assert.equal(refusal(submit(network, decorated(draft(), hint, bob.sign(new Uint8Array(8))))), "txBadAuth");
-    assert.equal(apply(network, decorated(draft(), hint, bob.sign(payload))).successful, true);
+    assert.equal(refusal(submit(n.network, decorated(hint, bob.sign(new Uint8Array(8))))), "txBadAuth");
+    assert.equal(apply(n.network, decorated(hint, bob.sign(payload))).successful, true);
   });
 });
 
 describe("SetOptions", () => {
-  let network: SandboxNetwork;
+  let n: TestNetwork;
 
   beforeEach(async () => {
-    ({ network } = await startNetwork());
-    await fund(network, alice);
+    n = await startNetwork();
+    await fund(n.network, alice);
   });
 
-  const fails = (fields: Partial<ConstructorParameters<typeof xdr.SetOptionsOp>[0]>) => {
-    const empty = Operation.setOptions({});
-    assert.ok(empty.body.type === "setOptions");
-    const op = new xdr.SetOptionsOp({ ...empty.body.setOptionsOp, ...fields });
-    const operation = new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.setOptions(op) });
-    const outcome = submit(network, signed(build(network, alice, [operation]), alice));
-    if (outcome.status === "ERROR") return refusal(outcome);
-    network.closeLedger();
-    return codesOf(network.transaction(outcome.hash)!.resultXdr);
-  };
-  const ed25519 = (pair: Keypair) => xdr.SignerKey.signerKeyTypeEd25519(pair.rawPublicKey());
-  const cases: [string, Parameters<typeof fails>[0], string][] = [
-    ["a weight above 255", { masterWeight: 256 }, "setOptionsThresholdOutOfRange"],
-    [
-      "the account's own key as a signer",
-      { signer: new xdr.Signer({ key: ed25519(alice), weight: 1 }) },
-      "setOptionsBadSigner",
-    ],
-    [
-      "a signer of a weight above 255",
-      { signer: new xdr.Signer({ key: ed25519(bob), weight: 256 }) },
-      "setOptionsBadSigner",
-    ],
-    ["a flag both set and cleared", { setFlags: 1, clearFlags: 1 }, "setOptionsBadFlags"],
-    ["a flag nobody knows", { setFlags: 16 }, "setOptionsUnknownFlag"],
-    ["clawback without revocation", { setFlags: 8 }, "setOptionsAuthRevocableRequired"],
-    ["a home domain with a control character", { homeDomain: new xdr.XdrString("a\n") }, "setOptionsInvalidHomeDomain"],
-    [
-      "an inflation destination that does not exist",
-      { inflationDest: bob.xdrAccountId() },
-      "setOptionsInvalidInflation",
-    ],
+  const signerOf = (pair: Keypair, weight: number) =>
+    new xdr.Signer({ key: xdr.SignerKey.signerKeyTypeEd25519(pair.rawPublicKey()), weight });
+  type Fields = Parameters<typeof setOptions>[0];
+  const malformed: [what: string, fields: Fields, code: string][] = [
+    ["a weight above 255", { masterWeight: 256 }, "ThresholdOutOfRange"],
+    ["the account's own key as a signer", { signer: signerOf(alice, 1) }, "BadSigner"],
+    ["a signer's weight above 255", { signer: signerOf(bob, 256) }, "BadSigner"],
+    ["a flag both set and cleared", { setFlags: 1, clearFlags: 1 }, "BadFlags"],
+    ["an unknown flag", { setFlags: 16 }, "UnknownFlag"],
+    ["a home domain with a control character", { homeDomain: new xdr.XdrString("a\n") }, "InvalidHomeDomain"],
   ];
-  for (const [what, fields, code] of cases) {
-    test(`refuses ${what}: ${code}`, () => assert.equal(fails(fields), `txFailed/setOptions/${code}`));
+  for (const [what, fields, code] of malformed) {
+    test(`refuses ${what}: setOptions${code}`, () => {
+      assert.equal(n.refused(alice, setOptions(fields)), `txFailed/setOptions/setOptions${code}`);
+    });
   }
 
-  test("cannot change the flags of an account made immutable: setOptionsCantChange", () => {
-    assert.equal(fails({ setFlags: 4 }), "txSuccess/setOptions/setOptionsSuccess");
-    assert.equal(fails({ setFlags: 1 }), "txFailed/setOptions/setOptionsCantChange");
+  const failing: typeof malformed = [
+    ["clawback without revocation", { setFlags: 8 }, "AuthRevocableRequired"],
+    ["an inflation destination without an account", { inflationDest: bob.xdrAccountId() }, "InvalidInflation"],
+  ];
+  for (const [what, fields, code] of failing) {
+    test(`fails for ${what}: setOptions${code}`, () => {
+      assert.equal(n.result(alice, setOptions(fields)), `txFailed/setOptions/setOptions${code}`);
+    });
+  }
+
+  test("cannot change the flags of an immutable account: setOptionsCantChange", () => {
+    assert.equal(n.result(alice, setOptions({ setFlags: 4 })), "txSuccess/setOptions/setOptionsSuccess");
+    assert.equal(n.result(alice, setOptions({ setFlags: 1 })), "txFailed/setOptions/setOptionsCantChange");
   });
 
-  test("takes twenty signers and no more: setOptionsTooManySigners", () => {
-    const add = (count: number, start: number) =>
-      Array.from(
-        { length: count },
-        (_, i) =>
-          Operation.setOptions({ signer: { ed25519PublicKey: keypair(`signer ${start + i}`).publicKey(), weight: 1 } }),
-      );
-    assert.equal(apply(network, signed(build(network, alice, add(20, 0)), alice)).successful, true);
-    const [one] = add(1, 20);
-    const applied = apply(network, signed(build(network, alice, [one!]), alice));
-    assert.equal(codesOf(applied.resultXdr), "txFailed/setOptions/setOptionsTooManySigners");
-    const keys = accountOf(network, alice).signers.map(({ key }) => key.toXdr("hex"));
+  test("adds at most twenty signers, which it keeps sorted: setOptionsTooManySigners", () => {
+    const add = (at: number) => Operation.setOptions(signer(keypair(`signer ${at}`), 1));
+    assert.equal(n.run(alice, ...Array.from({ length: 20 }, (_, at) => add(at))).successful, true);
+    assert.equal(n.result(alice, add(20)), "txFailed/setOptions/setOptionsTooManySigners");
+    const keys = accountOf(n.network, alice).signers.map(({ key }) => key.toXdr("hex"));
     assert.deepEqual(keys, [...keys].sort());
   });
 
-  test("needs reserve for a signer: setOptionsLowReserve", () => {
+  test("needs a reserve for a signer: setOptionsLowReserve", () => {
     const poor = keypair("poor");
-    const create = Operation.createAccount({ destination: poor.publicKey(), startingBalance: "1.4" });
-    apply(network, signed(build(network, alice, [create]), alice));
-    const add = Operation.setOptions({ signer: { ed25519PublicKey: bob.publicKey(), weight: 1 } });
-    const applied = apply(network, signed(build(network, poor, [add]), poor));
-    assert.equal(codesOf(applied.resultXdr), "txFailed/setOptions/setOptionsLowReserve");
+    n.run(alice, create(poor, "1.4"));
+    const add = Operation.setOptions(signer(bob, 1));
+    assert.equal(n.result(poor, add), "txFailed/setOptions/setOptionsLowReserve");
   });
 });

@@ -1,12 +1,13 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { Asset, type xdr } from "@stellar/stellar-sdk";
-import { rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { alice, type AssetNetwork, bob, startAssetNetwork } from "./asset_network.ts";
+import { Asset, xdr } from "@stellar/stellar-sdk";
+import { startAssetNetwork } from "./asset_network.ts";
 import { readyState } from "./ready_network.ts";
 import {
   address,
+  alice,
+  bob,
   build,
   bytes,
   call,
@@ -15,64 +16,61 @@ import {
   signed,
   START_SECONDS,
   submit,
+  type TestNetwork,
   u32,
   u64,
 } from "./sandbox_network.ts";
+import { rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 
-describe("a simulation sees the latest ledger", () => {
-  let n: AssetNetwork;
-  let sandbox: Sandbox;
+describe("a simulation", () => {
+  let n: TestNetwork;
+  let contracts: Sandbox["contracts"];
   const native = () => Asset.native().contractId(n.network.passphrase);
-  const simulated = (operation: xdr.Operation) =>
-    n.network.simulate(build(n.network, alice, [operation]).toEnvelope().toXdr(), {});
-  const allow = (untilLedger: number) =>
-    call(native(), "approve", address(alice.publicKey()), address(bob.publicKey()), i128(1n), u32(untilLedger));
-  const policy = (expiresAt: number) =>
-    call(
-      sandbox.contracts.agentRegistry,
-      "register_agent",
-      address(alice.publicKey()),
-      bytes(new Uint8Array(32)),
-      address(bob.publicKey()),
-      i128(0n),
-      address(native()),
-      u64(BigInt(expiresAt)),
-    );
+  const [alices, bobs] = [alice, bob].map((pair) => address(pair.publicKey())) as [xdr.ScVal, xdr.ScVal];
+  const card = bytes(new Uint8Array(32));
+  const isSimulated = (operation: xdr.Operation) =>
+    n.network.simulate(build(n.network, alice, [operation]).toEnvelope().toXdr(), {}).ok;
+  const allow = (untilLedger: number) => call(native(), "approve", alices, bobs, i128(1n), u32(untilLedger));
+  const policy = (expiresAt: number) => {
+    const args = [alices, card, bobs, i128(0n), address(native()), u64(BigInt(expiresAt))];
+    return call(contracts.agentRegistry, "register_agent", ...args);
+  };
 
   before(async () => {
     n = await startAssetNetwork({ stateFile: await readyState({ now: () => START_SECONDS * 1000 }) });
-    sandbox = rememberedSandbox(n.network)!;
+    contracts = rememberedSandbox(n.network)!.contracts;
   });
 
-  test("by its number: what lives until then is not too short", () => {
+  test("uses the latest ledger's number", () => {
     const { sequence } = n.network.latestLedger();
-    assert.equal(simulated(allow(sequence)).ok, true);
-    assert.equal(simulated(allow(sequence - 1)).ok, false);
+    assert.equal(isSimulated(allow(sequence)), true);
+    assert.equal(isSimulated(allow(sequence - 1)), false);
   });
 
-  test("by its close time, however long ago it closed", () => {
+  test("uses the latest ledger's close time, not the clock", () => {
     const { closeTime } = n.network.latestLedger();
     n.clock.seconds += 100;
-    const registered = call(
-      sandbox.contracts.deviceRegistry,
-      "register",
-      address(alice.publicKey()),
-      bytes(new Uint8Array(32)),
-      address(bob.publicKey()),
-    );
-    n.network.submit(signed(prepare(n.network, alice, registered), alice).toEnvelope().toXdr());
+    const register = call(contracts.deviceRegistry, "register", alices, card, bobs);
+    submit(n.network, signed(prepare(n.network, alice, register), alice));
     const { closeTime: now } = n.network.closeLedger();
     assert.equal(now, closeTime + 100);
     n.clock.seconds += 100;
-    assert.equal(simulated(policy(now + 1)).ok, true, "not expired in the latest ledger, though it is by the clock");
-    assert.equal(simulated(policy(now - 1)).ok, false);
+    assert.equal(isSimulated(policy(now + 1)), true, "only the clock has passed this time");
+    assert.equal(isSimulated(policy(now - 1)), false);
   });
 
-  test("while what is submitted is applied in the next", () => {
+  test("succeeds for an approval until the latest ledger, which then fails in the next ledger", () => {
     const { sequence } = n.network.latestLedger();
-    const late = signed(prepare(n.network, alice, allow(sequence)), alice);
-    const { hash } = submit(n.network, late);
+    const { hash } = submit(n.network, signed(prepare(n.network, alice, allow(sequence)), alice));
     n.network.closeLedger();
     assert.equal(n.network.transaction(hash)?.successful, false);
   });
+
+  for (const depth of [60, 100, 150, 300]) {
+    test(`fails for a value of ${depth} levels, which the host does not read`, () => {
+      let nested = xdr.ScVal.scvVec([]);
+      for (let level = 0; level < depth; level++) nested = xdr.ScVal.scvVec([nested]);
+      assert.equal(isSimulated(call(native(), "balance", nested)), false);
+    });
+  }
 });

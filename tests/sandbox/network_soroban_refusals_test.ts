@@ -1,8 +1,8 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
-import { Memo, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
-import { altered } from "./envelope_parts.ts";
+import { Memo, Operation, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
+import { altered, feeBump, muxed } from "./envelope_parts.ts";
 import { apply, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
 import {
   type Alterations,
@@ -12,169 +12,139 @@ import {
   startContractNetwork,
 } from "./soroban_parts.ts";
 
-describe("a Soroban envelope is refused", () => {
+const bump = Operation.bumpSequence({ bumpTo: "0" });
+const resourceFee = (fee: bigint): Alterations => ({ data: (data) => data.setResourceFee(fee) });
+
+describe("the network refuses a Soroban envelope", () => {
   let on: ContractNetwork;
   before(async () => {
     on = await startContractNetwork();
   });
 
-  const refused = (alterations: Alterations) => refusal(submit(on.network, alteredRegistration(on, alterations)));
-
-  test("with more than one operation: txMalformed", () => {
-    const twice = (tx: xdr.Transaction) => ({ operations: [tx.operations[0]!, tx.operations[0]!] });
-    assert.equal(refused({ tx: twice }), "txMalformed");
+  const memo = Memo.text("hi").toXdrObject();
+  const ofMuxedOwner = (tx: xdr.Transaction) => {
+    const sourceAccount = muxed(on.owner, 1n);
+    return { operations: [new xdr.Operation({ sourceAccount, body: tx.operations[0]!.body })] };
+  };
+  const ofAccount = (tx: xdr.Transaction) => {
+    const { body } = tx.operations[0]!;
+    assert.ok(body.type === "invokeHostFunction");
+    const { hostFunction, auth } = body.invokeHostFunctionOp;
+    assert.ok(hostFunction.type === "hostFunctionTypeInvokeContract");
+    const contractAddress = xdr.ScAddress.scAddressTypeAccount(on.owner.xdrAccountId());
+    const args = new xdr.InvokeContractArgs({ ...hostFunction.invokeContract, contractAddress });
+    const func = xdr.HostFunction.hostFunctionTypeInvokeContract(args);
+    return { operations: [Operation.invokeHostFunction({ func, auth })] };
+  };
+  const classicFirst = (tx: xdr.Transaction) => ({
+    operations: [bump, tx.operations[0]!],
+    ext: xdr.TransactionExt.v0(),
   });
 
-  test("mixed with a classic operation, whichever comes first: txMalformed", () => {
-    const classic = Operation.bumpSequence({ bumpTo: "0" });
-    assert.equal(refused({ tx: (tx) => ({ operations: [tx.operations[0]!, classic] }) }), "txMalformed");
-    const last = (tx: xdr.Transaction) => ({ operations: [classic, tx.operations[0]!], ext: xdr.TransactionExt.v0() });
-    assert.equal(refused({ tx: last }), "txMalformed");
-  });
+  const cases: [what: string, code: string, alterations: Alterations][] = [
+    ["with two operations", "txMalformed", {
+      tx: ({ operations }) => ({ operations: [operations[0]!, operations[0]!] }),
+    }],
+    ["with a classic operation after the invocation", "txMalformed", {
+      tx: ({ operations }) => ({ operations: [operations[0]!, bump] }),
+    }],
+    ["with a classic operation before the invocation", "txMalformed", { tx: classicFirst }],
+    ["without declared resources", "txMalformed", { tx: () => ({ ext: xdr.TransactionExt.v0() }) }],
+    ["with a negative resource fee", "txMalformed", resourceFee(-1n)],
+    ["with a resource fee above 2^50", "txMalformed", resourceFee((1n << 50n) + 1n)],
+    ["with a resource fee above its fee", "txMalformed", { tx: () => ({ fee: 1_000 }) }],
+    ["with less than 100 stroops beside the resource fee", "txInsufficientFee", {
+      tx: ({ fee }) => ({ fee: fee - 1 }),
+    }],
+    ["with a memo", "txSorobanInvalid", { tx: () => ({ memo }) }],
+    ["with a muxed source", "txSorobanInvalid", { tx: () => ({ sourceAccount: muxed(on.owner, 1n) }) }],
+    ["with a muxed source of its operation", "txSorobanInvalid", { tx: ofMuxedOwner }],
+    ["that invokes an account instead of a contract", "txSorobanInvalid", { tx: ofAccount }],
+  ];
+  for (const [what, code, alterations] of cases) {
+    test(`${what}: ${code}`, () => {
+      assert.equal(refusal(submit(on.network, alteredRegistration(on, alterations))), code);
+    });
+  }
 
-  test("without declaring resources: txMalformed", () => {
-    assert.equal(refused({ tx: () => ({ ext: xdr.TransactionExt.v0() }) }), "txMalformed");
-  });
-
-  test("with a negative or an absurd resource fee: txMalformed", () => {
-    assert.equal(refused({ data: (data) => data.setResourceFee(-1n) }), "txMalformed");
-    assert.equal(refused({ data: (data) => data.setResourceFee((1n << 50n) + 1n) }), "txMalformed");
-  });
-
-  test("with a resource fee above its fee: txMalformed", () => {
-    assert.equal(refused({ tx: () => ({ fee: 1_000 }) }), "txMalformed");
-  });
-
-  test("with less than 100 stroops beside the resource fee: txInsufficientFee", () => {
-    assert.equal(refused({ tx: (tx) => ({ fee: tx.fee - 1 }) }), "txInsufficientFee");
-  });
-
-  test("with a resource fee below what it declares costs: txSorobanInvalid, and a diagnostic event says so", () => {
-    const outcome = submit(on.network, alteredRegistration(on, { data: (data) => data.setResourceFee(1_000n) }));
+  test("whose resource fee is below the price of its resources: txSorobanInvalid with a diagnostic event", () => {
+    const outcome = submit(on.network, alteredRegistration(on, resourceFee(1_000n)));
     assert.equal(refusal(outcome), "txSorobanInvalid");
     assert.ok(outcome.status === "ERROR");
     const { data } = xdr.DiagnosticEvent.fromXdr(outcome.diagnosticEventsXdr[0]!).event.body.v0;
     assert.match(JSON.stringify(data.toJson()), /resourceFee.*lower/);
   });
 
-  const memo = Memo.text("hi").toXdrObject();
-  const muxedOwner = () =>
-    xdr.MuxedAccount.keyTypeMuxedEd25519(
-      new xdr.MuxedAccountMed25519({ id: 1n, ed25519: on.owner.rawPublicKey() }),
-    );
-  test("with a memo or a muxed source: txSorobanInvalid", () => {
-    assert.equal(refused({ tx: () => ({ memo }) }), "txSorobanInvalid");
-    const muxed = muxedOwner();
-    assert.equal(refused({ tx: () => ({ sourceAccount: muxed }) }), "txSorobanInvalid");
-    const within = (tx: xdr.Transaction) => ({
-      operations: [new xdr.Operation({ sourceAccount: muxed, body: tx.operations[0]!.body })],
-    });
-    assert.equal(refused({ tx: within }), "txSorobanInvalid");
-  });
+  const code = codeKeys(1);
+  const resources = (readOnly: xdr.LedgerKey[] = [], readWrite: xdr.LedgerKey[] = []) =>
+    new SorobanDataBuilder().setReadOnly(readOnly).setReadWrite(readWrite).setResourceFee(1_000_000n);
+  const upload = Operation.uploadContractWasm({ wasm: new Uint8Array(131_073) });
+  const toUpload = resources().setResources(1_000_000, 0, 132_000).setResourceFee(90_000_000n);
+  const extend = (extendTo: number) => Operation.extendFootprintTtl({ extendTo });
+  const restore = Operation.restoreFootprint({});
 
-  test("unless it invokes nothing: an extension and a restoration of entries may have a memo and a muxed source", () => {
-    const resources = () => new SorobanDataBuilder().setResourceFee(1_000_000n);
-    const extend = Operation.extendFootprintTtl({ extendTo: 100 });
-    const restore = Operation.restoreFootprint({});
-    for (
-      const [operation, data] of [
-        [extend, resources().setReadOnly(codeKeys(1))],
-        [restore, resources().setReadWrite(codeKeys(1))],
-      ] as const
-    ) {
-      for (const fields of [{ memo }, { sourceAccount: muxedOwner() }]) {
+  const malformed: [what: string, operation: xdr.Operation, data: SorobanDataBuilder, name: string][] = [
+    ["that uploads a contract above the size limit", upload, toUpload, "invokeHostFunction"],
+    ["that extends entries it writes", extend(100), resources([], code), "extendFootprintTtl"],
+    ["that extends entries beyond the longest lifetime", extend(3_110_400), resources(code), "extendFootprintTtl"],
+    ["that restores entries it only reads", restore, resources(code), "restoreFootprint"],
+  ];
+  for (const [what, operation, data, name] of malformed) {
+    test(`${what}: ${name}Malformed`, () => {
+      const transaction = build(on.network, on.owner, [operation], { sorobanData: data.build() });
+      const outcome = submit(on.network, signed(transaction, on.owner));
+      assert.equal(refusal(outcome), `txFailed/${name}/${name}Malformed`);
+    });
+  }
+
+  for (
+    const [what, operation, data] of [
+      ["an extension", extend(100), resources(code)],
+      ["a restoration", restore, resources([], code)],
+    ] as const
+  ) {
+    test(`but applies ${what} of entries with a memo or a muxed source`, () => {
+      for (const fields of [{ memo }, { sourceAccount: muxed(on.owner, 1n) }]) {
         const plain = build(on.network, on.owner, [operation], { sorobanData: data.build() });
         const applied = apply(on.network, signed(altered(on.network, plain, fields), on.owner));
         assert.equal(applied.successful, true, codesOf(applied.resultXdr));
       }
-    }
-  });
-
-  test("calling an account instead of a contract: txSorobanInvalid", () => {
-    const change = (tx: xdr.Transaction) => {
-      const { body } = tx.operations[0]!;
-      assert.ok(body.type === "invokeHostFunction");
-      const { hostFunction, auth } = body.invokeHostFunctionOp;
-      assert.ok(hostFunction.type === "hostFunctionTypeInvokeContract");
-      const contractAddress = xdr.ScAddress.scAddressTypeAccount(on.owner.xdrAccountId());
-      const args = new xdr.InvokeContractArgs({ ...hostFunction.invokeContract, contractAddress });
-      const op = new xdr.InvokeHostFunctionOp({
-        hostFunction: xdr.HostFunction.hostFunctionTypeInvokeContract(args),
-        auth,
-      });
-      return {
-        operations: [new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.invokeHostFunction(op) })],
-      };
-    };
-    assert.equal(refused({ tx: change }), "txSorobanInvalid");
-  });
-
-  test("uploading code above the limit: txFailed, invokeHostFunctionMalformed", () => {
-    const op = Operation.uploadContractWasm({ wasm: new Uint8Array(131_073) });
-    const data = new SorobanDataBuilder().setResources(1_000_000, 0, 132_000).setResourceFee(90_000_000n).build();
-    const draft = build(on.network, on.owner, [op], { fee: "100", sorobanData: data });
-    assert.equal(
-      refusal(submit(on.network, signed(draft, on.owner))),
-      "txFailed/invokeHostFunction/invokeHostFunctionMalformed",
-    );
-  });
-
-  test("extending or restoring with the wrong half of the footprint: txFailed, Malformed", () => {
-    const code = codeKeys(1);
-    const data = (readOnlyKeys: xdr.LedgerKey[], readWrite: xdr.LedgerKey[]) =>
-      new SorobanDataBuilder().setReadOnly(readOnlyKeys).setReadWrite(readWrite).setResourceFee(1_000_000n).build();
-    const outcome = (operation: xdr.Operation, sorobanData: xdr.SorobanTransactionData) =>
-      refusal(submit(on.network, signed(build(on.network, on.owner, [operation], { sorobanData }), on.owner)));
-    const extend = (extendTo: number) => Operation.extendFootprintTtl({ extendTo });
-    const malformed = "txFailed/extendFootprintTtl/extendFootprintTtlMalformed";
-    assert.equal(outcome(extend(100), data([], code)), malformed);
-    assert.equal(outcome(extend(3_110_400), data(code, [])), malformed);
-    const restore = Operation.restoreFootprint({});
-    assert.equal(outcome(restore, data(code, [])), "txFailed/restoreFootprint/restoreFootprintMalformed");
-  });
+    });
+  }
 });
 
-describe("a Soroban envelope whose account has another transaction waiting", () => {
+describe("while another transaction of the account waits, the network", () => {
   let on: ContractNetwork;
   beforeEach(async () => {
     on = await startContractNetwork();
   });
 
-  /** A registration with these changes, in a fee bump that bids a hundred times as much. */
-  const bumped = (alterations: Alterations) => {
-    const inner = alteredRegistration(on, alterations);
-    return signed(
-      TransactionBuilder.buildFeeBumpTransaction(on.owner, "10000000", inner, on.network.passphrase),
-      on.owner,
-    );
-  };
+  /** A fee bump around the registration that bids a hundred times its fee. */
+  const bumped = (alterations: Alterations) =>
+    feeBump(on.network, on.owner, "10000000", alteredRegistration(on, alterations));
+  const classic = (fee = "100") => signed(build(on.network, on.owner, [bump], { fee }), on.owner);
 
-  test("with bad resources or a bad fee is refused all the same; otherwise it is told to come later", () => {
+  test("refuses a Soroban envelope with wrong fees, and returns TRY_AGAIN_LATER for a correct one", () => {
     const { network } = on;
     assert.equal(submit(network, alteredRegistration(on, {})).status, "PENDING");
-    const cheap: Alterations = { data: (data) => data.setResourceFee(1_000n) };
     const following = (tx: xdr.Transaction) => ({ seqNum: tx.seqNum + 1n });
-    const outcome = submit(network, alteredRegistration(on, { ...cheap, tx: following }));
+    const outcome = submit(network, alteredRegistration(on, { ...resourceFee(1_000n), tx: following }));
     assert.equal(refusal(outcome), "txSorobanInvalid");
     assert.ok(outcome.status === "ERROR" && outcome.diagnosticEventsXdr.length === 1);
-    assert.equal(refusal(submit(network, bumped(cheap))), "txFeeBumpInnerFailed/txSorobanInvalid");
-    const negative: Alterations = { data: (data) => data.setResourceFee(-1n) };
-    assert.equal(refusal(submit(network, alteredRegistration(on, negative))), "txMalformed");
+    assert.equal(refusal(submit(network, bumped(resourceFee(1_000n)))), "txFeeBumpInnerFailed/txSorobanInvalid");
+    assert.equal(refusal(submit(network, alteredRegistration(on, resourceFee(-1n)))), "txMalformed");
     assert.equal(submit(network, alteredRegistration(on, { tx: following })).status, "TRY_AGAIN_LATER");
   });
 
-  test("is told to come later where that is a classic one, whatever it bids and is wrong with it; and the other way round", () => {
-    const { network, owner } = on;
-    const classic = signed(build(network, owner, [Operation.bumpSequence({ bumpTo: "0" })]), owner);
-    assert.equal(submit(network, classic).status, "PENDING");
-    assert.equal(submit(network, bumped({})).status, "TRY_AGAIN_LATER", "no fee takes the place of the other kind");
-    assert.equal(
-      submit(network, alteredRegistration(on, { data: (data) => data.setResourceFee(1_000n) })).status,
-      "TRY_AGAIN_LATER",
-    );
-    network.closeLedger();
-    const next = signed(build(network, owner, [Operation.bumpSequence({ bumpTo: "0" })], { fee: "99" }), owner);
-    assert.equal(submit(network, alteredRegistration(on, {})).status, "PENDING");
-    assert.equal(submit(network, next).status, "TRY_AGAIN_LATER");
+  test("returns TRY_AGAIN_LATER for every Soroban envelope if the waiting transaction is classic", () => {
+    assert.equal(submit(on.network, classic()).status, "PENDING");
+    assert.equal(submit(on.network, bumped({})).status, "TRY_AGAIN_LATER", "a higher fee does not replace it");
+    const cheap = alteredRegistration(on, resourceFee(1_000n));
+    assert.equal(submit(on.network, cheap).status, "TRY_AGAIN_LATER", "its own fault is not checked");
+  });
+
+  test("returns TRY_AGAIN_LATER for every classic envelope if the waiting transaction is Soroban's", () => {
+    assert.equal(submit(on.network, alteredRegistration(on, {})).status, "PENDING");
+    assert.equal(submit(on.network, classic("99")).status, "TRY_AGAIN_LATER", "its own fault is not checked");
   });
 });

@@ -1,47 +1,51 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { Asset, Operation } from "@stellar/stellar-sdk";
+import type { Keypair } from "@stellar/stellar-sdk";
 import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { balanceOf, build, fakeTimers, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
+import { folderForTests } from "../folder.ts";
+import { pay } from "./envelope_parts.ts";
+import {
+  alice,
+  balanceOf,
+  bob,
+  build,
+  carol,
+  fakeTimers,
+  fund,
+  signed,
+  startNetwork,
+  submit,
+} from "./sandbox_network.ts";
 
-const [alice, bob, carol] = [keypair("alice"), keypair("bob"), keypair("carol")];
+const payment = (network: SandboxNetwork, from: Keypair) =>
+  signed(build(network, from, [pay(carol, 10_000_000n)]), from);
 
-const payment = (network: SandboxNetwork, from: typeof alice) => {
-  const operation = Operation.payment({ destination: carol.publicKey(), asset: Asset.native(), amount: "1" });
-  return signed(build(network, from, [operation]), from);
-};
-
-// Who holds SQLite's write lock keeps the network from writing as a full disk does, on every machine.
-describe("a network whose state file cannot be written", () => {
-  let directory: string;
+// Another connection holds SQLite's write lock. It blocks writes on every machine, as a full disk does.
+describe("a network that cannot write its state file", () => {
+  const folder = folderForTests();
+  let files = 0;
   let stateFile: string;
   let other: SqliteDatabase;
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), "sandbox-"));
-    stateFile = join(directory, "ledger.db");
+    stateFile = join(folder, `ledger-${++files}.db`);
     other = await openSqlite(stateFile);
   });
-  afterEach(() => {
-    other.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterEach(() => other.close());
 
   for (const ledgerMs of [0, 50]) {
-    test(`closes no ledger until it can, and then one with all that waited (${ledgerMs} ms)`, async () => {
+    test(`closes no ledger, and later one with all waiting transactions (${ledgerMs} ms)`, async () => {
       const timers = fakeTimers();
-      const told: string[] = [];
+      const reports: string[] = [];
       const { network, clock } = await startNetwork({
         ledgerMs,
         stateFile,
         schedule: timers.schedule,
-        onStuck: ({ message }) => told.push(message),
-        onUnstuck: () => told.push("unstuck"),
+        onStuck: ({ message }) => reports.push(message),
+        onUnstuck: () => reports.push("unstuck"),
       });
       await fund(network, alice, bob, carol);
       const before = network.latestLedger();
@@ -55,16 +59,16 @@ describe("a network whose state file cannot be written", () => {
         timers.fire();
         clock.seconds++;
       }
-      assert.match(told.join(), /^database is locked[^,]*$/, "told once");
-      assert.deepEqual(timers.delays(), [1_000], "not in a hurry");
+      assert.match(reports.join(), /^database is locked[^,]*$/, "one report");
+      assert.deepEqual(timers.delays(), [1_000], "a retry each second");
       assert.deepEqual(network.latestLedger(), before);
       assert.equal(balanceOf(network, carol), balance);
       assert.equal(network.transaction(first.hash), undefined);
-      assert.equal(submit(network, payment(network, alice)).status, "DUPLICATE", "it waits");
+      assert.equal(submit(network, payment(network, alice)).status, "DUPLICATE", "the transaction waits");
 
       other.exec("ROLLBACK");
       timers.fire();
-      assert.deepEqual(told.slice(1), ["unstuck"]);
+      assert.deepEqual(reports.slice(1), ["unstuck"]);
       for (const { hash } of [first, second]) assert.equal(network.transaction(hash)?.ledger, before.sequence + 1);
       const closed = network.latestLedger();
       await network.stop();
@@ -76,22 +80,22 @@ describe("a network whose state file cannot be written", () => {
     });
   }
 
-  test("says so again when it happens again", async () => {
+  test("reports each time that it gets stuck once", async () => {
     const timers = fakeTimers();
-    let told = 0;
-    const { network } = await startNetwork({ stateFile, schedule: timers.schedule, onStuck: () => told++ });
+    let reports = 0;
+    const { network } = await startNetwork({ stateFile, schedule: timers.schedule, onStuck: () => reports++ });
     for (let n = 1; n <= 2; n++) {
       other.exec("BEGIN IMMEDIATE");
       timers.fire();
       timers.fire();
-      assert.equal(told, n);
+      assert.equal(reports, n);
       other.exec("ROLLBACK");
       timers.fire();
     }
     await network.stop();
   });
 
-  test("leaves nothing behind when it cannot start", async () => {
+  test("cannot start, sets no timer and keeps no lock", async () => {
     const first = await startNetwork({ stateFile });
     await first.network.stop();
     const timers = fakeTimers();

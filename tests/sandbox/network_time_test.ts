@@ -2,20 +2,37 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
+import { Keypair, xdr } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { ClosedLedger } from "../../lib/sandbox/network_types.ts";
-import { apply, balanceOf, build, fakeTimers, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
 import { folderForTests } from "../folder.ts";
+import { pay } from "./envelope_parts.ts";
+import {
+  alice,
+  apply,
+  balanceOf,
+  bob,
+  build,
+  carol,
+  fakeTimers,
+  findAccount,
+  fund,
+  signed,
+  startNetwork,
+  submit,
+} from "./sandbox_network.ts";
 
-const [alice, bob] = [keypair("alice"), keypair("bob")];
 const folder = folderForTests();
 
-const payment = (network: SandboxNetwork, amount = "1") => {
-  const operation = Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount });
-  return signed(build(network, alice, [operation]), alice);
-};
+const payment = (network: SandboxNetwork, stroops = 10_000_000n) =>
+  signed(build(network, alice, [pay(bob, stroops)]), alice);
+
+async function fundedNetwork() {
+  const { network } = await startNetwork();
+  await fund(network, alice, bob);
+  return network;
+}
 
 function headerOf({ headerXdr, hash }: ClosedLedger) {
   const entry = xdr.LedgerHeaderHistoryEntry.fromXdr(headerXdr);
@@ -23,7 +40,7 @@ function headerOf({ headerXdr, hash }: ClosedLedger) {
   return entry.header;
 }
 
-describe("advancing", () => {
+describe("an advance", () => {
   test("by seconds closes the ledgers of that time, the last one at its end", async () => {
     const { network } = await startNetwork({ ledgerMs: 2_000 });
     const before = network.latestLedger();
@@ -39,7 +56,7 @@ describe("advancing", () => {
     }
   });
 
-  test("by ledgers takes as much time as they would; without a pace, five seconds each", async () => {
+  test("by ledgers takes their pace as time, or five seconds a ledger without a pace", async () => {
     for (const [ledgerMs, seconds] of [[1_000, 10], [0, 50], [100, 1]] as const) {
       const { network } = await startNetwork({ ledgerMs });
       const before = network.latestLedger();
@@ -48,9 +65,8 @@ describe("advancing", () => {
     }
   });
 
-  test("puts what was queued into the first ledger", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+  test("applies the queued transactions in its first ledger", async () => {
+    const network = await fundedNetwork();
     const before = network.latestLedger();
     const { hash } = submit(network, payment(network));
     network.advance({ ledgers: 100 });
@@ -58,7 +74,7 @@ describe("advancing", () => {
     assert.deepEqual([applied?.successful, applied?.ledger], [true, before.sequence + 1]);
   });
 
-  test("keeps the pace: the next timed ledger is due one pace later, in the network's new time", async () => {
+  test("keeps the pace: the next ledger closes one pace later, in the new time", async () => {
     const timers = fakeTimers();
     const { network, clock } = await startNetwork({ ledgerMs: 1_000, schedule: timers.schedule });
     const last = network.advance({ seconds: 86_400 });
@@ -69,7 +85,7 @@ describe("advancing", () => {
     await network.stop();
   });
 
-  test("over a million ledgers answers for each of them, the newest chained as if they had been waited for", async () => {
+  test("over a million ledgers has each of them, and chains the latest ones like timed ledgers", async () => {
     const { network } = await startNetwork({ ledgerMs: 1_000 });
     await fund(network, alice, bob);
     const before = network.latestLedger();
@@ -77,7 +93,7 @@ describe("advancing", () => {
     const last = network.advance({ ledgers: 1_000_000 });
     assert.equal(last.sequence, before.sequence + 1_000_000);
     assert.equal(last.closeTime, before.closeTime + 1_000_000);
-    assert.equal(network.oldestLedger().sequence, 1, "nothing that happened is forgotten for it");
+    assert.equal(network.oldestLedger().sequence, 1, "an advance drops no ledger");
     for (let sequence = last.sequence; sequence > last.sequence - 1_900; sequence--) {
       const [ledger, previous] = [network.ledger(sequence)!, network.ledger(sequence - 1)!];
       const header = headerOf(ledger);
@@ -107,7 +123,7 @@ describe("advancing", () => {
     assert.equal([...network.eventsAfter(events.at(-1)!.id, 2 ** 31)][0]?.ledger, applied.ledger);
   });
 
-  test("what was advanced over is there after a restart, and the clock goes on from there", async () => {
+  test("is stored: after a restart the network has those ledgers and that time", async () => {
     const stateFile = join(folder, "advanced.db");
     const first = await startNetwork({ stateFile });
     const last = first.network.advance({ seconds: 86_400 });
@@ -121,40 +137,42 @@ describe("advancing", () => {
     await network.stop();
   });
 
-  test("refuses more ledgers than their numbers or its patience allow", async () => {
+  test("of more than 100,000,000 ledgers is refused", async () => {
     const { network } = await startNetwork({ ledgerMs: 1 });
     assert.throws(() => network.advance({ ledgers: 100_000_001 }), /an advance must be at most 100000000 ledgers/);
     assert.equal(network.latestLedger().sequence, 1);
   });
 });
 
-describe("going back to a snapshot", () => {
-  test("undoes what happened since: balances, transactions, events, ledgers, the clock", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+describe("a revert to a snapshot", () => {
+  test("undoes later balances, transactions, events and ledgers, and sets the clock back", async () => {
+    const network = await fundedNetwork();
     const before = network.snapshot("funded");
     const balances = [alice, bob].map((pair) => balanceOf(network, pair));
     const events = [...network.eventsAfter("", 1_000)].length;
     const nowMs = network.now();
-    const paid = apply(network, payment(network, "5000"));
-    await fund(network, keypair("carol"));
+    const paid = apply(network, payment(network, 50_000_000_000n));
+    await fund(network, carol);
     network.advance({ seconds: 604_800 });
 
     const ledger = network.revert("funded");
     assert.equal(ledger.sequence, before.sequence + 1);
     assert.equal(network.ledger(before.sequence)?.hash, before.hash);
     assert.deepEqual([alice, bob].map((pair) => balanceOf(network, pair)), balances);
-    assert.throws(() => balanceOf(network, keypair("carol")), /does not exist/);
+    assert.equal(findAccount(network, carol), undefined);
     assert.equal(network.transaction(paid.hash), undefined);
     assert.equal([...network.eventsAfter("", 1_000_000)].length, events);
     assert.equal(network.now(), nowMs);
     assert.equal(ledger.closeTime, before.closeTime);
-    assert.equal(apply(network, payment(network, "5000")).successful, true, "its sequence number is free again");
+    assert.equal(
+      apply(network, payment(network, 50_000_000_000n)).successful,
+      true,
+      "its sequence number is unused again",
+    );
   });
 
-  test("gives ledgers other hashes each time, even if the same happens in them", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+  test("gives the same ledgers other hashes each time", async () => {
+    const network = await fundedNetwork();
     network.snapshot("start");
     const hashes = new Set<string>();
     for (let n = 0; n < 4; n++) {
@@ -166,9 +184,8 @@ describe("going back to a snapshot", () => {
     assert.equal(headerOf(network.latestLedger()).ledgerSeq, network.latestLedger().sequence);
   });
 
-  test("can be done again and again, and forgets the snapshots taken after it", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+  test("can be repeated, and drops later snapshots", async () => {
+    const network = await fundedNetwork();
     const start = balanceOf(network, bob);
     network.snapshot("one");
     apply(network, payment(network));
@@ -187,9 +204,8 @@ describe("going back to a snapshot", () => {
     assert.throws(() => network.revert("two"), /name must be one of the snapshots one; got "two"/);
   });
 
-  test("goes to the newest of a name, and those before it still lead where they did", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+  test("uses the latest snapshot of a name, and keeps earlier snapshots of other names", async () => {
+    const network = await fundedNetwork();
     const start = balanceOf(network, bob);
     network.snapshot("first");
     network.snapshot("again");
@@ -202,9 +218,8 @@ describe("going back to a snapshot", () => {
     assert.equal(balanceOf(network, bob), start);
   });
 
-  test("drops what was queued, and who waits for an account is told", async () => {
-    const { network } = await startNetwork();
-    await fund(network, alice, bob);
+  test("drops queued transactions and rejects waiting faucet requests", async () => {
+    const network = await fundedNetwork();
     network.snapshot("here");
     const { hash } = submit(network, payment(network));
     const funded = network.fund(Keypair.random().publicKey());
@@ -213,12 +228,12 @@ describe("going back to a snapshot", () => {
     network.closeLedger();
     assert.equal(network.transaction(hash), undefined);
     assert.equal(
-      (await Promise.all([network.fund(keypair("dan").publicKey()), network.closeLedger()]))[0].successful,
+      (await Promise.all([network.fund(carol.publicKey()), network.closeLedger()]))[0].successful,
       true,
     );
   });
 
-  test("works when its ledger is beyond retention", async () => {
+  test("works for a ledger beyond the retention", async () => {
     const { network } = await startNetwork({ retentionLedgers: 3 });
     const { sequence } = network.snapshot("old");
     for (let n = 0; n < 10; n++) network.closeLedger();
@@ -226,7 +241,7 @@ describe("going back to a snapshot", () => {
     assert.equal(network.oldestLedger().sequence, sequence);
   });
 
-  test("is kept on disk, too", async () => {
+  test("is stored: after a restart the network has the reverted state", async () => {
     const stateFile = join(folder, "reverted.db");
     const first = await startNetwork({ stateFile });
     await fund(first.network, alice, bob);
@@ -244,7 +259,7 @@ describe("going back to a snapshot", () => {
     await network.stop();
   });
 
-  test("is refused for a name there is not, and for more than a hundred names", async () => {
+  test("needs an existing name, and a network has at most 100 snapshots", async () => {
     const { network } = await startNetwork();
     assert.throws(() => network.revert("x"), /name must be one of the snapshots \(none\); got "x"/);
     for (let n = 0; n < 100; n++) network.snapshot(`s${n}`);

@@ -1,11 +1,11 @@
-/** What people do on a sandbox network without asking a gateway. */
+/** Calls on a sandbox network that bypass the gateway. */
 import { Account, Address, type Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import type { ReadyNetwork } from "./ready_network.ts";
 import { i128, u64 } from "./sandbox_network.ts";
 
-/** A contract operation with what its simulation found, signed; valid for five minutes of the network's newest ledger. */
+/** A simulated and signed contract transaction. It is valid for five minutes after the network's latest ledger. */
 export function signedEnvelope(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): string {
   const accountId = source.xdrAccountId();
   const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr();
@@ -31,7 +31,7 @@ export function signedEnvelope(network: SandboxNetwork, source: Keypair, operati
   return complete.toXdr();
 }
 
-/** Applies a contract operation in a ledger of its own; answers the transaction's hash. */
+/** Applies a contract operation in a ledger of its own. Returns the transaction's hash. */
 export function applyNow(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): string {
   const sent = network.submit(xdr.decodeBytes(signedEnvelope(network, source, operation), "base64"));
   if (sent.status !== "PENDING") throw new Error(sent.status);
@@ -40,7 +40,7 @@ export function applyNow(network: SandboxNetwork, source: Keypair, operation: xd
   return sent.hash;
 }
 
-/** The same of a contract's function. */
+/** Applies a call of a contract's function in a ledger of its own. Returns the transaction's hash. */
 export function callNow(
   network: SandboxNetwork,
   source: Keypair,
@@ -54,7 +54,7 @@ export function callNow(
 export const addressOf = (who: Keypair | string) =>
   Address.fromString(typeof who === "string" ? who : who.publicKey()).toScVal();
 
-/** Registers a card with its owner as its agent, without a cap, and with so much in escrow. */
+/** Registers a card whose owner is its agent, without a cap, and funds its escrow with the amount. */
 export function issueCard(
   { network, sandbox }: ReadyNetwork,
   owner: Keypair,

@@ -5,7 +5,7 @@ import { writeImage } from "./network_image.ts";
 import { readyImage } from "./ready_network.ts";
 
 /**
- * Writes a ready network into an existing empty folder. `gateway sandbox --state FOLDER` goes on from there and deploys
+ * Writes a ready network into an existing empty folder. `gateway sandbox --state FOLDER` continues from it and deploys
  * nothing. All networks from such folders have the same accounts.
  */
 export async function prepareStateFolder(

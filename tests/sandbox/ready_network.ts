@@ -16,15 +16,15 @@ export interface ReadyNetwork {
   sandbox: Sandbox;
 }
 
-/** What a restored network takes. Settings of a first ledger and a fork are for a network that is bootstrapped. */
+/** The options of a restored network. Settings of the first ledger and a fork need a bootstrapped network. */
 export type ReadyOptions = Omit<NetworkOptions, "engineWasm" | "stateFile" | "adjustSettings" | "forkOf">;
 
 /**
  * Restores a network with the three contracts and the funded accounts `owner`, `agent` and `merchant`, as `bootstrapSandbox`
- * leaves one at this moment. Its ledgers close at once unless `ledgerMs` says otherwise.
+ * sets it up. It closes ledgers at once unless `ledgerMs` says otherwise.
  *
- * All restored networks of a passphrase have the same accounts. Two that start within a second have the same first ledgers,
- * too: to a gateway they are one network until their next ledgers differ. A test that needs another network takes
+ * All restored networks of a passphrase have the same accounts. Two networks that start within a second also have the same
+ * first ledgers. To a gateway they are one network until their next ledgers differ. A test that needs another network calls
  * `bootstrappedNetwork`.
  */
 export async function readyNetwork(options: ReadyOptions = {}): Promise<ReadyNetwork> {
@@ -33,18 +33,18 @@ export async function readyNetwork(options: ReadyOptions = {}): Promise<ReadyNet
   return { network, sandbox: rememberedSandbox(network)! };
 }
 
-/** The same with the clock and the schedule of `startNetwork`: nothing closes by itself. */
+/** Restores the same network with the clock and the schedule of `startNetwork`. */
 export async function startReadyNetwork(): Promise<ReadyNetwork & TestNetwork> {
-  const { network, clock } = await startNetwork({ stateFile: await readyState({ now: () => START_SECONDS * 1000 }) });
-  return { network, clock, sandbox: rememberedSandbox(network)! };
+  const started = await startNetwork({ stateFile: await readyState({ now: () => START_SECONDS * 1000 }) });
+  return { ...started, sandbox: rememberedSandbox(started.network)! };
 }
 
-/** The state of a network that is ready at this moment, to start a network from. It keeps nothing of what follows. */
+/** A state file to start a ready network from. It stores no later ledger. */
 export async function readyState(options?: ReadyOptions): Promise<StateFile> {
   return restored(await readyImage(options));
 }
 
-/** Sets a network up by transactions: accounts and ledgers are its own. */
+/** Sets a network up by transactions. It has its own accounts and ledgers. */
 export async function bootstrappedNetwork(options: Partial<NetworkOptions> = {}): Promise<ReadyNetwork> {
   const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options });
   return { network, sandbox: bootstrapSandbox(network, { contracts: contractCode() }) };
@@ -52,7 +52,7 @@ export async function bootstrappedNetwork(options: Partial<NetworkOptions> = {})
 
 const images = new Map<string, Promise<NetworkImage>>();
 
-/** The image of a network that is ready at this moment. It is read once a process. */
+/** The image of a ready network whose ledgers close now. A process reads the image once. */
 export async function readyImage(options: Pick<ReadyOptions, "passphrase" | "now"> = {}): Promise<NetworkImage> {
   const { passphrase = SANDBOX_PASSPHRASE, now = Date.now } = options;
   const image = images.get(passphrase) ?? cachedImage(passphrase, () => makeImage(passphrase));
@@ -60,7 +60,7 @@ export async function readyImage(options: Pick<ReadyOptions, "passphrase" | "now
   return closedAt(await image, Math.floor(now() / 1000));
 }
 
-/** The same image whenever and wherever it is made. */
+/** Makes the same image at any time and on any machine. */
 async function makeImage(passphrase: string): Promise<NetworkImage> {
   const { stateFile, image } = recorder();
   const network = await createNetwork({

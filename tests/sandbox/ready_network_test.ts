@@ -1,50 +1,39 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Keypair } from "@stellar/stellar-sdk";
-import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { closedAt } from "./image_times.ts";
 import { decode, encode, recorder, restored } from "./network_image.ts";
 import { bootstrappedNetwork, type ReadyNetwork, readyNetwork, startReadyNetwork } from "./ready_network.ts";
-import { address, balanceOf, bytes, call, i128, invoke, START_SECONDS, startNetwork, u64 } from "./sandbox_network.ts";
+import { balanceOf, invoke, START_SECONDS, startNetwork } from "./sandbox_network.ts";
+import { cardCalls, holdersOf } from "./soroban_parts.ts";
 
-const card = bytes(sha256(new TextEncoder().encode("card")));
 const still = { now: () => START_SECONDS * 1000, schedule: () => () => {} };
-const pair = ({ sandbox }: ReadyNetwork, name: "owner" | "agent" | "merchant") =>
-  Keypair.fromSecret(sandbox.accounts[name].secret);
 const eventsOf = (network: SandboxNetwork, after = "") => [...network.eventsAfter(after, 1_000)];
+const register = ({ network, sandbox }: ReadyNetwork) =>
+  invoke(network, holdersOf(sandbox).owner, cardCalls(sandbox).register());
 
-function register(on: ReadyNetwork) {
-  const [owner, agent] = [pair(on, "owner"), pair(on, "agent")];
-  const terms = [address(owner.publicKey()), card, address(agent.publicKey())];
-  return invoke(on.network, owner, call(on.sandbox.contracts.deviceRegistry, "register", ...terms));
-}
-
-/** Registers, funds, pays and claims. Answers whether each call succeeded. */
-function lifeOfACard(on: ReadyNetwork): boolean[] {
-  const [owner, agent, merchant] = [pair(on, "owner"), pair(on, "agent"), pair(on, "merchant")];
-  const { agentRegistry, paymentEscrow } = on.sandbox.contracts;
-  const asset = address(on.sandbox.asset);
-  const [ownerArg, agentArg, merchantArg] = [owner, agent, merchant].map((one) => address(one.publicKey()));
-  const policy = [ownerArg!, card, agentArg!, i128(100n), asset, u64(0n)];
-  const payment = [agentArg!, card, merchantArg!, asset, i128(7n), u64(1n)];
+/** Registers, funds, pays and claims. Returns whether each call succeeded. */
+function lifeOfACard({ network, sandbox }: ReadyNetwork): boolean[] {
+  const { owner, agent, merchant } = holdersOf(sandbox);
+  const calls = cardCalls(sandbox);
   return [
-    register(on),
-    invoke(on.network, owner, call(agentRegistry, "register_agent", ...policy)),
-    invoke(on.network, owner, call(paymentEscrow, "fund_escrow", asset, ownerArg!, card, i128(500n))),
-    invoke(on.network, agent, call(paymentEscrow, "authorize", ...payment)),
-    invoke(on.network, merchant, call(paymentEscrow, "claim", asset, merchantArg!)),
+    invoke(network, owner, calls.register()),
+    invoke(network, owner, calls.registerAgent(100n)),
+    invoke(network, owner, calls.fund(500n)),
+    invoke(network, agent, calls.authorize(7n, 1n)),
+    invoke(network, merchant, calls.claim()),
   ].map(({ successful }) => successful);
 }
 
 describe("a restored network", () => {
-  test("has the contracts, the asset and the balances of one that was bootstrapped", async () => {
+  test("has the contracts, the asset and the balances of a bootstrapped network", async () => {
     const [ready, other] = [await startReadyNetwork(), await bootstrappedNetwork(still)];
     assert.deepEqual(ready.sandbox.contracts, other.sandbox.contracts);
     assert.equal(ready.sandbox.asset, other.sandbox.asset);
     for (const name of ["owner", "agent", "merchant"] as const) {
-      assert.equal(balanceOf(ready.network, pair(ready, name)), balanceOf(other.network, pair(other, name)));
+      const balances = [ready, other].map(({ network, sandbox }) => balanceOf(network, holdersOf(sandbox)[name]));
+      assert.equal(balances[0], balances[1]);
     }
     const shapes = ({ network }: ReadyNetwork) =>
       eventsOf(network).map(({ contractId, ledger, topicsXdr }) => [contractId, ledger, topicsXdr[0]]);
@@ -52,7 +41,7 @@ describe("a restored network", () => {
     assert.equal(ready.network.oldestLedger().sequence, other.network.oldestLedger().sequence);
   });
 
-  test("was set up at the present, and is not ahead of it", async () => {
+  test("has ledgers that closed now, and is not ahead of the clock", async () => {
     const { network, clock } = await startReadyNetwork();
     assert.equal(network.latestLedger().closeTime, clock.seconds);
     assert.equal(network.now(), clock.seconds * 1000);
@@ -63,7 +52,7 @@ describe("a restored network", () => {
     await today.network.stop();
   });
 
-  test("takes calls, whose events follow those of the setup, as on one that was bootstrapped", async () => {
+  test("applies calls as a bootstrapped network does, and their events follow those of the setup", async () => {
     const [ready, other] = [await startReadyNetwork(), await bootstrappedNetwork(still)];
     assert.equal(ready.network.latestLedger().sequence, other.network.latestLedger().sequence);
     const lastIds = [ready, other].map(({ network }) => eventsOf(network).at(-1)!.id);
@@ -77,7 +66,7 @@ describe("a restored network", () => {
     assert.deepEqual(ids, ids.toSorted());
   });
 
-  test("shares nothing with the next one of the same image", async () => {
+  test("shares no state with another network of the same image", async () => {
     const [one, other] = [await startReadyNetwork(), await startReadyNetwork()];
     assert.equal(one.network.latestLedger().hash, other.network.latestLedger().hash);
     const before = other.network.latestLedger().sequence;
@@ -88,7 +77,7 @@ describe("a restored network", () => {
     assert.equal(register(other).successful, true);
   });
 
-  test("of another passphrase is another network", async () => {
+  test("has other contracts with another passphrase", async () => {
     const [one, other] = [await startReadyNetwork(), await readyNetwork({ ...still, passphrase: "Another ; 2026" })];
     assert.equal(other.network.passphrase, "Another ; 2026");
     assert.notDeepEqual(one.sandbox.contracts, other.sandbox.contracts);
@@ -97,7 +86,7 @@ describe("a restored network", () => {
 });
 
 describe("an image", () => {
-  test("of another time has the headers that its ledgers would have had then", async () => {
+  test("with another close time has the headers of ledgers that close then", async () => {
     const { stateFile, image } = recorder();
     const on = await bootstrappedNetwork({ ...still, stateFile });
     register(on);
@@ -109,7 +98,7 @@ describe("an image", () => {
     assert.notEqual(network.latestLedger().hash, on.network.latestLedger().hash);
   });
 
-  test("holds ledgers, transactions, entries and what was kept, also once it was encoded", async () => {
+  test("has all ledgers, transactions, entries and stored texts after it was encoded and decoded", async () => {
     const { stateFile, image } = recorder();
     const on = await bootstrappedNetwork({ ...still, stateFile });
     const { hash } = register(on);

@@ -14,6 +14,7 @@ import {
   xdr,
 } from "@stellar/stellar-sdk";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
+import { accountKeyXdr } from "../../lib/sandbox/ledger/accounts.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { createNetwork, type NetworkOptions, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction, SubmitOutcome } from "../../lib/sandbox/network_types.ts";
@@ -28,20 +29,30 @@ export const contractCode = () => ({
 
 let engine: Promise<WebAssembly.Module> | undefined;
 
-/** The engine, compiled once for all networks of a process: what has run on one of them is fast on the next. */
+/** The engine, compiled once for all networks of a process. */
 export function engineModule(): Promise<WebAssembly.Module> {
   return engine ??= readWasm("engine").then((bytes) => WebAssembly.compile(bytes));
 }
 
-/** Starts at this Unix second; only tests move it. */
+/** The Unix second at which a test network starts. */
 export const START_SECONDS = 1_790_000_000;
+
+/** The source of a transaction, or the source with more signers. */
+export type Signers = Keypair | [source: Keypair, ...others: Keypair[]];
 
 export interface TestNetwork {
   network: SandboxNetwork;
+  /** Only the test moves it. */
   clock: { seconds: number };
+  /** Applies the operations in a ledger of their own. */
+  run(signers: Signers, ...operations: xdr.Operation[]): AppliedTransaction;
+  /** Like `run`; returns the result codes. */
+  result(signers: Signers, ...operations: xdr.Operation[]): string;
+  /** Submits operations that the network refuses; returns the result codes. */
+  refused(signers: Signers, ...operations: xdr.Operation[]): string;
 }
 
-/** A network whose clock stands still and whose ledgers close when a test says so. */
+/** Starts a network whose clock stands still. It closes a ledger only when the test says so. */
 export async function startNetwork(options: Partial<NetworkOptions> = {}): Promise<TestNetwork> {
   const clock = { seconds: START_SECONDS };
   const network = await createNetwork({
@@ -52,10 +63,21 @@ export async function startNetwork(options: Partial<NetworkOptions> = {}): Promi
     randomBytes: (length) => new Uint8Array(length).fill(7),
     ...options,
   });
-  return { network, clock };
+  const transaction = (signers: Signers, operations: xdr.Operation[]) => {
+    const pairs = [signers].flat();
+    return signed(build(network, pairs[0]!, operations), ...pairs);
+  };
+  const run: TestNetwork["run"] = (signers, ...operations) => apply(network, transaction(signers, operations));
+  return {
+    network,
+    clock,
+    run,
+    result: (signers, ...operations) => codesOf(run(signers, ...operations).resultXdr),
+    refused: (signers, ...operations) => refusal(submit(network, transaction(signers, operations))),
+  };
 }
 
-/** Timers that go off when a test says so. */
+/** Timers that fire only when the test says so. */
 export function fakeTimers() {
   const timers: { callback: () => void; delayMs: number }[] = [];
   const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
@@ -77,10 +99,17 @@ export function fakeTimers() {
   };
 }
 
+export const hashOf = (name: string): Uint8Array => sha256(new TextEncoder().encode(name));
+
 /** A keypair that is the same in every run. */
-export function keypair(name: string): Keypair {
-  return Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(name)));
-}
+export const keypair = (name: string): Keypair => Keypair.fromRawEd25519Seed(hashOf(name));
+
+export const [alice, bob, carol, issuer] = ["alice", "bob", "carol", "issuer"].map(keypair) as [
+  Keypair,
+  Keypair,
+  Keypair,
+  Keypair,
+];
 
 /** Creates accounts with 10,000 XLM each, in one or two ledgers. */
 export async function fund(network: SandboxNetwork, ...keypairs: Keypair[]): Promise<void> {
@@ -91,21 +120,24 @@ export async function fund(network: SandboxNetwork, ...keypairs: Keypair[]): Pro
   }
 }
 
+/** The account's entry, undefined when there is none. */
+export function findAccount(network: SandboxNetwork, pair: Keypair): xdr.AccountEntry | undefined {
+  const held = network.entry(accountKeyXdr(pair.rawPublicKey()));
+  const data = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
+  return data?.type === "account" ? data.account : undefined;
+}
+
 export function accountOf(network: SandboxNetwork, pair: Keypair): xdr.AccountEntry {
-  const held = network.entry(
-    xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: pair.xdrAccountId() })).toXdr(),
-  );
-  assert.ok(held, "the account does not exist");
-  const data = xdr.LedgerEntryData.fromXdr(held.dataXdr);
-  assert.equal(data.type, "account");
-  return (data as Extract<xdr.LedgerEntryData, { type: "account" }>).account;
+  const account = findAccount(network, pair);
+  assert.ok(account, "the account does not exist");
+  return account;
 }
 
 export const balanceOf = (network: SandboxNetwork, pair: Keypair): bigint => accountOf(network, pair).balance;
 
 type BuilderOptions = Partial<ConstructorParameters<typeof TransactionBuilder>[1]>;
 
-/** A transaction of the account's next sequence number, yet to be signed. */
+/** An unsigned transaction with the account's next sequence number. */
 export function build(
   network: SandboxNetwork,
   source: Keypair,
@@ -120,7 +152,7 @@ export function build(
   return builder.build();
 }
 
-/** Signs, and answers the same transaction. */
+/** Signs and returns the same transaction. */
 export function signed<T extends Transaction | FeeBumpTransaction>(transaction: T, ...pairs: Keypair[]): T {
   transaction.sign(...pairs);
   return transaction;
@@ -130,13 +162,13 @@ export function submit(network: SandboxNetwork, transaction: Transaction | FeeBu
   return network.submit(transaction.toEnvelope().toXdr());
 }
 
-/** The result code of a refused envelope; of a fee bump the inner one behind a slash, of an operation the last one. */
+/** The result codes of a refused envelope, as `codesOf` writes them. */
 export function refusal(outcome: SubmitOutcome): string {
   assert.equal(outcome.status, "ERROR", `the envelope was not refused but ${outcome.status}`);
   return outcome.status === "ERROR" ? codesOf(outcome.resultXdr) : "";
 }
 
-/** Codes of a TransactionResult, from the outside in: `txFailed/payment/paymentUnderfunded`. */
+/** Codes of a TransactionResult, from the outside in: `txFailed/payment/paymentUnderfunded`. Shows the first failed operation. */
 export function codesOf(resultXdr: Uint8Array): string {
   const { result } = xdr.TransactionResult.fromXdr(resultXdr);
   const inner = "innerResultPair" in result ? result.innerResultPair.result.result : undefined;
@@ -154,7 +186,7 @@ export function codesOf(resultXdr: Uint8Array): string {
   return codes.join("/");
 }
 
-/** Submits, closes a ledger and answers what became of it. */
+/** Submits, closes a ledger and returns the applied transaction. */
 export function apply(network: SandboxNetwork, transaction: Transaction | FeeBumpTransaction): AppliedTransaction {
   const outcome = submit(network, transaction);
   assert.equal(outcome.status, "PENDING", outcome.status === "ERROR" ? codesOf(outcome.resultXdr) : outcome.status);
@@ -164,14 +196,20 @@ export function apply(network: SandboxNetwork, transaction: Transaction | FeeBum
   return applied;
 }
 
-/** What the contract events of an applied transaction's operations say. */
+/** The decoded contract events of an applied transaction's operations. */
 export const eventsOf = (applied: AppliedTransaction) =>
   humanizeEvents(applied.contractEventsXdr.flat().map((event) => xdr.ContractEvent.fromXdr(event)));
+
+export function metaOf(applied: AppliedTransaction): xdr.TransactionMetaV4 {
+  const meta = xdr.TransactionMeta.fromXdr(applied.resultMetaXdr);
+  assert.ok(meta.type === "v4");
+  return meta.v4;
+}
 
 export const feeChargedOf = (applied: AppliedTransaction): bigint =>
   xdr.TransactionResult.fromXdr(applied.resultXdr).feeCharged;
 
-/** Simulates and assembles a contract transaction, yet to be signed. */
+/** Simulates and assembles a contract transaction. It is unsigned. */
 export function prepare(
   network: SandboxNetwork,
   source: Keypair,
@@ -195,7 +233,7 @@ export function prepare(
   return rpc.assembleTransaction(draft, response as never).build();
 }
 
-/** Simulates, assembles, signs with the source and applies. */
+/** Simulates and assembles a contract transaction, signs it with the source and applies it. */
 export function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): AppliedTransaction {
   return apply(network, signed(prepare(network, source, operation), source));
 }

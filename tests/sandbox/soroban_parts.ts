@@ -1,35 +1,54 @@
+/** A network with the three contracts, and the calls that tests make there. */
 import { Keypair, SorobanDataBuilder, type Transaction, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { altered } from "./envelope_parts.ts";
 import { startReadyNetwork } from "./ready_network.ts";
-import { address, bytes, call, prepare, signed } from "./sandbox_network.ts";
+import { address, bytes, call, hashOf, i128, prepare, signed, u64 } from "./sandbox_network.ts";
 
-export const hashOf = (name: string) => sha256(new TextEncoder().encode(name));
-
-export interface ContractNetwork {
-  network: SandboxNetwork;
-  sandbox: Sandbox;
-  owner: Keypair;
-  agent: Keypair;
+/** The keypairs of a sandbox's named accounts. */
+export function holdersOf({ accounts: { owner, agent, merchant } }: Sandbox) {
+  const [ownerPair, agentPair, merchantPair] = [owner, agent, merchant].map(({ secret }) => Keypair.fromSecret(secret));
+  return { owner: ownerPair!, agent: agentPair!, merchant: merchantPair! };
 }
 
-/** A network with the three contracts. */
-export async function startContractNetwork(): Promise<ContractNetwork> {
-  const { network, sandbox } = await startReadyNetwork();
-  const { owner, agent } = sandbox.accounts;
-  return { network, sandbox, owner: Keypair.fromSecret(owner.secret), agent: Keypair.fromSecret(agent.secret) };
+/** The calls in the life of a card. */
+export function cardCalls({ contracts, asset, accounts }: Sandbox, cardHash = hashOf("card")) {
+  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
+  const [owner, agent, merchant] = [accounts.owner, accounts.agent, accounts.merchant].map((one) =>
+    address(one.address)
+  ) as [xdr.ScVal, xdr.ScVal, xdr.ScVal];
+  const [card, token] = [bytes(cardHash), address(asset)];
+  return {
+    register: () => call(deviceRegistry, "register", owner, card, agent),
+    revoke: () => call(deviceRegistry, "revoke", owner, card),
+    getOwner: () => call(deviceRegistry, "get_owner", card),
+    registerAgent: (dailyCap = 0n) =>
+      call(agentRegistry, "register_agent", owner, card, agent, i128(dailyCap), token, u64(0n)),
+    fund: (amount: bigint) => call(paymentEscrow, "fund_escrow", token, owner, card, i128(amount)),
+    defund: (amount: bigint) => call(paymentEscrow, "defund_escrow", token, card, i128(amount)),
+    authorize: (amount: bigint, nonce: bigint) =>
+      call(paymentEscrow, "authorize", agent, card, merchant, token, i128(amount), u64(nonce)),
+    pendingBalance: () => call(paymentEscrow, "pending_balance", merchant),
+    claim: () => call(paymentEscrow, "claim", token, merchant),
+  };
 }
 
-/** What a test changes of a contract transaction: in what it declares, and then in the transaction. */
+export type ContractNetwork = Awaited<ReturnType<typeof startContractNetwork>>;
+
+export async function startContractNetwork() {
+  const ready = await startReadyNetwork();
+  return { ...ready, ...holdersOf(ready.sandbox), calls: cardCalls(ready.sandbox) };
+}
+
+/** Changes of a contract transaction: of the declared data first, then of the transaction. */
 export interface Alterations {
   data?: (data: SorobanDataBuilder) => void;
   tx?: (tx: xdr.Transaction) => Partial<ConstructorParameters<typeof xdr.Transaction>[0]>;
 }
 
-/** A transaction as simulation made it, with these changes; yet to be signed. */
+/** A simulated transaction with these changes. It is unsigned. */
 export function alteredSoroban(network: SandboxNetwork, prepared: Transaction, { data, tx: change }: Alterations) {
   const envelope = prepared.toEnvelope();
   assert.ok(envelope.type === "envelopeTypeTx" && envelope.v1.tx.ext.type === "sorobanData");
@@ -41,18 +60,11 @@ export function alteredSoroban(network: SandboxNetwork, prepared: Transaction, {
 }
 
 /** The owner's registration of a card with these changes, signed. */
-export function alteredRegistration({ network, sandbox, owner, agent }: ContractNetwork, alterations: Alterations) {
-  const register = call(
-    sandbox.contracts.deviceRegistry,
-    "register",
-    address(owner.publicKey()),
-    bytes(hashOf("card")),
-    address(agent.publicKey()),
-  );
-  return signed(alteredSoroban(network, prepare(network, owner, register), alterations), owner);
+export function alteredRegistration({ network, owner, calls }: ContractNetwork, alterations: Alterations) {
+  return signed(alteredSoroban(network, prepare(network, owner, calls.register()), alterations), owner);
 }
 
-/** Keys of so many contract codes, none of which exists. */
+/** Ledger keys of contract codes that do not exist. */
 export const codeKeys = (count: number) =>
   Array.from(
     { length: count },

@@ -1,5 +1,5 @@
 // needs: neutral
-/** The shipped wasm and the Rust sources it was built from have to agree; `lib/sandbox/build_wasm.sh` brings them together. */
+/** The shipped wasm must be built from the Rust sources here. `lib/sandbox/build_wasm.sh` builds it. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -41,12 +41,12 @@ function filesUnder(path: string): string[] {
   return readdirSync(join(ROOT, path)).flatMap((name) => filesUnder(`${path}/${name}`));
 }
 
-test("the manifest knows every part", () => {
+test("the manifest lists every part", () => {
   assert.deepEqual(Object.keys(manifest).sort(), Object.keys(SOURCES).sort());
 });
 
 for (const [part, { sources, files, compiler }] of Object.entries(manifest)) {
-  test(`the ${part} sources are those the wasm was built from`, () => {
+  test(`the manifest has the hash of the ${part} sources`, () => {
     const paths = SOURCES[part]!.flatMap(filesUnder).sort();
     const listing = paths.map((path) => `${hashOf(path)}  ${path}\n`).join("");
     assert.equal(sha256(listing), sources, "run lib/sandbox/build_wasm.sh");
@@ -54,11 +54,12 @@ for (const [part, { sources, files, compiler }] of Object.entries(manifest)) {
   });
 
   for (const [path, hash] of Object.entries(files)) {
-    test(`${path} is what was built`, () => assert.equal(hashOf(path), hash, "run lib/sandbox/build_wasm.sh"));
+    test(`the manifest has the hash of ${path}`, () =>
+      assert.equal(hashOf(path), hash, "run lib/sandbox/build_wasm.sh"));
   }
 }
 
-test("every shipped wasm is in the manifest", () => {
+test("the manifest lists every shipped wasm", () => {
   const shipped = filesUnder("lib/sandbox/wasm").filter((path) => path.endsWith(".wasm"));
   const built = Object.values(manifest).flatMap(({ files }) => Object.keys(files));
   assert.deepEqual(built.toSorted(), [...shipped, `${HOSTILE}/hostile.wasm`].toSorted());

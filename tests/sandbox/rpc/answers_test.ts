@@ -2,17 +2,18 @@
 import { strict as assert } from "node:assert";
 import { before, describe, test } from "node:test";
 import { Asset, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { pay } from "../envelope_parts.ts";
 import { SANDBOX_PASSPHRASE } from "../../../lib/sandbox/network.ts";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-// The raw answers, field by field, as clients of typed languages (Go, Rust, Python) read them: which numbers are strings,
-// what is left out when it is empty. The network stands still here: ledgers close when the test says so.
+// Clients of typed languages (Go, Rust, Python) rely on these fields: which numbers are strings, and which fields are absent
+// when they are empty. The network closes a ledger only when a test says so.
 const payer = Keypair.random();
 
 const sandbox = sandboxRpcOfFile({ ledgerMs: 5000, now: () => nowMs, schedule: () => () => {} });
 let nowMs = Date.UTC(2026, 0, 1);
 
-/** What a field must look like; a list is one of each, an object is these fields and no others. */
+/** The shape of a field. A list has one or more elements of a shape. An object has exactly these fields. */
 type Shape = "string" | "number" | "boolean" | RegExp | null | { [name: string]: Shape } | [Shape];
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -24,7 +25,7 @@ function assertShape(value: unknown, shape: Shape, at = "result"): void {
   else if (typeof shape === "string") assert.equal(typeof value, shape, at);
   else if (shape instanceof RegExp) assert.match(value as string, shape, at);
   else if (Array.isArray(shape)) {
-    assert.ok(Array.isArray(value) && value.length > 0, `${at} is a list that is not empty`);
+    assert.ok(Array.isArray(value) && value.length > 0, `${at} must be a list with elements`);
     for (const [index, each] of value.entries()) assertShape(each, shape[0], `${at}[${index}]`);
   } else {
     const fields = value as Record<string, unknown>;
@@ -39,8 +40,8 @@ async function result(method: string, params?: unknown) {
   return answer.result;
 }
 
-/** A signed envelope of the payer, `ahead` sequence numbers after its next one. */
-async function envelope(operation: xdr.Operation, ahead = 0) {
+/** A signed transaction of the payer, `ahead` sequence numbers after its next one. */
+async function transactionOf(operation: xdr.Operation, ahead = 0) {
   const source = await sandbox.rpc.getAccount(payer.publicKey());
   for (let i = 0; i < ahead; i++) source.incrementSequenceNumber();
   const transaction = new TransactionBuilder(source, { fee: "200", networkPassphrase: SANDBOX_PASSPHRASE })
@@ -49,10 +50,10 @@ async function envelope(operation: xdr.Operation, ahead = 0) {
   return transaction;
 }
 
-const payment = () => Operation.payment({ destination: payer.publicKey(), asset: Asset.native(), amount: "1" });
+const payment = () => pay(payer, 10_000_000n);
 
 async function sent(ahead = 0) {
-  const transaction = await envelope(payment(), ahead);
+  const transaction = await transactionOf(payment(), ahead);
   return await result("sendTransaction", { transaction: transaction.toXdr() });
 }
 
@@ -81,8 +82,8 @@ const applied: { [name: string]: Shape } = {
   ledger: "number",
 };
 
-describe("the raw answer of", () => {
-  test("getHealth, and what a stale node says instead", async () => {
+describe("the node returns the documented fields of", () => {
+  test("getHealth, and its error when the latest ledger is old", async () => {
     const { network } = sandbox;
     assertShape(await result("getHealth"), { status: /^healthy$/, ...ledgerRange, ledgerRetentionWindow: "number" });
     nowMs = network.latestLedger().closeTime * 1000 + 30_000;
@@ -154,12 +155,12 @@ describe("the raw answer of", () => {
     assert.equal(stats.sorobanInclusionFee.max, "0");
   });
 
-  test("sendTransaction: pending, duplicate, try again later, and error", async () => {
+  test("sendTransaction: PENDING, DUPLICATE, TRY_AGAIN_LATER and ERROR", async () => {
     const shape = { status: "string", hash, latestLedger: "number", latestLedgerCloseTime: int64 } as const;
     const pending = await sent();
     assertShape(pending, { ...shape, status: /^PENDING$/ });
     assertShape(await sent(), { ...shape, status: /^DUPLICATE$/ });
-    const otherwise = await envelope(Operation.bumpSequence({ bumpTo: "0" }), 1);
+    const otherwise = await transactionOf(Operation.bumpSequence({ bumpTo: "0" }), 1);
     const later = await result("sendTransaction", { transaction: otherwise.toXdr() });
     assertShape(later, { ...shape, status: /^TRY_AGAIN_LATER$/ });
     sandbox.network.closeLedger();
@@ -168,7 +169,7 @@ describe("the raw answer of", () => {
     assert.equal(xdr.TransactionResult.fromXdr(gap.errorResultXdr, "base64").result.type, "txBadSeq");
   });
 
-  test("getTransaction, before and after its ledger has closed", async () => {
+  test("getTransaction and getTransactions, before and after the ledger closes", async () => {
     const { hash: sentHash } = await sent();
     const absent = await result("getTransaction", { hash: sentHash });
     assertShape(absent, {
@@ -202,14 +203,14 @@ describe("the raw answer of", () => {
     assert.equal(page.cursor, String((BigInt(sequence) << 32n) | (1n << 12n) | 1n));
   });
 
-  test("getTransaction for a fee bump, by its hash and by the inner one's", async () => {
-    const inner = await envelope(payment());
+  test("getTransaction for a fee bump, by its hash and by the inner hash", async () => {
+    const inner = await transactionOf(payment());
     const bump = TransactionBuilder.buildFeeBumpTransaction(payer, "400", inner, SANDBOX_PASSPHRASE);
     bump.sign(payer);
     const { status, hash: bumpHash } = await result("sendTransaction", { transaction: bump.toXdr() });
     assert.equal(status, "PENDING");
     sandbox.network.closeLedger();
-    const innerHash = Array.from(inner.hash(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const innerHash = inner.hash().toHex();
     for (const each of [bumpHash, innerHash]) {
       const transaction = await result("getTransaction", { hash: each });
       assert.equal(transaction.status, "SUCCESS");
@@ -218,9 +219,8 @@ describe("the raw answer of", () => {
     }
   });
 
-  test("getTransaction for one that failed", async () => {
-    const destination = Keypair.random().publicKey();
-    const transaction = await envelope(Operation.payment({ destination, asset: Asset.native(), amount: "1" }));
+  test("getTransaction for a failed transaction", async () => {
+    const transaction = await transactionOf(pay(Keypair.random()));
     const { hash: failing } = await result("sendTransaction", { transaction: transaction.toXdr() });
     sandbox.network.closeLedger();
     const answer = await result("getTransaction", { hash: failing });
@@ -254,7 +254,7 @@ describe("the raw answer of", () => {
 
   test("simulateTransaction", async () => {
     const deploy = Operation.createStellarAssetContract({ asset: Asset.native() });
-    const transaction = (await envelope(deploy)).toXdr();
+    const transaction = (await transactionOf(deploy)).toXdr();
     const simulation = await result("simulateTransaction", { transaction });
     const { results, stateChanges, events: _, ...rest } = simulation;
     assertShape(rest, { transactionData: base64, minResourceFee: int64, latestLedger: "number" });

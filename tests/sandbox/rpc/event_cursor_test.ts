@@ -4,19 +4,19 @@ import { describe, test } from "node:test";
 import { beforeLedger, endOfLedger, parseEventCursor } from "../../../lib/sandbox/rpc/event_cursor.ts";
 
 describe("an event cursor", () => {
-  test("names its ledger and is brought to its full width", () => {
+  test("has its ledger, and gets its full width", () => {
     const id = "0000000021474840576-0000000003";
     assert.deepEqual(parseEventCursor(id), { ledger: 5, id });
     assert.deepEqual(parseEventCursor("21474840576-3"), { ledger: 5, id });
   });
 
-  test("of a searched ledger is the highest place in it", () => {
+  test("at the end of a ledger is the highest one in that ledger", () => {
     assert.equal(endOfLedger(5), "0000000025769803775-4294967295");
     assert.deepEqual(parseEventCursor(endOfLedger(5)), { ledger: 5, id: endOfLedger(5) });
     assert.ok("0000000021474840576-0000000003" < endOfLedger(5));
   });
 
-  test("before a ledger sorts below its first and above the last event of the ledger before", () => {
+  test("before a ledger sorts between that ledger and the previous one", () => {
     assert.ok(beforeLedger(5) < "0000000021474836480-0000000000");
     assert.ok("0000000021474832384-0000000009" < beforeLedger(5));
     assert.equal(beforeLedger(0), "0000000000000000000-4294967295");

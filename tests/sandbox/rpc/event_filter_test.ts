@@ -30,57 +30,69 @@ function event(fields: { type?: "contract" | "system"; contractId?: string; topi
   };
 }
 
-function matches(filter: unknown, of: NetworkEvent = event()): boolean {
-  return readEventFilters({ filters: [filter] })(of);
+function matches(filters: unknown, of: NetworkEvent = event()): boolean {
+  return readEventFilters({ filters })(of);
 }
 
-describe("event filters match", () => {
-  test("everything when there are none, or an empty one", () => {
+describe("an event filter", () => {
+  type Case = [filter: unknown, matched: boolean, of?: NetworkEvent];
+  const cases: Record<string, Case[]> = {
+    "without fields matches every event": [
+      [{}, true],
+      [{ type: null, contractIds: null, topics: null }, true],
+    ],
+    "matches one type or several": [
+      [{ type: "contract" }, true],
+      [{ type: "system" }, false],
+      [{ type: "system,contract" }, true],
+      [{ type: "" }, true],
+      [{ type: "system" }, true, event({ type: "system" })],
+    ],
+    "matches any of its contract ids": [
+      [{ contractIds: [CONTRACT_B, CONTRACT_A] }, true],
+      [{ contractIds: [CONTRACT_B] }, false],
+      [{ contractIds: [CONTRACT_B] }, false, event({ contractId: "" })],
+      [{ contractIds: [] }, true],
+    ],
+    "matches topics by value, * as one topic, and ** as all further topics": [
+      [{ topics: [[FUND, ONE]] }, true],
+      [{ topics: [[FUND, "*"]] }, true],
+      [{ topics: [["*", "*"]] }, true],
+      [{ topics: [[FUND]] }, false],
+      [{ topics: [["*", "*", "*"]] }, false],
+      [{ topics: [[CLAIM, "*"]] }, false],
+      [{ topics: [[FUND, "**"]] }, true],
+      [{ topics: [["**"]] }, true],
+      [{ topics: [[FUND, ONE, "**"]] }, true],
+      [{ topics: [[FUND, ONE, "*", "**"]] }, false],
+      [{ topics: [["**"]] }, true, event({ topics: [] })],
+    ],
+    "matches if all its fields do, and any of its topic filters": [
+      [{ topics: [[CLAIM], [FUND, "*"]] }, true],
+      [{ contractIds: [CONTRACT_B], topics: [["**"]] }, false],
+    ],
+  };
+  for (const [what, filters] of Object.entries(cases)) {
+    test(what, () => {
+      for (const [filter, matched, of] of filters) assert.equal(matches([filter], of), matched, JSON.stringify(filter));
+    });
+  }
+});
+
+describe("event filters", () => {
+  test("match every event when there is none", () => {
     assert.equal(readEventFilters({})(event()), true);
-    assert.equal(readEventFilters({ filters: null })(event()), true);
-    assert.equal(matches({}), true);
-    assert.equal(matches({ type: null, contractIds: null, topics: null }), true);
+    assert.equal(matches(null), true);
   });
 
-  test("by type, one or several", () => {
-    assert.equal(matches({ type: "contract" }), true);
-    assert.equal(matches({ type: "system" }), false);
-    assert.equal(matches({ type: "system,contract" }), true);
-    assert.equal(matches({ type: "" }), true);
-    assert.equal(matches({ type: "system" }, event({ type: "system" })), true);
+  test("match if any of them does", () => {
+    assert.equal(matches([{ contractIds: [CONTRACT_B] }, { type: "contract" }]), true);
+    assert.equal(matches([{ contractIds: [CONTRACT_B] }, { type: "system" }]), false);
   });
 
-  test("by any of the contract ids", () => {
-    assert.equal(matches({ contractIds: [CONTRACT_B, CONTRACT_A] }), true);
-    assert.equal(matches({ contractIds: [CONTRACT_B] }), false);
-    assert.equal(matches({ contractIds: [CONTRACT_B] }, event({ contractId: "" })), false);
-    assert.equal(matches({ contractIds: [] }), true);
-  });
-
-  test("by topics: exact segments, * for one, ** for any rest", () => {
-    assert.equal(matches({ topics: [[FUND, ONE]] }), true);
-    assert.equal(matches({ topics: [[FUND, "*"]] }), true);
-    assert.equal(matches({ topics: [["*", "*"]] }), true);
-    assert.equal(matches({ topics: [[FUND]] }), false);
-    assert.equal(matches({ topics: [["*", "*", "*"]] }), false);
-    assert.equal(matches({ topics: [[CLAIM, "*"]] }), false);
-    assert.equal(matches({ topics: [[FUND, "**"]] }), true);
-    assert.equal(matches({ topics: [["**"]] }), true);
-    assert.equal(matches({ topics: [[FUND, ONE, "**"]] }), true);
-    assert.equal(matches({ topics: [[FUND, ONE, "*", "**"]] }), false);
-    assert.equal(matches({ topics: [["**"]] }, event({ topics: [] })), true);
-  });
-
-  test("where any topic filter and any filter does, and all parts of one filter do", () => {
-    assert.equal(matches({ topics: [[CLAIM], [FUND, "*"]] }), true);
-    assert.equal(matches({ contractIds: [CONTRACT_B], topics: [["**"]] }), false);
-    assert.equal(readEventFilters({ filters: [{ contractIds: [CONTRACT_B] }, { type: "contract" }] })(event()), true);
-    assert.equal(readEventFilters({ filters: [{ contractIds: [CONTRACT_B] }, { type: "system" }] })(event()), false);
-  });
-
-  test("with the most that is allowed of everything", () => {
+  test("may have five filters of five contract ids and five topics of four segments and **", () => {
     const filter = { contractIds: Array(5).fill(CONTRACT_A), topics: Array(5).fill(["*", "*", "*", "*", "**"]) };
-    assert.equal(readEventFilters({ filters: Array(5).fill(filter) })(event()), false);
+    assert.equal(matches(Array(5).fill(filter)), false);
   });
 });
 

@@ -4,7 +4,7 @@ import { before, describe, test } from "node:test";
 import { Keypair } from "@stellar/stellar-sdk";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-// Every account friendbot creates leaves a fee event and a transfer of the native asset, so there is something to page.
+// Friendbot publishes a fee event and a transfer event for each account.
 const ACCOUNTS = 5;
 const SCAN_LIMIT = 10_000;
 
@@ -29,7 +29,7 @@ before(async () => {
 });
 
 describe("getEvents", () => {
-  test("ends before endLedger, with a cursor at the end of what it searched", async () => {
+  test("ends before endLedger, with a cursor at the end of the searched ledgers", async () => {
     const page = await getEvents({ startLedger: firstLedger, endLedger: firstLedger + 1 });
     assert.ok(page.events.length > 0);
     assert.ok(page.events.every(({ ledger }) => ledger === firstLedger));
@@ -38,12 +38,12 @@ describe("getEvents", () => {
     assert.ok(next.events[0]!.ledger > firstLedger);
   });
 
-  test("has nothing for an endLedger that is not after startLedger", async () => {
+  test("returns no event for an endLedger that is not after startLedger", async () => {
     assert.deepEqual((await getEvents({ startLedger: firstLedger, endLedger: firstLedger })).events, []);
     assert.deepEqual((await getEvents({ startLedger: firstLedger, endLedger: 1 })).events, []);
   });
 
-  test("has an empty page for what no filter matches, and still moves its cursor to the tip", async () => {
+  test("returns an empty page with a cursor at the latest ledger when no event matches", async () => {
     const page = await getEvents({ startLedger: firstLedger, filters: [{ type: "system" }] });
     assert.deepEqual(page.events, []);
     assert.equal(BigInt(page.cursor.split("-")[0]!) >> 32n, BigInt(page.latestLedger));
@@ -51,14 +51,14 @@ describe("getEvents", () => {
     assert.ok(again.cursor >= page.cursor);
   });
 
-  test("has 100 events a page unless told otherwise", async () => {
+  test("returns 100 events a page unless the request has a limit", async () => {
     await Promise.all(Array.from({ length: 120 }, () => sandbox.network.fund(Keypair.random().publicKey())));
     assert.equal((await getEvents({ startLedger: firstLedger })).events.length, 100);
     assert.equal((await getEvents({ startLedger: firstLedger, pagination: { limit: 0 } })).events.length, 100);
     assert.ok((await getEvents({ startLedger: firstLedger, pagination: { limit: 10_000 } })).events.length > 120);
   });
 
-  test("scans 10,000 ledgers a call, so that an empty page goes on from its cursor", async () => {
+  test("searches 10,000 ledgers a call, and the cursor of an empty page continues after them", async () => {
     const empty = sandbox.network.closeLedger().sequence;
     for (let i = 0; i < SCAN_LIMIT; i++) sandbox.network.closeLedger();
     const funded = await sandbox.network.fund(Keypair.random().publicKey());

@@ -4,13 +4,13 @@ import { describe, test } from "node:test";
 import { feeDistribution } from "../../../lib/sandbox/rpc/fee_stats.ts";
 
 describe("a fee distribution", () => {
-  test("is all zero when nothing was charged", () => {
+  test("is all zero without fees", () => {
     const { ledgerCount, ...fees } = feeDistribution([], 10);
     assert.equal(ledgerCount, 0);
     assert.deepEqual(new Set(Object.values(fees)), new Set(["0"]));
   });
 
-  test("has nearest-rank percentiles, the smallest of the most frequent as mode, and counts", () => {
+  test("has nearest-rank percentiles, the smallest of the most frequent fees as mode, and counts", () => {
     const fees = Array.from({ length: 100 }, (_, i) => BigInt(i + 1));
     assert.deepEqual(feeDistribution([...fees.reverse(), 7n, 40n], 12), {
       max: "100",
@@ -32,7 +32,7 @@ describe("a fee distribution", () => {
     });
   });
 
-  test("of one fee is that fee everywhere", () => {
+  test("of one fee has that fee in all fields", () => {
     const { ledgerCount, transactionCount, ...fees } = feeDistribution([250n], 3);
     assert.equal(ledgerCount, 3);
     assert.equal(transactionCount, "1");

@@ -23,7 +23,7 @@ const METHODS = [
 
 const sandbox = sandboxRpcOfFile();
 
-/** Values that are now and then what a param should be. */
+/** Values, some of which are valid params. */
 const value: fc.Arbitrary<unknown> = fc.oneof(
   { maxDepth: 3 },
   fc.jsonValue({ maxDepth: 2 }),
@@ -56,11 +56,11 @@ const params = fc.record(
   { requiredKeys: [] },
 );
 
-/** The real node calls a request for no keys an error of its own. */
+/** The real node reports a request without keys as an internal error. */
 const asksForNothing = (method: string, args: unknown) =>
   method === "getLedgerEntries" && ((args as { keys?: unknown[] } | null)?.keys ?? []).length === 0;
 
-test("every method answers any params with a result or a JSON-RPC error of the client's making", async () => {
+test("every method returns a result or a JSON-RPC error of the client for any params", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...METHODS), fc.oneof(params, value), async (method, args) => {
       const { result, error } = await sandbox.call(method, args);
@@ -72,7 +72,7 @@ test("every method answers any params with a result or a JSON-RPC error of the c
   );
 });
 
-test("every envelope, however damaged, is answered by simulation and by submission", async () => {
+test("simulation and submission return a result for any bytes and any damaged envelope, and ledgers close", async () => {
   const payer = Keypair.random();
   const source = await sandbox.rpc.requestAirdrop(payer.publicKey());
   const build = (operation: xdr.Operation) => {
@@ -96,14 +96,17 @@ test("every envelope, however damaged, is answered by simulation and by submissi
       return copy.toBase64();
     },
   );
+  const bytes = fc.uint8Array({ maxLength: 200 }).map((bytes) => bytes.toBase64());
   await fc.assert(
-    fc.asyncProperty(damaged, async (transaction) => {
+    fc.asyncProperty(fc.oneof({ weight: 3, arbitrary: damaged }, bytes), async (transaction) => {
       const simulation = await sandbox.call("simulateTransaction", { transaction });
       assert.equal(simulation.error, undefined);
       const sent = await sandbox.call("sendTransaction", { transaction });
       if (sent.error) assert.deepEqual(sent.error, { code: -32602, message: "invalid_xdr" });
       else assert.match(sent.result.status, /^(PENDING|DUPLICATE|TRY_AGAIN_LATER|ERROR)$/);
+      const { sequence } = sandbox.network.latestLedger();
+      assert.equal(sandbox.network.closeLedger().sequence, sequence + 1);
     }),
-    { numRuns: forTier({ test: 75, all: 300 }) },
+    { numRuns: forTier({ test: 100, all: 400 }) },
   );
 });

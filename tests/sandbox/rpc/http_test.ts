@@ -5,12 +5,12 @@ import { openSandboxRpc, sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
 const sandbox = sandboxRpcOfFile();
 
-describe("over HTTP", () => {
+describe("the RPC server", () => {
   const post = (body: string, headers: Record<string, string> = { "Content-Type": "application/json" }) =>
     fetch(sandbox.url, { method: "POST", body, headers });
   const health = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getHealth" });
 
-  test("other methods than POST are 405, other content types 415", async () => {
+  test("returns 405 for other methods than POST, and 415 for other content types", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const response = await fetch(`${sandbox.url}/x`, { method });
       assert.equal(response.status, 405);
@@ -28,7 +28,7 @@ describe("over HTTP", () => {
     await utf8.body?.cancel();
   });
 
-  test("a body beyond 512 KiB is 413, one of just that size is read", async () => {
+  test("reads a body of 512 KiB, and returns 413 for a larger one", async () => {
     const large = await post(health + " ".repeat(512 * 1024 - health.length + 1));
     assert.equal(large.status, 413);
     assert.equal((await large.json()).error.code, -32600);
@@ -36,7 +36,7 @@ describe("over HTTP", () => {
     assert.equal((await full.json()).result.status, "healthy");
   });
 
-  test("a chunked body beyond 512 KiB is 413 too", async () => {
+  test("returns 413 for a chunked body above 512 KiB", async () => {
     const chunk = new Uint8Array(64 * 1024).fill(32);
     let left = 9;
     const body = new ReadableStream({
@@ -51,7 +51,7 @@ describe("over HTTP", () => {
     await response.body?.cancel();
   });
 
-  test("text that is not JSON is 500 with plain text, notifications and empty batches are 204", async () => {
+  test("returns 500 in plain text for a body that is not JSON, and 204 for notifications and empty batches", async () => {
     const refused = await post("{");
     assert.equal(refused.status, 500);
     assert.equal(await refused.text(), "[-32700] invalid request value\n");
@@ -60,7 +60,7 @@ describe("over HTTP", () => {
     assert.equal((await post('{"jsonrpc":"2.0","method":"getHealth"}')).status, 204);
   });
 
-  test("a batch is answered at any path", async () => {
+  test("answers a batch at any path", async () => {
     const response = await fetch(`${sandbox.url}/any/path`, {
       method: "POST",
       body: `[${health},${health.replace("getHealth", "getNothing")}]`,
@@ -72,7 +72,7 @@ describe("over HTTP", () => {
     ]);
   });
 
-  test("every origin may call", async () => {
+  test("allows every origin", async () => {
     const response = await post(health);
     assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
     await response.body?.cancel();
@@ -89,7 +89,7 @@ describe("over HTTP", () => {
     assert.equal(preflight.headers.get("Access-Control-Allow-Headers"), "content-type,x-client-name");
   });
 
-  test("where origins are named, their pages alone may read the answers", async () => {
+  test("allows only the configured origins if there are any", async () => {
     const named = await openSandboxRpc({}, { corsOrigins: ["https://app.example", "http://localhost:3000"] });
     const allowed = async (init: RequestInit & { headers: Record<string, string> }, path = "") => {
       const response = await fetch(named.url + path, init);

@@ -14,7 +14,7 @@ const methods = new Map<string, Method>([
   }],
 ]);
 
-/** The parsed answer to a body, undefined when there is none. */
+/** The parsed answer to a body, undefined without an answer. */
 async function answer(body: unknown) {
   const text = await answerJsonRpc(typeof body === "string" ? body : JSON.stringify(body), methods);
   return text === undefined ? undefined : JSON.parse(text);
@@ -23,17 +23,17 @@ async function answer(body: unknown) {
 const call = (fields: Record<string, unknown>) => ({ jsonrpc: "2.0", id: 1, method: "echo", ...fields });
 
 describe("a call", () => {
-  test("is answered with its result under its id, number or string", async () => {
+  test("gets its result with its id, a number or a string", async () => {
     assert.deepEqual(await answer(call({ params: { a: 1 } })), { jsonrpc: "2.0", id: 1, result: { a: 1 } });
     assert.deepEqual(await answer(call({ id: "x", params: {} })), { jsonrpc: "2.0", id: "x", result: {} });
   });
 
-  test("has empty params when they are absent or null", async () => {
+  test("has empty params if they are absent or null", async () => {
     assert.deepEqual((await answer(call({}))).result, {});
     assert.deepEqual((await answer(call({ params: null }))).result, {});
   });
 
-  test("without an id, or with a null one, is a notification and not answered", async () => {
+  test("without an id, or with a null id, is a notification and gets no answer", async () => {
     assert.equal(await answer(call({ id: undefined })), undefined);
     assert.equal(await answer(call({ id: null })), undefined);
     assert.equal(await answer(call({ id: null, method: "break" })), undefined);
@@ -54,7 +54,7 @@ describe("a refused call", () => {
     ["fields of an answer", call({ result: 1 }), 1, -32600, "mixed request and reply fields"],
     ["unknown fields", call({ extra: 1, more: 2 }), 1, -32600, "extra fields in request", ["extra", "more"]],
     ["an unknown method", call({ method: "getBlock" }), 1, -32601, "method not found", "getBlock"],
-    ["a name every object has", call({ method: "toString" }), 1, -32601, "method not found", "toString"],
+    ["the name of a property of every object", call({ method: "toString" }), 1, -32601, "method not found", "toString"],
     [
       "positional params",
       call({ params: [1] }),
@@ -62,23 +62,23 @@ describe("a refused call", () => {
       -32602,
       "invalid parameters: expected an object of named params; got an array",
     ],
-    ["what the method refuses", call({ method: "refuse" }), 1, -32602, "limit must not exceed 200"],
-    ["what breaks in the method", call({ method: "break" }), 1, -32603, "undefined is not a function"],
+    ["params that the method refuses", call({ method: "refuse" }), 1, -32602, "limit must not exceed 200"],
+    ["a fault in the method", call({ method: "break" }), 1, -32603, "undefined is not a function"],
   ];
   for (const [name, body, id, code, message, data] of refusals) {
-    test(`for ${name} is answered with ${code}`, async () => {
+    test(`for ${name} gets the error ${code}`, async () => {
       const error = data === undefined ? { code, message } : { code, message, data };
       assert.deepEqual(await answer(body), { jsonrpc: "2.0", id, error });
     });
   }
 });
 
-test("a body that is no JSON is not answered as JSON", async () => {
+test("a body that is not JSON throws NotJson", async () => {
   for (const body of ["", "{", "[1", "getHealth"]) await assert.rejects(answerJsonRpc(body, methods), NotJson);
 });
 
 describe("a batch", () => {
-  test("is answered as an array in its order, errors within it, notifications left out", async () => {
+  test("gets an array of results and errors in its order, without notifications", async () => {
     const answers = await answer([
       call({ id: 1 }),
       call({ id: undefined }),
@@ -96,28 +96,28 @@ describe("a batch", () => {
     ]);
   });
 
-  test("of one call is answered as an array of one", async () => {
+  test("of one call gets an array of one answer", async () => {
     assert.deepEqual(await answer([call({})]), [{ jsonrpc: "2.0", id: 1, result: {} }]);
   });
 
-  test("that is empty, or of notifications only, is not answered", async () => {
+  test("that is empty or has only notifications gets no answer", async () => {
     assert.equal(await answer([]), undefined);
     assert.equal(await answer([call({ id: undefined })]), undefined);
   });
 
-  test("of more than 100 calls is refused with -32600", async () => {
+  test("of more than 100 calls gets the error -32600", async () => {
     assert.equal((await answer(Array(100).fill(call({})))).length, 100);
     assert.equal((await answer(Array(101).fill(call({})))).error.code, -32600);
   });
 
-  test("whose answer grows too large is refused with -32603", async () => {
+  test("with too large an answer gets the error -32603", async () => {
     const large = new Map<string, Method>([["large", () => "x".repeat(40 * 1024 * 1024)]]);
     const text = await answerJsonRpc(JSON.stringify([call({ method: "large" }), call({ method: "large" })]), large);
     assert.equal(JSON.parse(text!).error.code, -32603);
   });
 });
 
-test("any JSON is answered by JSON-RPC or not at all", async () => {
+test("any JSON gets JSON-RPC answers or none", async () => {
   const field = fc.jsonValue();
   const almost = fc.record(
     { jsonrpc: fc.oneof(fc.constant("2.0"), field), id: field, method: field, params: field, error: field },

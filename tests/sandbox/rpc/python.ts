@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-// A client that shares no code with this project, nor with the JavaScript SDK: it disagrees with what both take for granted.
+// The Python SDK shares no code with this project, nor with the JavaScript SDK. So it finds faults that both share.
 export const PACKAGE = "stellar-sdk==16.1.1";
 export const INSTALL_MS = 240_000;
 
 const run = promisify(execFile);
 
-/** A Python that has the SDK, in an environment of its own; undefined where there is none to be had. */
+/** Installs the SDK in its own environment. Returns that Python, or undefined if the installation fails. */
 export async function pythonWithSdk(folder: string): Promise<string | undefined> {
   const python = join(folder, "bin", "python");
   try {

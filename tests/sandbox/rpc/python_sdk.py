@@ -1,6 +1,6 @@
-"""A stranger's client on the sandbox: the Python SDK funds, trusts, pays, calls an asset's contract and reads what happened.
+"""The Python SDK on the sandbox: it funds, trusts, pays, calls an asset's contract and reads the event.
 
-Arguments: the RPC's URL and the network's passphrase. Prints one JSON object with what it saw.
+Arguments: the RPC's URL and the network's passphrase. Prints the results as one JSON object.
 """
 
 import json

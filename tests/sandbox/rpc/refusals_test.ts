@@ -13,7 +13,7 @@ async function refusal(method: string, params: unknown): Promise<{ code: number;
   return error;
 }
 
-/** The key of contract data that is a LedgerKey, but for its length: of so many bytes and what is around them. */
+/** A LedgerKey of contract data whose own key has this many bytes. */
 const dataKey = (bytes: number) =>
   xdr.LedgerKey.contractData(
     new xdr.LedgerKeyContractData({
@@ -23,9 +23,8 @@ const dataKey = (bytes: number) =>
     }),
   ).toXdr("base64");
 
-describe("params are refused with their exact code and text:", () => {
+describe("a method refuses, with the exact code and text,", () => {
   const anyLedger = { startLedger: 1_000_000_000 };
-  /** What is refused, and the text that says why. */
   function refuses(
     method: string,
     code: number,
@@ -57,7 +56,7 @@ describe("params are refused with their exact code and text:", () => {
     ],
     ["201 keys", { keys: Array(201).fill("") }, "key count (201) exceeds maximum supported (200)"],
     ["a key that is not base64", { keys: ["*"] }, "cannot unmarshal key value * at index 0"],
-    ["a key that is no LedgerKey", { keys: ["AAAA"] }, "cannot unmarshal key value AAAA at index 0"],
+    ["a key that is not a LedgerKey", { keys: ["AAAA"] }, "cannot unmarshal key value AAAA at index 0"],
     ["keys that are a string", { keys: "AAAA" }, "invalid parameters: keys must be an array; got a string"],
     ["a key that is a number", { keys: [1] }, "invalid parameters: keys[0] must be a string; got a number"],
   ]);
@@ -83,7 +82,7 @@ describe("params are refused with their exact code and text:", () => {
     ["a startLedger beyond 32 bits", { startLedger: 2 ** 32 }, /^invalid parameters: startLedger must be/],
     ["a startLedger in a string", { startLedger: "1" }, /^invalid parameters: startLedger must be a number/],
     ["too many events at once", { startLedger: 1, pagination: { limit: 10001 } }, "limit must not exceed 10000"],
-    ["a cursor that is none", { pagination: { cursor: "x" } }, "invalid parameters: invalid event id x"],
+    ["an invalid cursor", { pagination: { cursor: "x" } }, "invalid parameters: invalid event id x"],
     [
       "a cursor and a range",
       { startLedger: 1, pagination: { cursor: "0000000021474840576-0000000000" } },
@@ -109,34 +108,34 @@ describe("params are refused with their exact code and text:", () => {
       /^start ledger \(1000000000\) must be between the oldest ledger: \d+ and the latest ledger: \d+ for this rpc instance$/,
     ],
     [
-      "a ledger that is not held and an unknown xdrFormat",
+      "a ledger beyond the latest and an unknown xdrFormat",
       { ...anyLedger, xdrFormat: "hex" },
       /^start ledger \(1000000000\) must be .*\ngot 'hex': expected base64, json for optional 'xdrFormat'$/,
     ],
   ]);
   refuses("getTransactions", -32602, [
-    ["a transaction cursor that is none", { pagination: { cursor: "abc" } }, /^cursor must be a TOID/],
+    ["an invalid transaction cursor", { pagination: { cursor: "abc" } }, /^cursor must be a TOID/],
     [
-      "a transaction cursor before what is held",
+      "a transaction cursor before the oldest ledger",
       { pagination: { cursor: "1" } },
       "database does not contain metadata for ledger: 0",
     ],
   ]);
   refuses("getLedgers", -32600, [
     [
-      "a ledger beyond the latest, for ledgers",
+      "a ledger beyond the latest",
       anyLedger,
       /^start ledger \(1000000000\) must be between the oldest ledger: /,
     ],
     [
-      "an unknown xdrFormat of ledgers",
+      "an unknown xdrFormat",
       { startLedger: 1, xdrFormat: "hex" },
       "got 'hex': expected base64, json for optional 'xdrFormat'",
     ],
   ]);
   refuses("getLedgers", -32602, [
     [
-      "a ledger cursor that is none",
+      "an invalid ledger cursor",
       { pagination: { cursor: "x" } },
       /^cursor \('x'\) must be between the oldest ledger/,
     ],
@@ -149,10 +148,10 @@ describe("params are refused with their exact code and text:", () => {
     ],
   ]);
   refuses("getFortune", -32601, [
-    ["a method nobody has", {}, "method not found"],
+    ["an unknown method", {}, "method not found"],
   ]);
 
-  test("a ledger or an event cursor out of range, naming the range", async () => {
+  test("a startLedger or an event cursor out of range, and names the range (getEvents)", async () => {
     const { sequence: latest } = sandbox.network.latestLedger();
     const { sequence: oldest } = sandbox.network.oldestLedger();
     const message = `startLedger must be within the ledger range: ${oldest} - ${latest}`;
@@ -170,9 +169,9 @@ describe("params are refused with their exact code and text:", () => {
   });
 });
 
-describe("explicit nulls are absent params", () => {
-  test("as clients of typed languages send them", async () => {
-    // Where its latest ledger is old a node is not healthy.
+describe("a method treats null params", () => {
+  test("as absent, because clients of typed languages send them", async () => {
+    // A node with an old latest ledger is not healthy.
     sandbox.network.closeLedger();
     const { sequence } = sandbox.network.latestLedger();
     const nulls = { xdrFormat: null, pagination: null };

@@ -10,7 +10,7 @@ const sandbox = sandboxRpcOfFile();
 const latest = async () => (await sandbox.call("getLatestLedger")).result;
 
 describe("the sandbox's own methods", () => {
-  test("sandbox_advance moves ledgers and clock, and the node stays healthy", async () => {
+  test("sandbox_advance closes ledgers and advances the clock, and the node stays healthy", async () => {
     const before = await latest();
     const { result } = await sandbox.call("sandbox_advance", { seconds: 3_600 });
     const after = await latest();
@@ -25,7 +25,7 @@ describe("the sandbox's own methods", () => {
     assert.equal((await sandbox.call("sandbox_advance", { ledgers: 5 })).result.ledgers, 5);
   });
 
-  test("getLedgers goes through a million ledgers advanced over without a hole", async () => {
+  test("getLedgers returns each of a million ledgers of an advance", async () => {
     const { sequence } = await latest();
     await sandbox.call("sandbox_advance", { ledgers: 1_000_000 });
     const { result } = await sandbox.call("getLedgers", { startLedger: sequence + 700, pagination: { limit: 200 } });
@@ -34,7 +34,7 @@ describe("the sandbox's own methods", () => {
     assert.equal((await sandbox.call("getEvents", { startLedger: sequence + 5_000 })).error, undefined);
   });
 
-  test("sandbox_snapshot and sandbox_revert take and go back to a name", async () => {
+  test("sandbox_revert undoes an account that sandbox_fund paid after sandbox_snapshot", async () => {
     const taken = (await sandbox.call("sandbox_snapshot", { name: "here" })).result;
     assert.deepEqual(taken, { name: "here", ledger: taken.ledger, snapshots: ["here"] });
     const address = Keypair.random().publicKey();
@@ -47,53 +47,54 @@ describe("the sandbox's own methods", () => {
     assert.equal((await sandbox.call("getTransaction", { hash: funded.hash })).result.status, "NOT_FOUND");
   });
 
-  test("what is wrong with their params is said", async () => {
-    const wrong: [string, Record<string, unknown>, RegExp][] = [
-      ["sandbox_advance", {}, /either seconds or ledgers must be 1 or more/],
-      ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be 1 or more/],
-      ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000; got -1/],
-      ["sandbox_advance", { ledgers: 2 ** 31 }, /an advance must be at most \d+ ledgers/],
-      ["sandbox_snapshot", {}, /name must be 1 to 64 letters/],
-      ["sandbox_snapshot", { name: "a b" }, /name must be 1 to 64 letters, .*; got "a b"/],
-      ["sandbox_revert", { name: "never" }, /name must be one of the snapshots .*; got "never"/],
-      ["sandbox_fund", { address: "G1" }, /address must be an account \(G…\) or a contract \(C…\); got "G1"/],
-    ];
-    for (const [method, params, message] of wrong) {
+  const wrong: [method: string, params: Record<string, unknown>, message: RegExp][] = [
+    ["sandbox_advance", {}, /either seconds or ledgers must be 1 or more/],
+    ["sandbox_advance", { seconds: 1, ledgers: 1 }, /either seconds or ledgers must be 1 or more/],
+    ["sandbox_advance", { seconds: -1 }, /seconds must be an integer from 0 to 315360000; got -1/],
+    ["sandbox_advance", { ledgers: 2 ** 31 }, /an advance must be at most \d+ ledgers/],
+    ["sandbox_snapshot", {}, /name must be 1 to 64 letters/],
+    ["sandbox_snapshot", { name: "a b" }, /name must be 1 to 64 letters, .*; got "a b"/],
+    ["sandbox_revert", { name: "never" }, /name must be one of the snapshots .*; got "never"/],
+    ["sandbox_fund", { address: "G1" }, /address must be an account \(G…\) or a contract \(C…\); got "G1"/],
+  ];
+  for (const [method, params, message] of wrong) {
+    test(`${method} refuses ${JSON.stringify(params)}`, async () => {
       const { error } = await sandbox.call(method, params);
       assert.equal(error?.code, -32602, method);
       assert.match(error.message, message);
-    }
-  });
+    });
+  }
 
-  test("they are for programs on this machine: no stranger, no name that leads here, no page", async () => {
+  type Caller = [what: string, url: string, remoteAddress: string, headers?: Record<string, string>];
+  async function advance(url: string, remoteAddress: string, headers: Record<string, string> = {}) {
     const server = createRpcServer({ network: sandbox.network, version: "0", now: Date.now });
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "sandbox_advance", params: { ledgers: 1 } });
-    const ask = async (url: string, remoteAddress: string, headers: Record<string, string> = {}) => {
-      const init = { method: "POST", body, headers: { "Content-Type": "application/json", ...headers } };
-      return await (await server.fetch(new Request(url, init), { remoteAddress })).json();
-    };
-    const [here, page] = ["http://127.0.0.1:8000/", { Origin: "https://evil.example" }];
-    for (
-      const [url, remoteAddress, headers] of [
-        [here, "10.0.0.7"],
-        [here, ""],
-        ["http://evil.example:8000/", "127.0.0.1"],
-        [here, "127.0.0.1", page],
-        [here, "127.0.0.1", { Origin: "null" }],
-      ] as const
-    ) {
-      const { error } = await ask(url, remoteAddress, headers);
+    const init = { method: "POST", body, headers: { "Content-Type": "application/json", ...headers } };
+    return await (await server.fetch(new Request(url, init), { remoteAddress })).json();
+  }
+  const HERE = "http://127.0.0.1:8000/";
+
+  const allowed: Caller[] = [
+    ["a program on this machine", HERE, "127.0.0.1"],
+    ["an IPv4 address in IPv6 form", "http://localhost:8000/", "::ffff:127.0.0.1"],
+    ["an IPv6 address", "http://[::1]:8000/", "::1"],
+    ["a page of this machine", HERE, "127.0.0.1", { Origin: "http://localhost:3000" }],
+  ];
+  for (const [what, ...caller] of allowed) {
+    test(`sandbox_advance serves ${what}`, async () => assert.equal((await advance(...caller)).result?.ledgers, 1));
+  }
+
+  const strangers: Caller[] = [
+    ["another machine", HERE, "10.0.0.7"],
+    ["an unknown address", HERE, ""],
+    ["a foreign host name that resolves to this machine", "http://evil.example:8000/", "127.0.0.1"],
+    ["a foreign page", HERE, "127.0.0.1", { Origin: "https://evil.example" }],
+    ["a page without an origin", HERE, "127.0.0.1", { Origin: "null" }],
+  ];
+  for (const [what, ...caller] of strangers) {
+    test(`sandbox_advance refuses ${what}`, async () => {
+      const { error } = await advance(...caller);
       assert.match(error.message, /sandbox_advance is only for programs on the sandbox's own machine/);
-    }
-    for (
-      const [url, remoteAddress, headers] of [
-        [here, "127.0.0.1"],
-        ["http://localhost:8000/", "::ffff:127.0.0.1"],
-        ["http://[::1]:8000/", "::1"],
-        [here, "127.0.0.1", { Origin: "http://localhost:3000" }],
-      ] as const
-    ) {
-      assert.equal((await ask(url, remoteAddress, headers)).result?.ledgers, 1);
-    }
-  });
+    });
+  }
 });

@@ -6,7 +6,7 @@ import { createRpcServer, type RpcServer } from "../../../lib/sandbox/rpc/server
 import { engineModule } from "../sandbox_network.ts";
 import { after, before } from "node:test";
 
-/** Folder of the compiled host and contracts. */
+/** The folder of the compiled engine and contracts. */
 export const WASM = `${import.meta.dirname}/../../../lib/sandbox/wasm`;
 
 export interface SandboxRpc {
@@ -14,19 +14,19 @@ export interface SandboxRpc {
   url: string;
   /** The SDK's client of it. */
   rpc: rpc.Server;
-  // deno-lint-ignore no-explicit-any -- answers are looked into field by field
+  // deno-lint-ignore no-explicit-any -- tests read single fields of answers
   call(method: string, params?: unknown): Promise<{ result?: any; error?: any }>;
   stop(): Promise<void>;
 }
 
-/** Ledgers close as soon as there is something to close, never by themselves between two questions of a test. */
+/** Closes a ledger at once after a transaction, and none without one. */
 const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
   if (delayMs > 0) return () => {};
   const timer = setTimeout(callback, 0);
   return () => clearTimeout(timer);
 };
 
-/** The network and RPC server of a file's tests, started before the first of them and stopped after the last. */
+/** A network and its RPC server, started before the first test of a file and stopped after the last one. */
 export function sandboxRpcOfFile(options: Partial<NetworkOptions> = {}): SandboxRpc {
   const sandbox = {} as SandboxRpc;
   before(async () => void Object.assign(sandbox, await openSandboxRpc(options)));
@@ -34,7 +34,7 @@ export function sandboxRpcOfFile(options: Partial<NetworkOptions> = {}): Sandbox
   return sandbox;
 }
 
-/** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
+/** Starts a network that closes ledgers at once, and its RPC server on a free loopback port. */
 export async function openSandboxRpc(
   options: Partial<NetworkOptions> = {},
   serverOptions: { corsOrigins?: string[] } = {},

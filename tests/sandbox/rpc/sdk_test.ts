@@ -10,17 +10,17 @@ import {
   contract,
   Horizon,
   Keypair,
-  nativeToScVal,
   Operation,
   rpc,
   scValToNative,
-  type Transaction,
-  TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
+import { pay } from "../envelope_parts.ts";
+import { address, i128 } from "../sandbox_network.ts";
+import { draft, poll, prepared, send, succeed } from "./client.ts";
 import { sandboxRpcOfFile, WASM } from "./sandbox_rpc.ts";
 
-// The story of a newcomer with an unchanged js-stellar-sdk: fund, upload, deploy, invoke, read, watch.
+// The tests follow one another: fund, upload, deploy, invoke, read, watch.
 const owner = Keypair.random();
 const other = Keypair.random();
 const deviceHash = new Uint8Array(32).fill(7);
@@ -34,22 +34,8 @@ let registryId: string;
 let registerLedger: number;
 let registerHash: string;
 
-async function build(source: Keypair, operation: xdr.Operation): Promise<Transaction> {
-  const account = await server.getAccount(source.publicKey());
-  return new TransactionBuilder(account, { fee: "1000", networkPassphrase: sandbox.network.passphrase })
-    .addOperation(operation).setTimeout(60).build();
-}
-
-/** Prepares, signs, sends and polls, as the documentation of the SDK has it. */
-async function execute(source: Keypair, operation: xdr.Operation): Promise<rpc.Api.GetSuccessfulTransactionResponse> {
-  const prepared = await server.prepareTransaction(await build(source, operation));
-  prepared.sign(source);
-  const sent = await server.sendTransaction(prepared);
-  assert.equal(sent.status, "PENDING");
-  const done = await server.pollTransaction(sent.hash, { sleepStrategy: () => 10 });
-  assert.equal(done.status, rpc.Api.GetTransactionStatus.SUCCESS);
-  return done as rpc.Api.GetSuccessfulTransactionResponse;
-}
+const execute = async (source: Keypair, operation: xdr.Operation) =>
+  await succeed(sandbox, await prepared(sandbox, source, operation), source);
 
 before(async () => {
   server = sandbox.rpc;
@@ -57,7 +43,7 @@ before(async () => {
 });
 
 describe("an unchanged js-stellar-sdk", () => {
-  test("gets funded accounts from friendbot, and an existing one when asked again", async () => {
+  test("gets a funded account from friendbot, and the existing account at its next request", async () => {
     const account = await server.requestAirdrop(owner.publicKey());
     assert.equal(account.accountId(), owner.publicKey());
     const again = await server.requestAirdrop(owner.publicKey());
@@ -77,7 +63,7 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.equal((await server.getTransaction(answer.hash)).status, rpc.Api.GetTransactionStatus.SUCCESS);
   });
 
-  test("uploads a contract, deploys it and reads its code back by hash and by contract", async () => {
+  test("uploads and deploys a contract, and reads its code by hash and by contract", async () => {
     const upload = await execute(owner, Operation.uploadContractWasm({ wasm }));
     wasmHash = scValToNative(upload.returnValue!);
     assert.equal(wasmHash.length, 32);
@@ -91,16 +77,16 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.deepEqual(new Uint8Array(await server.getContractWasmByHash(wasmHash)), new Uint8Array(wasm));
   });
 
-  test("invokes it, and reads the effect from the transaction's meta, result and events", async () => {
+  test("invokes a contract, and reads the transaction's metadata, result and events", async () => {
     const registry = new Contract(registryId);
-    await execute(owner, registry.call("initialize", Address.fromString(owner.publicKey()).toScVal()));
+    await execute(owner, registry.call("initialize", address(owner.publicKey())));
     const done = await execute(
       owner,
       registry.call(
         "register",
-        Address.fromString(owner.publicKey()).toScVal(),
+        address(owner.publicKey()),
         xdr.ScVal.scvBytes(deviceHash),
-        Address.fromString(other.publicKey()).toScVal(),
+        address(other.publicKey()),
       ),
     );
     registerLedger = done.ledger;
@@ -116,7 +102,7 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.ok(done.events.transactionEventsXdr.length >= 1, "the fee is an event of the transaction");
   });
 
-  test("reads contract data, instances and the network's own facts", async () => {
+  test("reads contract data, a contract's instance, and the network's ledger, health, version and fees", async () => {
     const key = xdr.ScVal.scvVec([xdr.ScVal.scvSymbol("Device"), xdr.ScVal.scvBytes(deviceHash)]);
     const entry = await server.getContractData(registryId, key, rpc.Durability.Persistent);
     assert.equal(entry.lastModifiedLedgerSeq, registerLedger);
@@ -137,7 +123,7 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.ok(Number(stats.sorobanInclusionFee.p50) >= 100);
   });
 
-  test("calls it through a client made from the contract's own specification", async () => {
+  test("calls a contract with a client made from the contract's specification", async () => {
     const client = await contract.Client.from({
       contractId: registryId,
       rpcUrl: sandbox.url,
@@ -158,7 +144,7 @@ describe("an unchanged js-stellar-sdk", () => {
     );
   });
 
-  test("watches events from a ledger, page by page, and on by cursor", async () => {
+  test("reads events from a ledger, and further pages by cursor", async () => {
     const filters: rpc.Api.EventFilter[] = [{ type: "contract", contractIds: [registryId] }];
     const first = await server.getEvents({ filters, startLedger: registerLedger, limit: 1 });
     const [register] = first.events;
@@ -185,16 +171,16 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.deepEqual(byTopic.events.map(({ id }) => id), second.events.map(({ id }) => id));
   });
 
-  test("moves the native asset into a contract and reads its balance", async () => {
+  test("transfers the native asset to a contract and reads the contract's balance", async () => {
     await execute(owner, Operation.createStellarAssetContract({ asset: Asset.native() }));
     const native = new Contract(Asset.native().contractId(sandbox.network.passphrase));
     await execute(
       owner,
       native.call(
         "transfer",
-        Address.fromString(owner.publicKey()).toScVal(),
-        Address.fromString(registryId).toScVal(),
-        nativeToScVal(CARD_AMOUNT, { type: "i128" }),
+        address(owner.publicKey()),
+        address(registryId),
+        i128(CARD_AMOUNT),
       ),
     );
     const balance = await server.getSACBalance(registryId, Asset.native(), sandbox.network.passphrase);
@@ -202,16 +188,10 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.equal(balance.balanceEntry?.authorized, true);
   });
 
-  test("holds an issued asset: trust, payment, its contract's transfer, a claimable balance", async () => {
+  test("trusts, pays, transfers and claims an issued asset", async () => {
     const usd = new Asset("USD", owner.publicKey());
-    const classic = async (source: Keypair, operation: xdr.Operation) => {
-      const transaction = await build(source, operation);
-      transaction.sign(source);
-      const sent = await server.sendTransaction(transaction);
-      const done = await server.pollTransaction(sent.hash, { sleepStrategy: () => 10 });
-      assert.equal(done.status, rpc.Api.GetTransactionStatus.SUCCESS);
-      return done as rpc.Api.GetSuccessfulTransactionResponse;
-    };
+    const classic = async (source: Keypair, operation: xdr.Operation) =>
+      await succeed(sandbox, await draft(sandbox, source, operation), source);
     await classic(other, Operation.changeTrust({ asset: usd, limit: "1000" }));
     const paid = await classic(owner, Operation.payment({ asset: usd, amount: "10", destination: other.publicKey() }));
     const [mint] = paid.events.contractEventsXdr[0]!;
@@ -221,8 +201,7 @@ describe("an unchanged js-stellar-sdk", () => {
 
     await execute(owner, Operation.createStellarAssetContract({ asset: usd }));
     const token = new Contract(usd.contractId(sandbox.network.passphrase));
-    const address = (text: string) => Address.fromString(text).toScVal();
-    const amount = nativeToScVal(CARD_AMOUNT, { type: "i128" });
+    const amount = i128(CARD_AMOUNT);
     await execute(other, token.call("transfer", address(other.publicKey()), address(registryId), amount));
     assert.equal((await server.getTrustline(other.publicKey(), usd)).balance, 100_000_000n - CARD_AMOUNT);
     const inContract = await server.getAssetBalance(registryId, usd, sandbox.network.passphrase);
@@ -243,7 +222,7 @@ describe("an unchanged js-stellar-sdk", () => {
     await assert.rejects(server.getClaimableBalance(balanceId));
   });
 
-  test("pages through the transactions it made", async () => {
+  test("reads its transactions page by page", async () => {
     const first = await server.getTransactions({ startLedger: registerLedger, pagination: { limit: 1 } });
     assert.equal(first.transactions[0]!.txHash, registerHash);
     assert.equal(typeof first.transactions[0]!.createdAt, "number");
@@ -255,24 +234,26 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.equal(end.cursor, rest.cursor);
   });
 
-  test("is told what a contract refuses by simulation, before anything is sent", async () => {
+  test("gets the contract's error from a simulation", async () => {
     const registry = new Contract(registryId);
     const call = registry.call("get_device", xdr.ScVal.scvBytes(deviceHash));
-    const simulation = await server.simulateTransaction(await build(owner, call));
+    const simulation = await server.simulateTransaction(await draft(sandbox, owner, call));
     assert.ok(rpc.Api.isSimulationError(simulation));
     assert.match(simulation.error, /^HostError: Error\(Contract, #2\)/);
     assert.ok(simulation.events.length > 0);
   });
 
-  test("sees a simulation's result, fee, footprint and state changes", async () => {
+  test("gets the result, fee, footprint and state changes of a simulation", async () => {
     const native = new Contract(Asset.native().contractId(sandbox.network.passphrase));
     const transfer = native.call(
       "transfer",
-      Address.fromString(owner.publicKey()).toScVal(),
-      Address.fromString(other.publicKey()).toScVal(),
-      nativeToScVal(1n, { type: "i128" }),
+      address(owner.publicKey()),
+      address(other.publicKey()),
+      i128(1n),
     );
-    const simulation = await server.simulateTransaction(await build(owner, transfer), { cpuInstructions: 50_000 });
+    const simulation = await server.simulateTransaction(await draft(sandbox, owner, transfer), {
+      cpuInstructions: 50_000,
+    });
     assert.ok(rpc.Api.isSimulationSuccess(simulation));
     assert.ok(BigInt(simulation.minResourceFee) > 0n);
     assert.equal(simulation.result?.auth.length, 1);
@@ -280,13 +261,9 @@ describe("an unchanged js-stellar-sdk", () => {
     assert.ok(simulation.stateChanges!.every(({ before, after }) => before !== null && after !== null));
   });
 
-  test("is told why an envelope is refused, and of one that is sent again", async () => {
-    const payment = Operation.payment({ destination: other.publicKey(), asset: Asset.native(), amount: "1" });
-    const transaction = await build(owner, payment);
-    transaction.sign(owner);
-    const sent = await server.sendTransaction(transaction);
-    assert.equal(sent.status, "PENDING");
-    await server.pollTransaction(sent.hash, { sleepStrategy: () => 10 });
+  test("gets txBadSeq for a transaction that it sends again after its ledger", async () => {
+    const transaction = await draft(sandbox, owner, pay(other));
+    await poll(sandbox, await send(sandbox, transaction, owner));
     const again = await server.sendTransaction(transaction);
     assert.equal(again.status, "ERROR");
     assert.equal(again.errorResult?.result.type, "txBadSeq");

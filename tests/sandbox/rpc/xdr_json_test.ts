@@ -1,22 +1,14 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { before, describe, test } from "node:test";
-import {
-  Asset,
-  Claimant,
-  Contract,
-  Keypair,
-  Memo,
-  nativeToScVal,
-  Operation,
-  type Transaction,
-  TransactionBuilder,
-  xdr,
-} from "@stellar/stellar-sdk";
+import { Asset, Claimant, Contract, Keypair, Memo, nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk";
+import type { SandboxNetwork } from "../../../lib/sandbox/network.ts";
+import { altered, pay } from "../envelope_parts.ts";
+import { draft, poll, prepared, send } from "./client.ts";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
-// What `xdrFormat: "json"` answers is held against the base64 of the same answer, decoded and written as SEP-51 by
-// js-stellar-sdk: another implementation than the one in the engine.
+// The expected JSON is the base64 of the same answer, which js-stellar-sdk decodes and writes as SEP-51. The sandbox uses
+// another implementation, in the engine.
 
 interface Twin {
   name: string;
@@ -28,7 +20,7 @@ const twin = (name: string, type: { fromXdr(xdr: string, format: "base64"): { to
   toJson: (base64) => type.fromXdr(base64, "base64").toJson(),
 });
 
-/** Every field that holds XDR, with its twin, by the method that answers it. */
+/** For each method the fields with XDR, and their twins with JSON. */
 const TWINS: Record<string, Record<string, Twin>> = {
   getEvents: { topic: twin("topicJson", xdr.ScVal), value: twin("valueJson", xdr.ScVal) },
   getLatestLedger: {
@@ -67,7 +59,7 @@ const TWINS: Record<string, Record<string, Twin>> = {
   },
 };
 
-/** An answer in base64 as it has to be in JSON. `seen` collects the fields that were turned. */
+/** The JSON for an answer in base64. `seen` collects the converted fields. */
 function expected(value: unknown, twins: Record<string, Twin>, seen: Set<string>): unknown {
   if (Array.isArray(value)) return value.map((each) => expected(each, twins, seen));
   if (typeof value !== "object" || value === null) return value;
@@ -77,7 +69,7 @@ function expected(value: unknown, twins: Record<string, Twin>, seen: Set<string>
     if (held.length === 0) return [[field.name, held]];
     seen.add(name);
     const json = (part: unknown): unknown => Array.isArray(part) ? part.map(json) : field.toJson(part as string);
-    // Of a state change both stay, as null.
+    // A state change keeps both fields, as null.
     return [...(["before", "after"].includes(name) ? [[name, null]] : []), [field.name, json(held)]];
   });
   return Object.fromEntries(fields);
@@ -104,26 +96,12 @@ async function compare(method: string, params: object, table: string = method): 
 const names = (seen: Set<string>) => [...seen].sort();
 const allOf = (table: string) => Object.keys(TWINS[table]!).sort();
 
-async function build(source: Keypair, ...operations: xdr.Operation[]): Promise<TransactionBuilder> {
-  const account = await sandbox.rpc.getAccount(source.publicKey());
-  const builder = new TransactionBuilder(account, { fee: "1000", networkPassphrase: sandbox.network.passphrase });
-  for (const operation of operations) builder.addOperation(operation);
-  return builder.setTimeout(60);
-}
-
-/** Prepares an operation of the owner's contract call. */
-async function prepare(operation: xdr.Operation): Promise<Transaction> {
-  return await sandbox.rpc.prepareTransaction((await build(owner, operation)).build());
-}
-
-/** Signs, sends and waits; answers the hash. */
-async function send(transaction: Transaction, ...signers: Keypair[]): Promise<string> {
-  transaction.sign(...signers);
-  const sent = await sandbox.rpc.sendTransaction(transaction);
-  assert.equal(sent.status, "PENDING");
-  await sandbox.rpc.pollTransaction(sent.hash, { sleepStrategy: () => 5 });
-  return sent.hash;
-}
+const prepare = (operation: xdr.Operation) => prepared(sandbox, owner, operation);
+const close = async (transaction: Transaction, ...signers: Keypair[]) => {
+  const hash = await send(sandbox, transaction, ...signers);
+  await poll(sandbox, hash);
+  return hash;
+};
 
 const transfer = (amount: bigint) =>
   new Contract(asset.contractId(sandbox.network.passphrase)).call(
@@ -136,35 +114,32 @@ const transfer = (amount: bigint) =>
 before(async () => {
   for (const pair of [owner, other]) await sandbox.rpc.requestAirdrop(pair.publicKey());
   firstLedger = sandbox.network.latestLedger().sequence + 1;
-  await send(await prepare(Operation.createStellarAssetContract({ asset })), owner);
+  await close(await prepare(Operation.createStellarAssetContract({ asset })), owner);
   const claimants = [new Claimant(owner.publicKey(), Claimant.predicateNot(Claimant.predicateBeforeRelativeTime("9")))];
-  const classic = await build(
-    owner,
+  const operations = [
     Operation.changeTrust({ asset: new Asset("USD", other.publicKey()) }),
     Operation.createClaimableBalance({ asset, amount: "1", claimants }),
     Operation.manageData({ name: 'a "quoted" name', value: "value" }),
-  );
-  await send(classic.addMemo(Memo.text("später")).build(), owner);
-  invocation = await send(await prepare(transfer(5n)), owner);
-  // Simulated when there was enough; spent before it is applied.
+  ];
+  const withMemo = await draft(sandbox, owner, operations, (builder) => builder.addMemo(Memo.text("später")));
+  await close(withMemo, owner);
+  invocation = await close(await prepare(transfer(5n)), owner);
+  // The owner spends its lumens between the simulation and the transaction.
   const late = await prepare(transfer(90_000_000_000n));
-  const payment = { destination: other.publicKey(), asset, amount: "9000", source: owner.publicKey() };
-  await send((await build(other, Operation.payment(payment))).build(), owner, other);
-  failed = await send(late, owner);
+  await close(await draft(sandbox, other, pay(other, 90_000_000_000n, owner)), owner, other);
+  failed = await close(late, owner);
 });
 
-describe('xdrFormat "json" answers what base64 answers, as SEP-51 JSON under the twins of its fields', () => {
-  test("getEvents", async () => {
-    assert.deepEqual(names(await compare("getEvents", { startLedger: firstLedger })), allOf("getEvents"));
-  });
-
-  test("getLatestLedger", async () => {
-    assert.deepEqual(names(await compare("getLatestLedger", {})), allOf("getLatestLedger"));
-  });
-
-  test("getLedgers", async () => {
-    assert.deepEqual(names(await compare("getLedgers", { startLedger: 1 })), allOf("getLedgers"));
-  });
+describe('xdrFormat "json" makes SEP-51 JSON of all base64 fields in the answer of', () => {
+  for (
+    const [method, params] of [
+      ["getEvents", () => ({ startLedger: firstLedger })],
+      ["getLatestLedger", () => ({})],
+      ["getLedgers", () => ({ startLedger: 1 })],
+    ] as const
+  ) {
+    test(method, async () => assert.deepEqual(names(await compare(method, params())), allOf(method)));
+  }
 
   test("getLedgerEntries", async () => {
     const changes = sandbox.network.transactionsAfter(firstLedger, 0, 10).flatMap(({ resultMetaXdr }) => {
@@ -211,24 +186,19 @@ describe('xdrFormat "json" answers what base64 answers, as SEP-51 JSON under the
   test("sendTransaction", async () => {
     const wrong = await prepare(transfer(5n));
     const envelope = wrong.toEnvelope();
-    assert.ok(envelope.type === "envelopeTypeTx");
-    const { tx } = envelope.v1;
-    assert.ok(tx.ext.type === "sorobanData");
-    const poor = new xdr.SorobanTransactionData({ ...tx.ext.sorobanData, resourceFee: 1n });
-    const spoilt = new xdr.Transaction({ ...tx, ext: xdr.TransactionExt.sorobanData(poor) });
-    const transaction = xdr.TransactionEnvelope.envelopeTypeTx(
-      new xdr.TransactionV1Envelope({ tx: spoilt, signatures: [] }),
-    )
-      .toXdr("base64");
+    assert.ok(envelope.type === "envelopeTypeTx" && envelope.v1.tx.ext.type === "sorobanData");
+    const poor = new xdr.SorobanTransactionData({ ...envelope.v1.tx.ext.sorobanData, resourceFee: 1n });
+    const ext = xdr.TransactionExt.sorobanData(poor);
+    const transaction = altered(sandbox.network as SandboxNetwork, wrong, { ext }).toXdr();
     const seen = await compare("sendTransaction", { transaction });
     assert.deepEqual(names(seen), allOf("sendTransaction"));
   });
 
   test("simulateTransaction", async () => {
-    const transaction = (await build(owner, transfer(5n))).build().toXdr();
+    const transaction = (await draft(sandbox, owner, transfer(5n))).toXdr();
     const seen = await compare("simulateTransaction", { transaction });
     assert.deepEqual(names(seen), allOf("simulateTransaction"));
-    const refused = (await build(owner, transfer(-5n))).build().toXdr();
+    const refused = (await draft(sandbox, owner, transfer(-5n))).toXdr();
     assert.deepEqual(names(await compare("simulateTransaction", { transaction: refused })), ["events"]);
   });
 });
