@@ -28,7 +28,7 @@ function trustline(asset: Asset, holder: Keypair): xdr.LedgerKey {
   );
 }
 
-/** The simulated data with `change`, a fee that covers everything. */
+/** The simulated data with a fee that covers all resources, and with the change. */
 function declared(change: (data: SorobanDataBuilder) => unknown = () => {}): xdr.SorobanTransactionData {
   const data = new SorobanDataBuilder(simulated.build());
   data.setResourceFee(100_000_000);
@@ -36,7 +36,7 @@ function declared(change: (data: SorobanDataBuilder) => unknown = () => {}): xdr
   return data.build();
 }
 
-/** The same with another footprint. */
+/** The simulated data with another footprint. */
 function touching(readOnly: xdr.LedgerKey[], readWrite: xdr.LedgerKey[] = []): xdr.SorobanTransactionData {
   return declared((data) => data.setFootprint(readOnly, readWrite));
 }
@@ -84,7 +84,7 @@ type Case = [what: string, data: xdr.SorobanTransactionData, error: RegExp, requ
 
 function checks(verdict: Verdict, cases: Case[]): void {
   for (const [what, data, error, { operation = invoke, sizeBytes = 700 } = {}] of cases) {
-    test(`checking ${what}: ${verdict}`, () => {
+    test(`the engine checks ${what}: ${verdict}`, () => {
       const request = { operation, transactionData: data.toXdr(), transactionSizeBytes: sizeBytes };
       const checked = ledger.engine.checkResources(ledger.header, request);
       assert.equal(checked.verdict, verdict, checked.error);
@@ -97,7 +97,7 @@ function checks(verdict: Verdict, cases: Case[]): void {
 }
 
 checks("valid", [
-  ["what was simulated", declared(), /^$/],
+  ["simulated resources", declared(), /^$/],
   ["instructions at the limit", declared((data) => data.setResources(400_000_000, 0, 0)), /^$/],
   ["an account in the footprint", touching([account]), /^$/],
   ["a trustline in the footprint", touching([trustline(new Asset("USD", issuer.publicKey()), Keypair.random())]), /^$/],
@@ -130,10 +130,10 @@ checks("soroban_invalid", [
     touching([xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) }))]),
     /unsupported ledger key type/,
   ],
-  ["a key twice", touching([key, key]), /duplicate key/],
+  ["the same key twice", touching([key, key]), /duplicate key/],
   ["a key in both halves", touching([key], [key]), /Found duplicate key/],
   ["archived entries out of order", withArchived([1, 0]), /must be sorted/],
-  ["an archived entry twice", withArchived([0, 0]), /must be sorted/],
+  ["the same archived entry twice", withArchived([0, 0]), /must be sorted/],
   ["an archived entry out of bounds", withArchived([3]), /out of bounds/],
   [
     "a fee below the non-refundable part",
@@ -152,8 +152,10 @@ checks("operation_invalid", [
   ["an extension beyond the longest lifetime", touching([key]), /TTL extension is too large/, {
     operation: extendTooFar,
   }],
-  ["an extension that would write", touching([], [key]), /read-write footprint must be empty/, { operation: extend }],
+  ["an extension of entries it writes", touching([], [key]), /read-write footprint must be empty/, {
+    operation: extend,
+  }],
   ["an extension of an account", touching([account]), /only entries with TTL/, { operation: extend }],
-  ["a restore that would read", touching([key]), /read-only footprint must be empty/, { operation: restore }],
+  ["a restore of entries it only reads", touching([key]), /read-only footprint must be empty/, { operation: restore }],
   ["a restore of an account", touching([], [account]), /only persistent Soroban entries/, { operation: restore }],
 ]);

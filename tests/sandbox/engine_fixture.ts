@@ -1,4 +1,4 @@
-/** A ledger in a map around the engine, and the host functions that the engine's tests run on it. */
+/** A ledger in a map for the engine, and host functions that tests run on it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ export const u32 = (value: number) => nativeToScVal(value, { type: "u32" });
 const address = (who: Keypair) => new Address(who.publicKey()).toScVal();
 const hex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** A card whose hash is this byte 32 times. */
+/** A card hash of 32 equal bytes. */
 export const card = (byte: number) => xdr.ScVal.scvBytes(new Uint8Array(32).fill(byte));
 
 export function hostFunctionOf({ body }: xdr.Operation): Uint8Array {
@@ -64,14 +64,14 @@ export function topicsOf(events: Uint8Array[]): unknown[][] {
 }
 
 export interface InvokeOptions {
-  /** Spoils what was simulated. */
+  /** Changes the simulated data. */
   change?: (data: SorobanDataBuilder) => unknown;
-  /** In place of the recorded authorisations. */
+  /** Replaces the recorded authorisations. */
   auth?: Uint8Array[];
   transactionSizeBytes?: number;
 }
 
-/** Every applied operation closes a ledger. */
+/** A ledger sequence. Each applied operation gets the next ledger. */
 export class TestLedger {
   readonly entries = new Map<string, StoredEntry>();
   readonly header: LedgerHeader = {
@@ -81,7 +81,7 @@ export class TestLedger {
     baseReserve: 5_000_000,
     networkId: new Uint8Array(32).fill(9),
   };
-  /** Replaced by tests that need a ledger that fails. */
+  /** A test replaces it by a read that fails. */
   read = (key: Uint8Array): StoredEntry | undefined => this.entries.get(hex(key));
   readonly engine: Engine;
 
@@ -120,7 +120,7 @@ export class TestLedger {
     return this.adopt(this.engine.applyInvoke(this.header, request));
   }
 
-  /** Takes over what an operation changes. */
+  /** Stores the changes of an operation. */
   adopt(applied: Applied): Applied {
     for (const { key, kind, entry, liveUntilLedger } of applied.changes) {
       const held = this.entries.get(hex(key));
@@ -130,7 +130,7 @@ export class TestLedger {
     return applied;
   }
 
-  /** Uploads and creates a contract; answers its id. */
+  /** Uploads and creates a contract. Returns its id. */
   deploy(wasm: Uint8Array): string {
     const upload = hostFunctionOf(Operation.uploadContractWasm({ wasm }));
     const uploaded = this.invoke(upload, { transactionSizeBytes: wasm.length });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
-import { call, card, deviceRegistryWasm, PERSISTENT_TTL, register, TestLedger, topicsOf } from "./engine_fixture.ts";
+import { call, card, deviceRegistryWasm, PERSISTENT_TTL, register, TestLedger } from "./engine_fixture.ts";
 
 const EXTEND_TO = 3_000_000;
 const SIZE_BYTES = 900;
@@ -25,7 +25,7 @@ function archive(ledger: TestLedger): void {
   ledger.header.sequence += PERSISTENT_TTL + 1;
 }
 
-test("an invocation restores what its footprint marks as archived, and pays for it", async () => {
+test("an invocation restores and pays the entries that its footprint marks as archived", async () => {
   const { ledger, contract } = await openRegistry();
   archive(ledger);
   const simulated = ledger.simulate(register(contract, 2));
@@ -41,19 +41,7 @@ test("an invocation restores what its footprint marks as archived, and pays for 
   }
 });
 
-test("an archived entry that is not marked ends the invocation", async () => {
-  const { ledger, contract } = await openRegistry();
-  archive(ledger);
-  const { transactionData, auth } = ledger.simulate(register(contract, 2));
-  const { resources, resourceFee } = xdr.SorobanTransactionData.fromXdr(transactionData);
-  const ext = xdr.SorobanTransactionDataExt.v0();
-  const unmarked = new xdr.SorobanTransactionData({ ext, resources, resourceFee }).toXdr();
-  const applied = ledger.apply(register(contract, 2), unmarked, { auth });
-  assert.deepEqual([applied.outcome, applied.changes], ["entry_archived", []]);
-  assert.deepEqual(topicsOf(applied.diagnosticEvents)[0]![0], "error");
-});
-
-test("restoring reads count against the declared bytes", async () => {
+test("the bytes of restored entries count against the declared bytes to read", async () => {
   const { ledger, contract } = await openRegistry();
   archive(ledger);
   const applied = ledger.invoke(register(contract, 2), {
@@ -65,7 +53,7 @@ test("restoring reads count against the declared bytes", async () => {
   assert.equal(applied.outcome, "resource_limit_exceeded");
 });
 
-test("ExtendFootprintTtl extends live entries and leaves longer ones alone", async () => {
+test("ExtendFootprintTtl extends live entries, and keeps entries that live longer", async () => {
   const { ledger, keys } = await openRegistry();
   const simulated = ledger.engine.simulateExtend(ledger.header, keys, EXTEND_TO);
   assert.deepEqual([simulated.error, simulated.restoreTransactionData.length], ["", 0]);
@@ -82,7 +70,7 @@ test("ExtendFootprintTtl extends live entries and leaves longer ones alone", asy
   assert.deepEqual([again.outcome, again.changes, again.rentFee], ["success", [], 0n]);
 });
 
-test("ExtendFootprintTtl passes over archived entries; its simulation says what to restore first", async () => {
+test("ExtendFootprintTtl skips archived entries, and its simulation returns the entries to restore first", async () => {
   const { ledger, keys } = await openRegistry();
   archive(ledger);
   const simulated = ledger.engine.simulateExtend(ledger.header, keys, EXTEND_TO);
@@ -94,7 +82,7 @@ test("ExtendFootprintTtl passes over archived entries; its simulation says what 
   assert.deepEqual([applied.outcome, applied.changes], ["success", []]);
 });
 
-test("RestoreFootprint brings archived entries back as they were", async () => {
+test("RestoreFootprint restores archived entries unchanged", async () => {
   const { ledger, contract, code, keys } = await openRegistry();
   archive(ledger);
   const simulated = ledger.engine.simulateRestore(ledger.header, [...new Set([...code, ...keys])]);
@@ -110,7 +98,7 @@ test("RestoreFootprint brings archived entries back as they were", async () => {
   assert.equal(ledger.invoke(call(contract, "get_device", card(1))).outcome, "success");
 });
 
-test("restoring and extending end with the code that says what was too little", async () => {
+test("RestoreFootprint and ExtendFootprintTtl end with the code of the exceeded limit or fee", async () => {
   const { ledger, keys } = await openRegistry();
   const extend = ledger.engine.simulateExtend(ledger.header, keys, EXTEND_TO);
   archive(ledger);
@@ -133,7 +121,7 @@ test("restoring and extending end with the code that says what was too little", 
   assert.deepEqual([extended.outcome, extended.changes, extended.rentFee], ["insufficient_refundable_fee", [], 0n]);
 });
 
-test("simulating a restore of what is not there is an error", async () => {
+test("a simulation of a restore fails for an entry that does not exist", async () => {
   const { ledger, contract } = await openRegistry();
   const [, missing] = xdr.SorobanTransactionData.fromXdr(ledger.simulate(register(contract, 9)).transactionData)
     .resources.footprint.readWrite;

@@ -104,7 +104,7 @@ describe("an issued asset", () => {
     }
   });
 
-  test("is authorized and deauthorized by an issuer that requires authorization, with an event for each change", () => {
+  test("has an event for each authorization and deauthorization by an issuer that requires it", () => {
     n.run(issuer, flags(REQUIRED | REVOCABLE));
     n.run(alice, trust());
     assert.equal(line(alice)?.flags, 0);
@@ -148,8 +148,8 @@ describe("an issued asset", () => {
   });
 });
 
-describe("as stellar-core, the network", () => {
-  test("fails and refuses changeTrust", () => {
+describe("with stellar-core's result codes, the network", () => {
+  test("fails or refuses changeTrust", () => {
     const code = "txFailed/changeTrust/changeTrust";
     assert.equal(n.result(alice, trust("0")), `${code}InvalidLimit`);
     assert.equal(n.result(alice, trust("1", new Asset("USD", carol.publicKey()))), `${code}NoIssuer`);
@@ -179,7 +179,7 @@ describe("as stellar-core, the network", () => {
     assert.equal(n.result(alice, payUsd(issuer, "1")), `${code}SrcNotAuthorized`);
   });
 
-  test("fails and refuses setTrustLineFlags", () => {
+  test("fails or refuses setTrustLineFlags", () => {
     const code = "txFailed/setTrustLineFlags/setTrustLineFlags";
     assert.equal(n.result(issuer, lineFlags(alice, AUTHORIZED)), `${code}NoTrustLine`);
     n.run(alice, trust());
@@ -225,7 +225,7 @@ describe("as stellar-core, the network", () => {
     assert.equal(n.result(alice, data(1_000)), "txFailed/opTooManySubentries");
   });
 
-  test("needs the low threshold for trust flags, the medium one for payments, the high one for merging", () => {
+  test("needs the low threshold for trust flags, the medium one for payments, and the high one for merging", () => {
     n.run(alice, trust());
     n.run(issuer, Operation.setOptions({ masterWeight: 1, lowThreshold: 1, medThreshold: 2, highThreshold: 2 }));
     assert.equal(n.run(issuer, lineFlags(alice, AUTHORIZED)).successful, true);

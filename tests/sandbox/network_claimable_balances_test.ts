@@ -145,7 +145,8 @@ describe("a claimable balance", () => {
     ["never or before a time", or(never, soon), true, false],
   ];
   for (const [what, predicate, now, later] of predicates) {
-    test(`with the predicate "${what}" is claimed at the ledger's close time`, () => {
+    const when = now ? "only before that time" : later ? "only after that time" : "at no time";
+    test(`with the predicate "${what}" can be claimed ${when}`, () => {
       for (const [seconds, isClaimed] of [[0, now], [50, later]] as const) {
         const id = balanceIdOf(n.run(alice, lumens(forWhom(bob, predicate))));
         n.clock.seconds += seconds;
@@ -157,7 +158,7 @@ describe("a claimable balance", () => {
     });
   }
 
-  test("is not created where stellar-core does not create it", () => {
+  test("has stellar-core's result codes when its creation fails", () => {
     const code = "txFailed/createClaimableBalance/createClaimableBalance";
     const creation = (claimants: xdr.Claimant[], amount = 1n) =>
       raw(xdr.OperationBody.createClaimableBalance(

@@ -10,7 +10,7 @@ import { alice, bob, build, fakeTimers, fund, keypair, signed, startNetwork, sub
 const payment = (network: SandboxNetwork, pair: Keypair) => signed(build(network, pair, [pay(pair)]), pair);
 
 describe("a network without a pace", () => {
-  test("closes a ledger right after the first transaction, with all that arrived until then, or after five idle seconds", async () => {
+  test("closes a ledger at once after a transaction, with all waiting transactions, and after five idle seconds", async () => {
     const timers = fakeTimers();
     const { network } = await startNetwork({ schedule: timers.schedule });
     assert.deepEqual(timers.delays(), [5_000]);

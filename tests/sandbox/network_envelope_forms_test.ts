@@ -69,7 +69,7 @@ describe("a fee bump", () => {
     assert.equal(network.transaction(wrapped.hash().toHex())?.hash, applied.hash);
   });
 
-  test("that bids less an operation than the inner transaction is refused: txInsufficientFee with the minimum fee", () => {
+  test("that bids less per operation than the inner transaction is refused: txInsufficientFee with the minimum fee", () => {
     const outcome = submit(network, bumpOf(599n, inner(1n, "300"), bob));
     assert.equal(refusal(outcome), "txInsufficientFee");
     assert.ok(outcome.status === "ERROR");

@@ -154,7 +154,7 @@ describe("the network refuses an envelope", () => {
     }]],
   ];
   for (const [what, code, refused, applied] of cases) {
-    test(`${what}: ${code}${applied ? `; it applies the transaction ${applied[0]}` : ""}`, () => {
+    test(`${what}: ${code}${applied ? `, and applies one ${applied[0]}` : ""}`, () => {
       assert.equal(refusal(submit(network, refused())), code);
       if (!applied) return;
       const transaction = applied[1]();
@@ -168,7 +168,7 @@ describe("the network refuses an envelope", () => {
     assert.throws(() => network.submit(new Uint8Array([1, 2, 3])), Error);
   });
 
-  test("with a fee below 100 stroops an operation: txInsufficientFee, and returns the minimum fee", () => {
+  test("with a fee below 100 stroops per operation: txInsufficientFee, and returns the minimum fee", () => {
     const draft = build(network, alice, [pay(bob), pay(bob)]);
     const outcome = submit(network, signed(altered(network, draft, { fee: 199 }), alice));
     assert.equal(refusal(outcome), "txInsufficientFee");
@@ -176,7 +176,7 @@ describe("the network refuses an envelope", () => {
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 200n);
   });
 
-  test("without the signature of an operation's source that has no account; a signed one fails with opNoAccount", () => {
+  test("without the signature of an operation source without an account; a signed envelope fails: opNoAccount", () => {
     assert.equal(refusal(submit(network, paymentOf(nobody, alice))), "txFailed/opBadAuth");
     assert.equal(codesOf(apply(network, paymentOf(nobody, alice, nobody)).resultXdr), "txFailed/opNoAccount");
   });

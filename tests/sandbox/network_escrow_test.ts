@@ -9,7 +9,7 @@ import { apply, balanceOf, codesOf, feeChargedOf, hashOf, invoke, metaOf, prepar
 import { type ContractNetwork, startContractNetwork } from "./soroban_parts.ts";
 
 // The tests follow one another on one network.
-describe("the metadata and fees of escrow transactions:", () => {
+describe("on a network with the contracts,", () => {
   let network: SandboxNetwork;
   let owner: Keypair, agent: Keypair, merchant: Keypair;
   let operations: ContractNetwork["calls"];

@@ -71,7 +71,7 @@ async function forkedNodes(t: TestContext, prepare: (network: SandboxNetwork) =>
 }
 
 describe("a fork", () => {
-  test("reads the sponsor of a claimable balance, and gives the reserve back when it is claimed", async (t) => {
+  test("reads the sponsor of a claimable balance, and returns the reserve when the balance is claimed", async (t) => {
     let id = "";
     const { fork, extensions } = await forkedNodes(t, (network) => {
       const creation = signed(build(network, alice, [balanceBy(alice, [bob])]), alice);
@@ -103,17 +103,17 @@ describe("a fork", () => {
 
   const removals: [how: string, operation: xdr.Operation, isPreAuthorized: boolean][] = [
     [
-      "SetOptions removes it",
+      "SetOptions removes the signer",
       Operation.setOptions({ signer: { ed25519PublicKey: cosigner.publicKey(), weight: 0 } }),
       false,
     ],
-    ["its account is merged", merge(bob), false],
-    ["its pre-authorised transaction is applied", Operation.bumpSequence({ bumpTo: "0" }), true],
+    ["the account is merged", merge(bob), false],
+    ["the pre-authorised transaction is applied", Operation.bumpSequence({ bumpTo: "0" }), true],
   ];
   for (const [how, operation, isPreAuthorized] of removals) {
     for (const numSponsoring of [1, 0]) {
-      const late = numSponsoring === 0 ? ", also if it reads the sponsor after the sponsorship has ended there" : "";
-      test(`gives the reserve of a signer back to its sponsor when ${how}${late}`, async () => {
+      const late = numSponsoring === 0 ? ", also if the sponsorship has ended there meanwhile" : "";
+      test(`returns a signer's reserve to its sponsor when ${how}${late}`, async () => {
         const transaction = transactionOf(operation);
         const key = isPreAuthorized
           ? xdr.SignerKey.signerKeyTypePreAuthTx(transaction.hash())

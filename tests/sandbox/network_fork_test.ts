@@ -146,7 +146,7 @@ describe("a fork", () => {
     await fork.stop();
   });
 
-  test("keeps the entries that it has read when the other network is down, and names the node for all others", async () => {
+  test("returns the entries it has read when the other node is down, and reports that node's URL for all others", async () => {
     const passing = await openProxy();
     const fork = await openFork(`${passing.url}/rpc/TOKEN`);
     await fork.rpc.getAccountEntry(alice.publicKey());

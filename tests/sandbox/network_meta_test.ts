@@ -163,9 +163,9 @@ const step = fc.oneof(
   fc.record({ source: fc.constant(issuer), sponsor: fc.constant(null), operations: fc.array(byIssuer, few) }),
 );
 
-describe("the metadata of classic operations", () => {
+describe("a client that replays the metadata of classic operations", () => {
   test(
-    "gives a client that replays it the network's entries, and their counts agree",
+    "gets the network's entries, and the counts in them agree",
     { timeout: 120_000 },
     async () => {
       const applied = new Map<string, number>();

@@ -66,7 +66,7 @@ describe("the queue", () => {
     assert.equal(n.network.transaction(waiting.hash().toHex()), undefined);
   });
 
-  test("charges the fee source of a replacement only the fee bump's fee, not also the replaced one", () => {
+  test("does not count the fee of the replaced transaction when its account also pays the fee bump", () => {
     // Enough above the reserve for the fee bump's 2,000 stroops, but not for another 100.
     n.run(alice, create(poor, "1.0002050"));
     const waiting = transaction(poor);

@@ -110,7 +110,7 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
-  test("makes its files private to the user, also files that others could read", async () => {
+  test("restricts its files to their owner, also files that others could read", async () => {
     const files = ["", "-wal", "-shm", "-lock"].map((end) => stateFile + end);
     const modes = () => files.filter(existsSync).map((file) => statSync(file).mode & 0o777);
     const first = await startNetwork({ stateFile });

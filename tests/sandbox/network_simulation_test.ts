@@ -59,7 +59,7 @@ describe("a simulation", () => {
     assert.equal(isSimulated(policy(now - 1)), false);
   });
 
-  test("succeeds for an approval until the latest ledger, which then fails in the next ledger", () => {
+  test("accepts an approval until the latest ledger, which fails in the next ledger", () => {
     const { sequence } = n.network.latestLedger();
     const { hash } = submit(n.network, signed(prepare(n.network, alice, allow(sequence)), alice));
     n.network.closeLedger();

@@ -15,7 +15,7 @@ import {
 const bump = Operation.bumpSequence({ bumpTo: "0" });
 const resourceFee = (fee: bigint): Alterations => ({ data: (data) => data.setResourceFee(fee) });
 
-describe("the network refuses a Soroban envelope", () => {
+describe("the network", () => {
   let on: ContractNetwork;
   before(async () => {
     on = await startContractNetwork();
@@ -62,12 +62,12 @@ describe("the network refuses a Soroban envelope", () => {
     ["that invokes an account instead of a contract", "txSorobanInvalid", { tx: ofAccount }],
   ];
   for (const [what, code, alterations] of cases) {
-    test(`${what}: ${code}`, () => {
+    test(`refuses a Soroban envelope ${what}: ${code}`, () => {
       assert.equal(refusal(submit(on.network, alteredRegistration(on, alterations))), code);
     });
   }
 
-  test("whose resource fee is below the price of its resources: txSorobanInvalid with a diagnostic event", () => {
+  test("refuses a Soroban envelope whose resource fee is below the price of its resources: txSorobanInvalid with a diagnostic event", () => {
     const outcome = submit(on.network, alteredRegistration(on, resourceFee(1_000n)));
     assert.equal(refusal(outcome), "txSorobanInvalid");
     assert.ok(outcome.status === "ERROR");
@@ -90,7 +90,7 @@ describe("the network refuses a Soroban envelope", () => {
     ["that restores entries it only reads", restore, resources(code), "restoreFootprint"],
   ];
   for (const [what, operation, data, name] of malformed) {
-    test(`${what}: ${name}Malformed`, () => {
+    test(`refuses a Soroban envelope ${what}: ${name}Malformed`, () => {
       const transaction = build(on.network, on.owner, [operation], { sorobanData: data.build() });
       const outcome = submit(on.network, signed(transaction, on.owner));
       assert.equal(refusal(outcome), `txFailed/${name}/${name}Malformed`);
@@ -103,7 +103,7 @@ describe("the network refuses a Soroban envelope", () => {
       ["a restoration", restore, resources([], code)],
     ] as const
   ) {
-    test(`but applies ${what} of entries with a memo or a muxed source`, () => {
+    test(`applies ${what} of entries with a memo or a muxed source`, () => {
       for (const fields of [{ memo }, { sourceAccount: muxed(on.owner, 1n) }]) {
         const plain = build(on.network, on.owner, [operation], { sorobanData: data.build() });
         const applied = apply(on.network, signed(altered(on.network, plain, fields), on.owner));

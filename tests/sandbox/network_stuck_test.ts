@@ -37,7 +37,7 @@ describe("a network that cannot write its state file", () => {
   afterEach(() => other.close());
 
   for (const ledgerMs of [0, 50]) {
-    test(`closes no ledger, and later one with all waiting transactions (${ledgerMs} ms)`, async () => {
+    test(`closes no ledger, and after the fault one with all waiting transactions (${ledgerMs} ms)`, async () => {
       const timers = fakeTimers();
       const reports: string[] = [];
       const { network, clock } = await startNetwork({
@@ -80,7 +80,7 @@ describe("a network that cannot write its state file", () => {
     });
   }
 
-  test("reports each time that it gets stuck once", async () => {
+  test("reports each fault once", async () => {
     const timers = fakeTimers();
     let reports = 0;
     const { network } = await startNetwork({ stateFile, schedule: timers.schedule, onStuck: () => reports++ });
@@ -95,7 +95,7 @@ describe("a network that cannot write its state file", () => {
     await network.stop();
   });
 
-  test("cannot start, sets no timer and keeps no lock", async () => {
+  test("does not start, and leaves no timer and no lock", async () => {
     const first = await startNetwork({ stateFile });
     await first.network.stop();
     const timers = fakeTimers();

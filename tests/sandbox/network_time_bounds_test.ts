@@ -38,7 +38,7 @@ async function advancedNetwork() {
 }
 
 describe("a network whose time is ahead of the machine's clock", () => {
-  test("refuses an SDK's maxTime with txTooLate, and a diagnostic event reports the lead and what to do", async () => {
+  test("refuses an SDK's maxTime: txTooLate with a diagnostic event about the lead", async () => {
     const { network } = await advancedNetwork();
     const outcome = submit(network, transaction(network, START_SECONDS));
     assert.equal(refusal(outcome), "txTooLate");

@@ -85,7 +85,7 @@ describe("an advance", () => {
     await network.stop();
   });
 
-  test("over a million ledgers has each of them, and chains the latest ones like timed ledgers", async () => {
+  test("over a million ledgers keeps each ledger readable, and chains the latest ones like timed ledgers", async () => {
     const { network } = await startNetwork({ ledgerMs: 1_000 });
     await fund(network, alice, bob);
     const before = network.latestLedger();

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { beforeLedger, endOfLedger, parseEventCursor } from "../../../lib/sandbox/rpc/event_cursor.ts";
 
 describe("an event cursor", () => {
-  test("has its ledger, and gets its full width", () => {
+  test("is parsed to its ledger and to an id of full width", () => {
     const id = "0000000021474840576-0000000003";
     assert.deepEqual(parseEventCursor(id), { ledger: 5, id });
     assert.deepEqual(parseEventCursor("21474840576-3"), { ledger: 5, id });

@@ -96,7 +96,7 @@ describe("event filters", () => {
   });
 });
 
-describe("event filters are refused with -32602", () => {
+describe("getEvents refuses, with -32602,", () => {
   const refusals: [string, unknown, string | RegExp][] = [
     ["more than 5 filters", Array(6).fill({}), "maximum 5 filters per request"],
     [
@@ -140,7 +140,7 @@ describe("event filters are refused with -32602", () => {
     ["filters that are an object", {}, "invalid parameters: filters must be an array; got an object"],
   ];
   for (const [name, filters, message] of refusals) {
-    test(`for ${name}`, () => {
+    test(name, () => {
       assert.throws(() => readEventFilters({ filters }), { code: -32602, message });
     });
   }

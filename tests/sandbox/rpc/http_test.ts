@@ -8,7 +8,7 @@ const sandbox = sandboxRpcOfFile();
 describe("the RPC server", () => {
   const post = (body: string, headers: Record<string, string> = { "Content-Type": "application/json" }) =>
     fetch(sandbox.url, { method: "POST", body, headers });
-  const health = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getHealth" });
+  const request = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getNetwork" });
 
   test("returns 405 for other methods than POST, and 415 for other content types", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
@@ -17,23 +17,23 @@ describe("the RPC server", () => {
       assert.equal(response.headers.get("Accept-Post"), "application/json");
       assert.match(await response.text(), /not Horizon/);
     }
-    const wrong = await post(health, { "Content-Type": "text/plain" });
+    const wrong = await post(request, { "Content-Type": "text/plain" });
     assert.equal(wrong.status, 415);
     assert.equal(await wrong.text(), "content-type must be application/json\n");
-    const charset = await post(health, { "Content-Type": "application/json; charset=latin1" });
+    const charset = await post(request, { "Content-Type": "application/json; charset=latin1" });
     assert.equal(charset.status, 415);
     await charset.body?.cancel();
-    const utf8 = await post(health, { "Content-Type": 'Application/JSON; charset="UTF-8"' });
+    const utf8 = await post(request, { "Content-Type": 'Application/JSON; charset="UTF-8"' });
     assert.equal(utf8.status, 200);
     await utf8.body?.cancel();
   });
 
   test("reads a body of 512 KiB, and returns 413 for a larger one", async () => {
-    const large = await post(health + " ".repeat(512 * 1024 - health.length + 1));
+    const large = await post(request + " ".repeat(512 * 1024 - request.length + 1));
     assert.equal(large.status, 413);
     assert.equal((await large.json()).error.code, -32600);
-    const full = await post(health + " ".repeat(512 * 1024 - health.length));
-    assert.equal((await full.json()).result.status, "healthy");
+    const full = await post(request + " ".repeat(512 * 1024 - request.length));
+    assert.equal((await full.json()).result.passphrase, sandbox.network.passphrase);
   });
 
   test("returns 413 for a chunked body above 512 KiB", async () => {
@@ -45,8 +45,8 @@ describe("the RPC server", () => {
         else controller.close();
       },
     });
-    const request = { method: "POST", body, duplex: "half", headers: { "Content-Type": "application/json" } };
-    const response = await fetch(sandbox.url, request as RequestInit);
+    const init = { method: "POST", body, duplex: "half", headers: { "Content-Type": "application/json" } };
+    const response = await fetch(sandbox.url, init as RequestInit);
     assert.equal(response.status, 413);
     await response.body?.cancel();
   });
@@ -63,7 +63,7 @@ describe("the RPC server", () => {
   test("answers a batch at any path", async () => {
     const response = await fetch(`${sandbox.url}/any/path`, {
       method: "POST",
-      body: `[${health},${health.replace("getHealth", "getNothing")}]`,
+      body: `[${request},${request.replace("getNetwork", "getNothing")}]`,
       headers: { "Content-Type": "application/json" },
     });
     assert.deepEqual((await response.json()).map((each: { error?: { code: number } }) => each.error?.code), [
@@ -73,7 +73,7 @@ describe("the RPC server", () => {
   });
 
   test("allows every origin", async () => {
-    const response = await post(health);
+    const response = await post(request);
     assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
     await response.body?.cancel();
     const preflight = await fetch(sandbox.url, {
@@ -98,12 +98,12 @@ describe("the RPC server", () => {
     };
     for (const origin of ["https://app.example", "http://localhost:3000"]) {
       const headers = { "Origin": origin, "Content-Type": "application/json" };
-      assert.deepEqual(await allowed({ method: "POST", body: health, headers }), [origin, "Origin"]);
+      assert.deepEqual(await allowed({ method: "POST", body: request, headers }), [origin, "Origin"]);
       assert.deepEqual(await allowed({ method: "OPTIONS", headers: { Origin: origin } }), [origin, "Origin"]);
       assert.deepEqual(await allowed({ headers: { Origin: origin } }, "/friendbot?addr=x"), [origin, "Origin"]);
     }
     const stranger = { "Origin": "https://evil.example", "Content-Type": "application/json" };
-    assert.deepEqual(await allowed({ method: "POST", body: health, headers: stranger }), [null, "Origin"]);
+    assert.deepEqual(await allowed({ method: "POST", body: request, headers: stranger }), [null, "Origin"]);
     assert.deepEqual(await allowed({ method: "OPTIONS", headers: stranger }), [null, "Origin"]);
     await named.stop();
   });

@@ -40,7 +40,7 @@ describe("a call", () => {
   });
 });
 
-describe("a refused call", () => {
+describe("JSON-RPC returns an error for", () => {
   const refusals: [string, unknown, number | string | null, number, string, unknown?][] = [
     ["a bare string", '"x"', null, -32700, "request is not a JSON object"],
     ["null", "null", null, -32600, "invalid version marker"],
@@ -51,7 +51,7 @@ describe("a refused call", () => {
     ["a method that is a number", call({ method: 5 }), 1, -32700, "invalid method name"],
     ["no method", call({ method: undefined }), 1, -32600, "empty method name"],
     ["params that are a string", call({ params: "x" }), 1, -32600, "parameters must be array or object"],
-    ["fields of an answer", call({ result: 1 }), 1, -32600, "mixed request and reply fields"],
+    ["a field of an answer", call({ result: 1 }), 1, -32600, "mixed request and reply fields"],
     ["unknown fields", call({ extra: 1, more: 2 }), 1, -32600, "extra fields in request", ["extra", "more"]],
     ["an unknown method", call({ method: "getBlock" }), 1, -32601, "method not found", "getBlock"],
     ["the name of a property of every object", call({ method: "toString" }), 1, -32601, "method not found", "toString"],
@@ -66,7 +66,7 @@ describe("a refused call", () => {
     ["a fault in the method", call({ method: "break" }), 1, -32603, "undefined is not a function"],
   ];
   for (const [name, body, id, code, message, data] of refusals) {
-    test(`for ${name} gets the error ${code}`, async () => {
+    test(`${name}: ${code}`, async () => {
       const error = data === undefined ? { code, message } : { code, message, data };
       assert.deepEqual(await answer(body), { jsonrpc: "2.0", id, error });
     });

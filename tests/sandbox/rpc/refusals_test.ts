@@ -23,7 +23,7 @@ const dataKey = (bytes: number) =>
     }),
   ).toXdr("base64");
 
-describe("a method refuses, with the exact code and text,", () => {
+describe("with its exact code and text,", () => {
   const anyLedger = { startLedger: 1_000_000_000 };
   function refuses(
     method: string,
@@ -31,7 +31,7 @@ describe("a method refuses, with the exact code and text,", () => {
     cases: [what: string, params: unknown, message: string | RegExp][],
   ): void {
     for (const [what, params, message] of cases) {
-      test(`${what} (${method})`, async () => {
+      test(`${method} refuses ${what}: ${code}`, async () => {
         const error = await refusal(method, params);
         assert.equal(error.code, code);
         if (typeof message === "string") assert.equal(error.message, message);
@@ -148,10 +148,10 @@ describe("a method refuses, with the exact code and text,", () => {
     ],
   ]);
   refuses("getFortune", -32601, [
-    ["an unknown method", {}, "method not found"],
+    ["the request, because no such method exists", {}, "method not found"],
   ]);
 
-  test("a startLedger or an event cursor out of range, and names the range (getEvents)", async () => {
+  test("getEvents refuses a startLedger or a cursor out of range, and names the range: -32600", async () => {
     const { sequence: latest } = sandbox.network.latestLedger();
     const { sequence: oldest } = sandbox.network.oldestLedger();
     const message = `startLedger must be within the ledger range: ${oldest} - ${latest}`;
@@ -162,7 +162,7 @@ describe("a method refuses, with the exact code and text,", () => {
     assert.equal((await sandbox.call("getEvents", { startLedger: oldest })).error, undefined);
   });
 
-  test("the key of a TTL entry (getLedgerEntries)", async () => {
+  test("getLedgerEntries refuses the key of a TTL entry: -32602", async () => {
     const key = xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) })).toXdr("base64");
     const message = "ledger ttl entries cannot be queried directly";
     assert.deepEqual(await refusal("getLedgerEntries", { keys: [key] }), { code: -32602, message });

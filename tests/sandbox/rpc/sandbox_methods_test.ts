@@ -9,7 +9,7 @@ const sandbox = sandboxRpcOfFile();
 
 const latest = async () => (await sandbox.call("getLatestLedger")).result;
 
-describe("the sandbox's own methods", () => {
+describe("on a sandbox,", () => {
   test("sandbox_advance closes ledgers and advances the clock, and the node stays healthy", async () => {
     const before = await latest();
     const { result } = await sandbox.call("sandbox_advance", { seconds: 3_600 });
@@ -34,7 +34,7 @@ describe("the sandbox's own methods", () => {
     assert.equal((await sandbox.call("getEvents", { startLedger: sequence + 5_000 })).error, undefined);
   });
 
-  test("sandbox_revert undoes an account that sandbox_fund paid after sandbox_snapshot", async () => {
+  test("sandbox_revert undoes a payment of sandbox_fund after sandbox_snapshot", async () => {
     const taken = (await sandbox.call("sandbox_snapshot", { name: "here" })).result;
     assert.deepEqual(taken, { name: "here", ledger: taken.ledger, snapshots: ["here"] });
     const address = Keypair.random().publicKey();

@@ -19,20 +19,20 @@ const symbolCall = () => new Contract(Asset.native().contractId(sandbox.network.
 
 const restore = Operation.restoreFootprint({});
 
-describe("simulateTransaction returns an error in its result", () => {
+describe("simulateTransaction", () => {
   async function simulationError(params: Record<string, unknown>): Promise<string> {
     const { result } = await sandbox.call("simulateTransaction", params);
     assert.equal(result.latestLedger, 0);
     return result.error;
   }
 
-  test("for a transaction that is not an envelope", async () => {
+  test("returns an error in its result for a transaction that is not an envelope", async () => {
     for (const transaction of ["", "%", "AAAA", null]) {
       assert.equal(await simulationError({ transaction }), "Could not unmarshal transaction");
     }
   });
 
-  test("for an unknown xdrFormat", async () => {
+  test("returns an error in its result for an unknown xdrFormat", async () => {
     assert.match(await simulationError({ transaction: "", xdrFormat: "hex" }), /^got 'hex': expected base64, json/);
   });
 
@@ -63,14 +63,14 @@ describe("simulateTransaction returns an error in its result", () => {
     ["a restore without a footprint", () => envelope(restore), /SorobanTransactionData must be provided$/],
   ];
   for (const [what, transaction, expected, authMode] of cases) {
-    test(`for ${what}`, async () => {
+    test(`returns an error in its result for ${what}`, async () => {
       const error = await simulationError({ transaction: await transaction(), authMode });
       if (typeof expected === "string") assert.equal(error, expected);
       else assert.match(error, expected);
     });
   }
 
-  test("but not for params that are null", async () => {
+  test("returns no error for params that are null", async () => {
     const transaction = await envelope(Operation.createStellarAssetContract({ asset: Asset.native() }));
     const simulation = { transaction, resourceConfig: null, authMode: null, useUpgradedAuth: null, xdrFormat: null };
     assert.equal((await sandbox.call("simulateTransaction", simulation)).result.error, undefined);
