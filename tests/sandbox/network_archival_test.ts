@@ -27,7 +27,7 @@ import { cardCalls, holdersOf } from "./soroban_parts.ts";
 /** The lifetime of new entries: so short that a test sees its end. */
 const TTL_LEDGERS = 40;
 
-/** A network with such lifetimes, the contracts and the accounts. */
+/** A network with that lifetime, the contracts and the accounts. */
 let setUp: NetworkImage;
 before(async () => {
   const { stateFile, image } = recorder();

@@ -19,7 +19,7 @@ import {
   USD,
   usd,
 } from "./asset_network.ts";
-import { merge, raw } from "./envelope_parts.ts";
+import { raw } from "./envelope_parts.ts";
 import {
   accountOf,
   alice,
@@ -204,11 +204,5 @@ describe("a claimable balance", () => {
     assert.equal(sponsoring(alice), 0);
     assert.equal(n.result(issuer, clawBack(id)), `${code}DoesNotExist`);
     assert.equal(trustlineOf(n.network, alice)?.balance, 2n * UNITS);
-  });
-
-  test("keeps its sponsor from being merged: accountMergeIsSponsor", () => {
-    n.network.closeLedger();
-    n.run(alice, lumens(forWhom(bob)));
-    assert.equal(n.result(alice, merge(bob)), "txFailed/accountMerge/accountMergeIsSponsor");
   });
 });

@@ -110,7 +110,7 @@ describe("on a network with the contracts,", () => {
     assert.equal(accounts.reduce((sum, balance) => sum + balance, header.feePool + held), header.totalCoins);
   });
 
-  test("the ledger's metadata has its transactions, and its hashes are those of the header and the transaction set", () => {
+  test("a ledger's metadata has its transactions, its header, and the hashes of both and of the previous ledger", () => {
     const applied = invoke(network, owner, operations.fund(3n));
     const { metadataXdr, hash, headerXdr } = network.latestLedger();
     const meta = xdr.LedgerCloseMeta.fromXdr(metadataXdr);
@@ -121,6 +121,12 @@ describe("on a network with the contracts,", () => {
     assert.equal(processed!.postTxApplyFeeProcessing.length, 2);
     assert.equal(meta.v2.ledgerHeader.hash.toString(), hash);
     const { header } = xdr.LedgerHeaderHistoryEntry.fromXdr(headerXdr);
+    assert.equal(header.previousLedgerHash.toString(), network.ledger(applied.ledger - 1)!.hash);
+    assert.deepEqual([header.ledgerVersion, header.baseFee, header.baseReserve], [
+      network.protocolVersion,
+      100,
+      5_000_000,
+    ]);
     assert.deepEqual(sha256(header.toXdr()), meta.v2.ledgerHeader.hash.value);
     assert.deepEqual(sha256(meta.v2.txSet.toXdr()), header.scpValue.txSetHash.value);
     assert.equal(meta.v2.ledgerHeader.header.ledgerSeq, applied.ledger);

@@ -199,11 +199,4 @@ describe("the network", () => {
     assert.equal(before - balanceOf(n.network, bob), 100n);
     assert.equal(accountOf(n.network, bob).seqNum, seqNum + 10n);
   });
-
-  test("adds the charge of each operation to the fee statistics", () => {
-    const before = n.network.fees().classic.length;
-    const { ledger } = n.run(alice, pay(bob), pay(bob));
-    assert.deepEqual(n.network.fees().classic.slice(before), [{ ledger, fee: 100n }]);
-    assert.deepEqual(n.network.fees().soroban, []);
-  });
 });

@@ -1,9 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ledgerFile } from "../../cli/sandbox/folder.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { folderForTests } from "../folder.ts";
 import { closedAt } from "./image_times.ts";
 import { decode, encode, recorder, restored } from "./network_image.ts";
+import { prepareStateFolder } from "./ready_folder.ts";
 import { bootstrappedNetwork, type ReadyNetwork, readyNetwork, startReadyNetwork } from "./ready_network.ts";
 import { balanceOf, invoke, START_SECONDS, startNetwork } from "./sandbox_network.ts";
 import { cardCalls, holdersOf } from "./soroban_parts.ts";
@@ -113,4 +116,17 @@ describe("an image", () => {
     const later = [network.closeLedger(), on.network.closeLedger()];
     assert.equal(later[0]!.hash, later[1]!.hash);
   });
+});
+
+const folder = folderForTests();
+
+test("a network that starts from a prepared folder has the state of the image", async () => {
+  await prepareStateFolder(folder, still);
+  const { network } = await startNetwork({ stateFile: ledgerFile(folder) });
+  const ready = await startReadyNetwork();
+  assert.deepEqual(JSON.parse(network.recall("sandbox")!), ready.sandbox);
+  assert.deepEqual(network.latestLedger().metadataXdr, ready.network.latestLedger().metadataXdr);
+  assert.deepEqual(eventsOf(network), eventsOf(ready.network));
+  assert.equal(network.closeLedger().hash, ready.network.closeLedger().hash);
+  await network.stop();
 });

@@ -32,7 +32,7 @@ export const balanceBy = (pair: Keypair, claimants: Keypair[], asset = Asset.nat
     ...by(pair),
   });
 
-/** RevokeSponsorship of what the operations above make. */
+/** RevokeSponsorship of the entries that the operations above make. */
 export const revoke = {
   account: (owner: Keypair) => Operation.revokeAccountSponsorship({ account: owner.publicKey() }),
   trustline: (owner: Keypair) => Operation.revokeTrustlineSponsorship({ account: owner.publicKey(), asset: usd }),

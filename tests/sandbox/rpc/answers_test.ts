@@ -219,15 +219,6 @@ describe("the node returns the documented fields of", () => {
     }
   });
 
-  test("getTransaction for a failed transaction", async () => {
-    const transaction = await transactionOf(pay(Keypair.random()));
-    const { hash: failing } = await result("sendTransaction", { transaction: transaction.toXdr() });
-    sandbox.network.closeLedger();
-    const answer = await result("getTransaction", { hash: failing });
-    assert.equal(answer.status, "FAILED");
-    assert.equal(xdr.TransactionResult.fromXdr(answer.resultXdr, "base64").result.type, "txFailed");
-  });
-
   test("getEvents", async () => {
     await sent();
     const { sequence, closeTime } = sandbox.network.closeLedger();
