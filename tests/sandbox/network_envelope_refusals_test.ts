@@ -176,7 +176,7 @@ describe("the network refuses an envelope", () => {
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 200n);
   });
 
-  test("without the signature of an operation source without an account; a signed envelope fails: opNoAccount", () => {
+  test("without the signature of an operation source without an account, and fails a signed one with opNoAccount", () => {
     assert.equal(refusal(submit(network, paymentOf(nobody, alice))), "txFailed/opBadAuth");
     assert.equal(codesOf(apply(network, paymentOf(nobody, alice, nobody)).resultXdr), "txFailed/opNoAccount");
   });

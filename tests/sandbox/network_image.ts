@@ -6,7 +6,7 @@ import type { LedgerRecord } from "../../lib/sandbox/ledger/records.ts";
 import type { StateEntry } from "../../lib/sandbox/ledger/state.ts";
 import type { StateFile } from "../../lib/sandbox/ledger/state_file.ts";
 
-/** All that a network stores. */
+/** The whole stored state of a network. */
 export interface NetworkImage {
   kept: [string, string][];
   entries: [string, StateEntry][];

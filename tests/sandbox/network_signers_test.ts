@@ -51,7 +51,7 @@ describe("with weights and thresholds,", () => {
   type Attempt = [operation: xdr.Operation, signers: Keypair[], outcome: string];
   const cases: [what: string, setup: SetOptions[], attempts: Attempt[]][] = [
     [
-      "a sequence bump needs the low threshold, a payment and a home domain the medium one, a change of signers the high one",
+      "a sequence bump needs the low threshold, a payment the medium one, and a change of signers the high one",
       [signer(bob, 1), signer(carol, 1), thresholds(1, 2, 3)],
       [
         [bump, [alice], "PENDING"],

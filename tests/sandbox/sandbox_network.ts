@@ -52,7 +52,7 @@ export interface TestNetwork {
   refused(signers: Signers, ...operations: xdr.Operation[]): string;
 }
 
-/** Starts a network whose clock stands still. It closes a ledger only when the test says so. */
+/** Starts a network whose clock stands still. It closes a ledger only when the test calls `closeLedger`. */
 export async function startNetwork(options: Partial<NetworkOptions> = {}): Promise<TestNetwork> {
   const clock = { seconds: START_SECONDS };
   const network = await createNetwork({
@@ -77,7 +77,7 @@ export async function startNetwork(options: Partial<NetworkOptions> = {}): Promi
   };
 }
 
-/** Timers that fire only when the test says so. */
+/** Timers that fire only when the test calls `fire`. */
 export function fakeTimers() {
   const timers: { callback: () => void; delayMs: number }[] = [];
   const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {

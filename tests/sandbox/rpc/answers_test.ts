@@ -7,7 +7,7 @@ import { SANDBOX_PASSPHRASE } from "../../../lib/sandbox/network.ts";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 
 // Clients of typed languages (Go, Rust, Python) rely on these fields: which numbers are strings, and which fields are absent
-// when they are empty. The network closes a ledger only when a test says so.
+// when they are empty. The network closes a ledger only when a test calls `closeLedger`.
 const payer = Keypair.random();
 
 const sandbox = sandboxRpcOfFile({ ledgerMs: 5000, now: () => nowMs, schedule: () => () => {} });

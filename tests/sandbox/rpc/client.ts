@@ -1,4 +1,4 @@
-/** What a client of the sandbox's RPC does with the SDK: build, prepare, sign, send and wait. */
+/** A client of the sandbox's RPC with the SDK. It builds, prepares, signs, sends and waits. */
 import assert from "node:assert/strict";
 import { type Keypair, rpc, type Transaction, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import type { SandboxRpc } from "./sandbox_rpc.ts";
