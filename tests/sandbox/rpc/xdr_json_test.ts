@@ -1,7 +1,17 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { before, describe, test } from "node:test";
-import { Asset, Claimant, Contract, Keypair, Memo, nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk";
+import {
+  Asset,
+  Claimant,
+  Contract,
+  Keypair,
+  Memo,
+  nativeToScVal,
+  Operation,
+  type Transaction,
+  xdr,
+} from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../../lib/sandbox/network.ts";
 import { altered, pay } from "../envelope_parts.ts";
 import { draft, poll, prepared, send } from "./client.ts";
