@@ -112,7 +112,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   http: ["metrics", "keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
   limits: ["store"],
-  escrow: ["stellar"],
+  escrow: ["stellar", "store"],
   events: ["stellar", "store"],
   webhooks: ["stellar", "store"],
   metrics: [],

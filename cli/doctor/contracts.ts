@@ -1,8 +1,7 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { createEscrow } from "../../lib/escrow/escrow.ts";
 import { CONTRACT_KEYS, type ContractIds, type ContractName } from "../../lib/escrow/contracts/errors.ts";
-import { isUsable } from "../../lib/escrow/contracts/contract_check.ts";
-import { CONTRACT_TITLES, contractWords } from "../../lib/escrow/contracts/words.ts";
+import { CONTRACT_TITLES, contractWords, isUsable } from "../../lib/escrow/contracts/contract_check.ts";
 import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -128,6 +127,9 @@ async function readsFinding(
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     submissionLog: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
+    events: { watcherState: nothing, read: nothing },
+    catchUp: nothing,
+    sharedState: { change: nothing },
     nextNonce: nothing,
     unresolved: nothing,
     keepUnresolved: nothing,

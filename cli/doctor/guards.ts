@@ -1,6 +1,5 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
-import { assetId } from "../../lib/escrow/assets/asset_id.ts";
-import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
+import { assetId, createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createBypassMovements, FIRST_LOOK_EVENTS } from "../../lib/escrow/assets/bypass_movements.ts";
 import { isOpenToStrangers } from "../../lib/escrow/contracts/owner_probe.ts";
 import { instanceKey } from "../../lib/escrow/reads/storage_keys.ts";

@@ -40,8 +40,10 @@ export const asI128: Decode<bigint> = (value) => {
   return scValToBigInt(value);
 };
 
+/** `G…` or `C…`; no other kind of address can own, pay or be paid. */
 export const asAddress: Decode<string> = (value) => {
-  if (value.type !== "scvAddress") throw unexpected("Address", value);
+  const kind = value.type === "scvAddress" ? value.address.type : undefined;
+  if (kind !== "scAddressTypeAccount" && kind !== "scAddressTypeContract") throw unexpected("Address", value);
   return Address.fromScVal(value).toString();
 };
 

@@ -17,15 +17,14 @@ import {
   type Transactions,
   type TransactionStatus,
 } from "../stellar/transactions/transactions.ts";
+import type { Store } from "../store/store.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createEscrowLog, type EventLog } from "./assets/escrow_log.ts";
-import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
-import { createMerchantEnvelopes, type SharedMerchantEnvelopes } from "./operations/merchant_envelopes.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
-import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
+import { type AssetReader, createAssetReader, createTokenCheck } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import {
   type BuiltRequest,
@@ -34,17 +33,15 @@ import {
   preparedOf,
   type PreparedRequest,
   type PrepareRequest,
+  requestDigest,
 } from "./operations/prepare_operation.ts";
 import { createAnswerCache } from "./reads/answer_cache.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
-import type { KeptVerdicts } from "./reads/source_choice.ts";
-import { createCallSource } from "./reads/reads_by_calls.ts";
-import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createReservedSlots } from "./operations/reserved_slots.ts";
 import { createWarnings } from "./operations/warnings.ts";
-import { createOutcomeWarnings, requestDigest, type UnresolvedSubmission } from "./operations/outcome_warnings.ts";
+import { createOutcomeWarnings, type UnresolvedSubmission } from "./operations/outcome_warnings.ts";
 
 /** The three contracts, as the other rooms of the gateway use them. */
 export interface Escrow {
@@ -91,14 +88,14 @@ export interface EscrowParts {
   contracts: ContractIds;
   /** The accepted assets; every asset when absent. */
   assets?: AssetList;
-  /** The log of events, which shows the assets in the escrow; when absent, no asset is known. */
-  log?: EventLog;
+  /** The log of events, which shows the assets in the escrow. */
+  events: EventLog;
+  /** Makes the watcher poll now, and resolves after that poll. Never rejects. */
+  catchUp(): Promise<unknown>;
   networkPassphrase: string;
   submitTimeoutMs: number;
-  /** Results of the comparisons of all gateways on the store; absent when this gateway has the store for itself. */
-  verdicts?: KeptVerdicts;
-  /** Envelopes that all gateways on the store prepared for merchants; absent as `verdicts`. */
-  sharedEnvelopes?: SharedMerchantEnvelopes;
+  /** Where the gateways on the store share the open envelopes of each merchant. */
+  sharedState: Pick<Store["sharedState"], "change">;
   submissionLog: SubmissionLog;
   /** Returns a nonce above `used` and above each nonce that it returned within that nonce's `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
@@ -126,40 +123,18 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const ledgers = createLedgerClock({ rpc, head, entries, clock });
   const ledgerTime = ledgers.closeTime;
   const terms = createFootprintTerms({ entries, clock });
-  const paidSinceClaim = async (merchant: string) =>
-    reads.ways().pending === "calls" ? undefined : await byEntries.paidSinceClaim(merchant);
-  const explanations = createExplanations({
-    reads: () => reads,
-    paidSinceClaim,
-    lastNonce: async (deviceHash, agent) =>
-      reads.ways().device === "calls" ? undefined : await byEntries.lastNonce(deviceHash, agent),
-    ledgerTime,
-    terms,
-  });
-  const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
-  const byEntries = createEntrySource({ entries, contracts });
-  const byCalls = createCallSource({ calls, contracts, refusals });
-  const reads: EscrowReads = createEscrowReads({
-    byEntries,
-    byCalls,
+  const reads = createEscrowReads({
+    ...parts,
+    entries,
+    calls,
     codes,
-    head,
     now: clock.monotonicMs,
     ledgerTimes: ledgers.times,
-    maxAgeMs,
-    verdicts: parts.verdicts,
-    onProblem,
-    onNewCodes: parts.onNewCodes,
   });
-  const log = createEscrowLog({ log: parts.log, clock });
-  const validForMs = VALID_FOR_SECONDS * 1000;
-  const reservedSlots = createReservedSlots({
-    paymentEscrow: contracts.paymentEscrow,
-    terms,
-    envelopes: createMerchantEnvelopes({ now: clock.monotonicMs, validForMs }),
-    sharedEnvelopes: parts.sharedEnvelopes,
-    onProblem,
-  });
+  const explanations = createExplanations({ contracts, reads, ledgerTime, terms });
+  const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
+  const log = createEscrowLog({ ...parts, paymentEscrow: contracts.paymentEscrow });
+  const reservedSlots = createReservedSlots({ contracts, terms, sharedState: parts.sharedState, onProblem });
   const transactions = createTransactions({
     ...parts,
     entries,
@@ -178,12 +153,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
     // The contract has no getter for nonces. If the storage cannot be read, microseconds of the clock ascend as well.
     const used = await reads.wayOfCards(deviceHash) === "calls"
       ? BigInt(clock.now()) * 1000n
-      : await byEntries.lastNonce(deviceHash, agent) ?? 0n;
-    const keptForMs = validForMs + NONCE_SLACK_MS;
-    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs: keptForMs });
+      : await reads.lastNonce(deviceHash, agent) ?? 0n;
+    const validForMs = VALID_FOR_SECONDS * 1000 + NONCE_SLACK_MS;
+    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs });
   }
 
-  const { submit, status, account, lookUp, wasRejected } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
@@ -202,26 +176,22 @@ export function createEscrow(parts: EscrowParts): Escrow {
         }),
     }),
     transactions: {
+      ...transactions,
       prepare: createOperationPreparer({
         contracts,
         clock,
         transactions,
         nextNonce,
         reservedSlots,
-        warningOf: createWarnings({ reads, paidSinceClaim, terms }),
+        warningOf: createWarnings({ reads, terms }),
       }),
       warning: createOutcomeWarnings({
         contracts,
-        status,
+        status: transactions.status,
         unresolved: parts.unresolved,
         keepUnresolved: parts.keepUnresolved,
       }),
-      submit,
-      status,
-      account,
-      lookUp,
-      wasRejected,
-      preparedOf: (envelope, request) => preparedOf(envelope, request, networkPassphrase),
+      preparedOf: (envelope, request) => preparedOf(envelope, request, { contracts, networkPassphrase }),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),
     digestOf(what) {

@@ -22,8 +22,6 @@ import {
   type UnresolvedSubmissions,
 } from "./unresolved_submissions.ts";
 import { createSharedState, type SharedState } from "./shared_state.ts";
-import { createSharedMerchantEnvelopes } from "./shared_merchant_envelopes.ts";
-import { eventLogOf, paymentLogOf } from "./event_log.ts";
 import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -122,15 +120,15 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    log: eventLogOf(store, contracts.paymentEscrow, async () => {
+    events: store.events,
+    async catchUp() {
       const { isFollower } = await watcher.pollFor(CATCH_UP_MS);
       // Makes the leader poll at once.
       if (isFollower) await sharedState?.tellLedger();
-    }),
+    },
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    verdicts: sharedState?.verdicts,
-    sharedEnvelopes: store.isShared ? createSharedMerchantEnvelopes(store) : undefined,
+    sharedState: store.sharedState,
     // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
@@ -141,7 +139,8 @@ export async function createChain(
     onNewCodes: contractWatch.checkAgain,
   });
   const expiring = createExpiringPayments({
-    log: paymentLogOf(store, contracts.paymentEscrow),
+    events: store.events,
+    paymentEscrow: contracts.paymentEscrow,
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
     latestLedger: () => head.sequence,

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
-import { assetId } from "../escrow/assets/asset_id.ts";
+import { assetId } from "../escrow/assets/asset_list.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import type { Confirmed } from "../escrow/escrow.ts";
 import type { History } from "../events/history.ts";

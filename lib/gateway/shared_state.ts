@@ -1,21 +1,17 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import type { KeptVerdicts } from "../escrow/reads/source_choice.ts";
 import { createLoop } from "../loop.ts";
 import type { Head } from "../stellar/head.ts";
 import type { Store, WatcherState } from "../store/store.ts";
-import { VERSION } from "../version.ts";
 
 /**
  * Knowledge that the gateways on a store share. The newest confirmed ledger lets a read at another gateway show a confirmed
- * transaction. The verdicts say how to read with this code of the contracts.
+ * transaction.
  */
 export interface SharedState {
   /** Publishes this gateway's latest ledger. Never rejects. */
   tellLedger(): Promise<void>;
   /** Reads the latest ledger of the other gateways. Never rejects. */
   look(): Promise<void>;
-  verdicts: KeptVerdicts;
   /** Begins to look twice a second. */
   start(): void;
   stop(): Promise<void>;
@@ -45,7 +41,6 @@ const LEDGER = "ledger";
 const LOOK_MS = 500;
 /** After that the watcher's state is as new, and a starting gateway uses it. */
 const LEDGER_KEPT_MS = 60_000;
-const VERDICT_KEPT_MS = 30 * 86_400_000;
 
 export function createSharedState(parts: SharedStateParts): SharedState {
   const { store: { sharedState, events }, head, clock, onUnread, onProblem } = parts;
@@ -101,10 +96,6 @@ export function createSharedState(parts: SharedStateParts): SharedState {
     onProblem: () => {},
   });
 
-  /** Name of the verdict on one kind of read, for this program version and this code. */
-  const verdictName = (kind: string, codes: string) =>
-    `reads/${VERSION}/${kind}/${createHash("sha256").update(codes).digest("hex")}`;
-
   return {
     tellLedger: () =>
       attempt(async () => {
@@ -114,13 +105,6 @@ export function createSharedState(parts: SharedStateParts): SharedState {
         });
       }),
     look,
-    verdicts: {
-      get: (kind, codes) => sharedState.read(verdictName(kind, codes)),
-      put: (kind, codes, way) =>
-        sharedState.change(verdictName(kind, codes), (before: typeof way | undefined) => {
-          return { value: before === "calls" ? undefined : way, keepMs: VERDICT_KEPT_MS, answer: undefined };
-        }),
-    },
     start: loop.start,
     stop: loop.stop,
   };

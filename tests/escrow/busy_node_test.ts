@@ -3,7 +3,7 @@ import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
-import { createTokenCheck } from "../../lib/escrow/assets/token_check.ts";
+import { createTokenCheck } from "../../lib/escrow/reads/asset_info.ts";
 import { createAssetReader } from "../../lib/escrow/reads/asset_info.ts";
 import { addressVal } from "../../lib/escrow/reads/storage_keys.ts";
 import type { RawSimulation } from "../../lib/stellar/rpc/schemas.ts";

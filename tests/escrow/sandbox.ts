@@ -133,7 +133,7 @@ export async function startSandbox(): Promise<Sandbox> {
       // As of a gateway that ran until now.
       const head = createHead({ clock, stored: network.latestLedger(), ask: (node) => askNewest(client, { node }) });
       const problems: string[] = [];
-      const { notes, ...memory } = memoryOfEscrow();
+      const { notes, ...memory } = memoryOfEscrow(clock.now);
       const client = createRpcClient({
         urls: ["http://sandbox.test/rpc"],
         fetch: options.fetch ?? fetch,

@@ -4,7 +4,9 @@ import { test } from "node:test";
 import type { PendingPaymentAnswer } from "../../lib/escrow/reads/reads.ts";
 import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
 import { createHead } from "../../lib/stellar/head.ts";
+import { logOf } from "../escrow/memory_log.ts";
 import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
+import { CONTRACT } from "../store/samples.ts";
 
 const LIFE = 17_280;
 const LATEST = 100_000;
@@ -31,14 +33,8 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
   };
   const chain: { payments: PendingPaymentAnswer[]; more?: true } = { payments: [payment] };
   const expiring = createExpiringPayments({
-    log: {
-      heightOf: (ledger) => Promise.resolve(ledger),
-      last: () => Promise.resolve(1),
-      before: (height) => Promise.resolve(height > AUTHORIZED ? 1 : 0),
-      authorized: ({ after }) =>
-        Promise.resolve(after === 0 ? [{ merchant: "M", height: AUTHORIZED, sequence: 1 }] : []),
-      claimedSince: () => Promise.resolve(undefined),
-    },
+    events: logOf([{ type: "payment.authorized", merchant: "M", ledger: AUTHORIZED }]),
+    paymentEscrow: CONTRACT,
     reads: { pending: () => Promise.resolve({ pending: "1", ...chain }) },
     shortestLife: () => Promise.resolve(LIFE),
     latestLedger: () => head.sequence,

@@ -1,6 +1,5 @@
 import { createExpiringPayments, type Expiring } from "../../lib/escrow/reads/expiring_payments.ts";
 import type { PendingAnswer } from "../../lib/escrow/reads/reads.ts";
-import { paymentLogOf } from "../../lib/gateway/event_log.ts";
 import { formatEventId, type NewEvent } from "../../lib/store/event.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { CONTRACT, sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
@@ -63,7 +62,8 @@ export class Deployment {
 
   watch(pending = this.pending, wait = untilAborted) {
     return createExpiringPayments({
-      log: paymentLogOf(this.store, CONTRACT),
+      events: this.store.events,
+      paymentEscrow: CONTRACT,
       reads: { pending },
       shortestLife: () => Promise.resolve(LIFE),
       latestLedger: () => this.latest,

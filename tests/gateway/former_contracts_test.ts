@@ -5,11 +5,9 @@ import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrowLog } from "../../lib/escrow/assets/escrow_log.ts";
 import { guardAssets } from "../../lib/escrow/operations/asset_guard.ts";
 import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
-import { eventLogOf, paymentLogOf } from "../../lib/gateway/event_log.ts";
 import { watchUnacceptedAssets } from "../../lib/gateway/unaccepted_assets.ts";
-import { formatEventId, heightOfEvent, type LoggedEvent, matches } from "../../lib/store/event.ts";
-import { firstState } from "../../lib/events/coverage.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { logOf } from "../escrow/memory_log.ts";
 
 /* A gateway that was pointed at a new deployment of the contracts, with the same store: the same cards, another asset. */
 
@@ -19,40 +17,28 @@ const CARD = "ab".repeat(32);
 
 type Move = { of: string; type: string; asset?: string; amount?: number; merchant?: string; epoch?: number };
 
-/** A store whose log has these events, one a ledger. */
-function storeOf(moves: Move[]): Pick<Store, "events"> {
-  const events = moves.map(({ of, type, asset, amount, merchant, epoch = 0 }, at): LoggedEvent => ({
-    sequence: at + 1,
-    id: formatEventId({ epoch, ledger: at + 1, order: 4096, index: 0 }),
-    type,
-    contractId: of,
-    ledger: at + 1,
-    ledgerClosedAt: "2026-11-22T00:00:00Z",
-    txHash: "0".repeat(64),
-    ...(merchant === undefined ? { deviceHash: CARD } : { merchant }),
-    asset,
-    ...(amount === undefined ? {} : { amount: `${amount}` }),
-    knownAt: 0,
-  }));
-  const read: Store["events"]["read"] = ({ filter, after = 0, upTo = Infinity, order, limit }) => {
-    const found = events.filter((one) => one.sequence > after && one.sequence <= upTo && matches(filter, one));
-    return Promise.resolve((order === "desc" ? found.reverse() : found).slice(0, limit));
-  };
-  const scanned = { ...firstState([NOW.escrow], 1), scannedLedger: 100 };
-  const store = {
-    read,
-    bounds: () => Promise.resolve({ last: events.length, forgotten: 0 }),
-    before: (height: number) => Promise.resolve(events.filter((one) => heightOfEvent(one) < height).length),
-    watcherState: () => Promise.resolve(scanned),
-  };
-  return { events: store as unknown as Store["events"] };
-}
+/** A log of these events, one a ledger. */
+const storeOf = (moves: Move[]) =>
+  logOf(
+    moves.map(({ of, amount, merchant, ...move }) => ({
+      ...move,
+      contractId: of,
+      ...(merchant === undefined ? { deviceHash: CARD } : { merchant }),
+      ...(amount === undefined ? {} : { amount: `${amount}` }),
+    })),
+    { scannedLedger: 100 },
+  );
 
 async function alarms(moves: Move[]): Promise<string[]> {
   const told: string[] = [];
   const log = { warn: (_: string, { because }: { because: string }) => told.push(because) };
   const contractIds = [NOW.agents, NOW.escrow];
-  const parts = { store: storeOf(moves), assets: createAssetList(undefined, "Test"), log: log as never, contractIds };
+  const parts = {
+    store: { events: storeOf(moves) as Store["events"] },
+    assets: createAssetList(undefined, "Test"),
+    log: log as never,
+    contractIds,
+  };
   await watchUnacceptedAssets(parts).look();
   return told;
 }
@@ -92,9 +78,9 @@ describe("what happened at a former deployment of the contracts", () => {
   });
 
   test("does not keep a card from being funded at this one, whose own funding no node holds any more", async () => {
-    const store = storeOf([{ of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 }]);
+    const events = storeOf([{ of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 }]);
     const clock = { monotonicMs: () => 0, wait: () => Promise.resolve() };
-    const log = createEscrowLog({ log: eventLogOf(store, NOW.escrow, () => Promise.resolve()), clock });
+    const log = createEscrowLog({ events, paymentEscrow: NOW.escrow, catchUp: () => Promise.resolve(), clock });
     const call = { kind: "fundEscrow", deviceHash: CARD, asset: "Y", amount: undefined, param: "source" } as const;
     await guardAssets(log, call, { balance: 40n, changedIn: undefined });
   });
@@ -106,7 +92,8 @@ describe("what happened at a former deployment of the contracts", () => {
       const moves = [{ of: NOW.escrow, type: "payment.authorized", merchant }, ...claimed];
       const payment = { deviceHash: CARD, amount: "5", authorizedAt: 5, expiresAt: 5_000 };
       const expiring = createExpiringPayments({
-        log: paymentLogOf(storeOf(moves), NOW.escrow),
+        events: storeOf(moves),
+        paymentEscrow: NOW.escrow,
         reads: { pending: () => Promise.resolve({ pending: "5", payments: [payment] }) },
         shortestLife: () => Promise.resolve(1_000),
         latestLedger: () => 900,

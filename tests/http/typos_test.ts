@@ -3,7 +3,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENT_TYPES } from "../../lib/escrow/events.ts";
-import { OPERATION_KINDS } from "../../lib/escrow/operations/operations.ts";
+import { OPERATION_KINDS } from "../../lib/escrow/contracts/interfaces.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";

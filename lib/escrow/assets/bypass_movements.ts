@@ -1,7 +1,9 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import { newestLedgerFirst } from "./escrow_log.ts";
 import { createRecentMap } from "../../bounded_map.ts";
+import type { EventFilter, LoggedEvent } from "../../store/event.ts";
+import type { EventStore } from "../../store/store.ts";
 import type { AssetList } from "./asset_list.ts";
+import { newestLedgerFirst } from "./escrow_log.ts";
 import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
 
 /**
@@ -20,45 +22,9 @@ export const BYPASS_REASONS = [
 ] as const;
 export type BypassReason = (typeof BYPASS_REASONS)[number];
 
-/** The fields of a logged event that this file uses. */
-export interface MovementEvent {
-  sequence: number;
-  id: string;
-  type: string;
-  contractId: string;
-  ledger: number;
-  /** Unix seconds, by the network's clock. */
-  knownAt: number;
-  deviceHash?: string;
-  merchant?: string;
-  asset?: string;
-  /** Decimal. */
-  amount?: string;
-}
-
 export interface BypassMovement {
-  event: MovementEvent & { asset: string };
+  event: LoggedEvent & { asset: string };
   because: BypassReason;
-}
-
-interface MovementFilter {
-  types: string[];
-  deviceHash?: string;
-  merchant?: string;
-}
-
-/** The log. All pages are in the order of sequences. */
-export interface MovementLog {
-  bounds(): Promise<{ last: number }>;
-  read(query: {
-    filter: MovementFilter;
-    /** Exclusive. */
-    after?: number;
-    /** Inclusive. */
-    upTo?: number;
-    order: "asc" | "desc";
-    limit: number;
-  }): Promise<MovementEvent[]>;
 }
 
 export interface BypassMovements {
@@ -84,7 +50,7 @@ const MOST_CARDS = 10_000;
  * of former epochs do not count.
  */
 export function createBypassMovements({ log, contractIds, assets, onBypass }: {
-  log: MovementLog;
+  log: Pick<EventStore, "bounds" | "read">;
   /** The current contracts; the log also has events of contracts that were watched before. */
   contractIds: readonly string[];
   assets: Pick<AssetList, "has">;
@@ -100,13 +66,13 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   let count = 0;
   let last: BypassMovement | undefined;
 
-  const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
+  const isOurs = ({ contractId }: LoggedEvent) => contractIds.includes(contractId);
 
   /**
    * The newest events before this one, newest ledger first, without those of other contracts and epochs. `isLate`: later
    * ledgers have such events too, so the state before this event is not the current one.
    */
-  async function before(event: MovementEvent, filter: MovementFilter, limit: number) {
+  async function before(event: LoggedEvent, filter: EventFilter, limit: number) {
     const read = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
     const ours = read.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
     const found = ours.filter((one) => newestLedgerFirst(event, one) < 0).sort(newestLedgerFirst);
@@ -114,7 +80,7 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   }
 
   /** The asset that the card's policy named before this event. */
-  async function policyAsset(event: MovementEvent): Promise<string | null> {
+  async function policyAsset(event: LoggedEvent): Promise<string | null> {
     const { deviceHash } = event;
     if (deviceHash === undefined) return null;
     const known = policies.get(keyOf(event));
@@ -126,7 +92,7 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   }
 
   /** The holdings of the card's escrow before this event, as far as the log has them. */
-  async function heldBefore(event: MovementEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
+  async function heldBefore(event: LoggedEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
     const known = held.get(keyOf(event));
     if (known !== undefined) return { holdings: known, isLate: false };
     const filter = { types: ESCROW_MOVEMENTS, deviceHash: event.deviceHash };
@@ -136,7 +102,7 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   }
 
   /** Whether a movement adds a second asset to an escrow, or takes out another asset than is there. Records the movement. */
-  async function isOfAnother(event: MovementEvent): Promise<boolean> {
+  async function isOfAnother(event: LoggedEvent): Promise<boolean> {
     const { type, deviceHash, asset } = event;
     if (deviceHash === undefined) return false;
     const { holdings, isLate } = await heldBefore(event);
@@ -147,14 +113,14 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
   }
 
   /** The assets of the payments that a claim collected: all authorised for the merchant since the claim before. */
-  async function authorizedAssets(event: MovementEvent): Promise<string[]> {
+  async function authorizedAssets(event: LoggedEvent): Promise<string[]> {
     const filter = { types: ["payment.authorized", "payment.claimed"], merchant: event.merchant };
     const { found } = await before(event, filter, MOST_AUTHORIZED);
     const claimed = found.findIndex(({ type }) => type === "payment.claimed");
     return found.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
   }
 
-  async function reasonOf(event: MovementEvent & { asset: string }): Promise<BypassReason | undefined> {
+  async function reasonOf(event: LoggedEvent & { asset: string }): Promise<BypassReason | undefined> {
     const { asset, type } = event;
     if (type === "payment.claimed") {
       if (!assets.has(asset)) return "not_listed";
@@ -167,7 +133,7 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
     return ofAnother ? "not_what_was_funded" : undefined;
   }
 
-  async function lookAt(event: MovementEvent): Promise<void> {
+  async function lookAt(event: LoggedEvent): Promise<void> {
     const { asset, deviceHash, type } = event;
     if (type === "agent.registered" || type === "agent.revoked") {
       if (deviceHash !== undefined) policies.set(keyOf(event), asset ?? null);
@@ -207,11 +173,11 @@ export function createBypassMovements({ log, contractIds, assets, onBypass }: {
 }
 
 /** The epoch's part of an event's id: all before the node's own 30 characters. */
-function lifeOf({ id }: Pick<MovementEvent, "id">): string {
+function lifeOf({ id }: Pick<LoggedEvent, "id">): string {
   return id.slice(0, -30);
 }
 
 /** The key of a card in one epoch. */
-function keyOf(event: MovementEvent): string {
+function keyOf(event: LoggedEvent): string {
   return `${lifeOf(event)} ${event.deviceHash}`;
 }

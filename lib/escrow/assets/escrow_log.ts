@@ -1,39 +1,11 @@
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import {
-  ESCROW_MOVEMENTS,
-  type EscrowMovement,
-  heldAtMost,
-  type Holdings,
-  holdingsOf,
-  UNKNOWN_ASSET,
-} from "./holdings.ts";
+import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
+import type { EventStore, WatcherState } from "../../store/store.ts";
+import { ESCROW_MOVEMENTS, heldAtMost, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
 
-/** The fields of a logged event that this file uses. */
-export interface EscrowEvent extends EscrowMovement {
-  sequence: number;
-  /** Ascends with the ledgers. */
-  id: string;
-  deviceHash?: string;
-  /** ISO 8601 UTC. */
-  ledgerClosedAt: string;
-}
-
-/** The log of the contracts' events, and its watcher. */
-export interface EventLog {
-  /** The last ledger read, undefined before the first. */
-  reach(): Promise<{ scannedLedger: number; completeFromHeight: number } | undefined>;
-  /** By sequence, the newest first. */
-  read(query: {
-    filter: { types: string[]; deviceHash?: string; merchant?: string; fromHeight?: number };
-    /** Inclusive. */
-    upTo?: number;
-    order: "desc";
-    limit: number;
-  }): Promise<EscrowEvent[]>;
-  /** Makes the watcher poll now, and resolves after that poll. Never rejects. */
-  catchUp(): Promise<unknown>;
-}
+/** The store's log of events. */
+export type EventLog = Pick<EventStore, "watcherState" | "read">;
 
 /** The assets in the escrow contract by the log, because the contract does not record them. */
 export interface EscrowLog {
@@ -49,15 +21,13 @@ export interface EscrowLog {
   /** The most of a card's balance that it can pay in this asset: all but the known amounts of other assets. */
   spendable(deviceHash: string, asset: string, balance: bigint): Promise<bigint>;
   /** The payments authorised for a merchant since its last claim, the newest first, expired ones included. */
-  unclaimed(merchant: string): Promise<EscrowEvent[]>;
+  unclaimed(merchant: string): Promise<LoggedEvent[]>;
   /**
-   * Resolves when the log has all events up to this ledger; at once without a log.
+   * Resolves when the log has all events up to this ledger; at once before the watcher's first commit.
    * @throws {GatewayError} `upstream_error` when that takes too long
    */
   reaches(ledger: number): Promise<void>;
 }
-
-type ReadFilter = Parameters<EventLog["read"]>[0]["filter"];
 
 const MOST_MOVEMENTS = 100;
 const MOST_FUNDINGS = 20;
@@ -66,22 +36,26 @@ const MOST_PAYMENTS = 500;
 const LONGEST_WAIT_MS = 5_000;
 const PAUSE_MS = 250;
 
-/** Answers from the log alone. Without a log no asset is known. */
-export function createEscrowLog({ log, clock }: {
-  log: EventLog | undefined;
+/** Answers from the log alone. It leaves out events of a former escrow contract. */
+export function createEscrowLog({ events, paymentEscrow, catchUp, clock }: {
+  events: EventLog;
+  paymentEscrow: string;
+  /** Makes the watcher poll now, and resolves after that poll. Never rejects. */
+  catchUp(): Promise<unknown>;
   clock: Pick<Clock, "wait" | "monotonicMs">;
 }): EscrowLog {
-  async function newest(filter: ReadFilter, limit: number, upTo?: number): Promise<EscrowEvent[]> {
-    return await log!.read({ filter, upTo, order: "desc", limit });
+  async function newest(filter: EventFilter, limit: number, upTo?: number): Promise<LoggedEvent[]> {
+    const found = await events.read({ filter, upTo, order: "desc", limit });
+    return found.filter(({ contractId }) => contractId === paymentEscrow);
   }
 
   const escrow: EscrowLog = {
     async holdings(deviceHash, balance) {
       if (balance === 0n) return new Map();
       const unknown = new Map([[UNKNOWN_ASSET, balance]]);
-      const reach = await log?.reach();
-      if (reach === undefined) return unknown;
-      const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: reach.completeFromHeight };
+      const state = await events.watcherState();
+      if (state === undefined) return unknown;
+      const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: completeFrom(state, paymentEscrow) };
       const movements = await newest(filter, MOST_MOVEMENTS);
       const inOrder = movements.toSorted(newestLedgerFirst);
       const found = holdingsOf(balance, inOrder);
@@ -93,13 +67,11 @@ export function createEscrowLog({ log, clock }: {
     },
 
     async lastFunded(deviceHash) {
-      if (log === undefined) return undefined;
       const [funded] = await newest({ types: ["escrow.funded"], deviceHash }, 1);
       return funded?.asset;
     },
 
     async mayHoldOthers(deviceHash, asset) {
-      if (log === undefined) return false;
       const funded = await newest({ types: ["escrow.funded"], deviceHash }, MOST_FUNDINGS);
       return funded.some((event) => event.asset !== undefined && event.asset !== asset);
     },
@@ -110,25 +82,31 @@ export function createEscrowLog({ log, clock }: {
     },
 
     async unclaimed(merchant) {
-      if (log === undefined) return [];
       const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
-      const events = (await newest(filter, MOST_PAYMENTS)).toSorted(newestLedgerFirst);
-      const claimed = events.findIndex(({ type }) => type === "payment.claimed");
-      return events.slice(0, claimed === -1 ? undefined : claimed);
+      const found = (await newest(filter, MOST_PAYMENTS)).toSorted(newestLedgerFirst);
+      const claimed = found.findIndex(({ type }) => type === "payment.claimed");
+      return found.slice(0, claimed === -1 ? undefined : claimed);
     },
 
     async reaches(ledger) {
       const endsAtMs = clock.monotonicMs() + LONGEST_WAIT_MS;
       for (let isFirst = true;; isFirst = false) {
-        const reach = await log?.reach();
-        if (reach === undefined || reach.scannedLedger >= ledger) return;
+        const state = await events.watcherState();
+        if (state === undefined || state.scannedLedger >= ledger) return;
         if (clock.monotonicMs() >= endsAtMs) throw notReadYet(ledger);
         if (!isFirst) await clock.wait(PAUSE_MS);
-        await log!.catchUp();
+        await catchUp();
       }
     },
   };
   return escrow;
+}
+
+/** The height from which the log has all events of this contract: after its last gap. */
+function completeFrom({ epoch, gaps }: WatcherState, contract: string): number {
+  const ends = gaps.filter((gap) => gap.epoch === epoch && gap.contractIds.includes(contract))
+    .map(({ toLedger }) => toLedger + 1);
+  return heightOf(epoch, Math.max(0, ...ends));
 }
 
 /** Sorts by ledger, because late events are at the log's end. Ids ascend with ledgers, and those of later epochs are longer. */

@@ -1,3 +1,5 @@
+import type { NewEvent } from "../../store/event.ts";
+
 /**
  * The assets in a card's escrow. The contract keeps one number for all assets. The events since the escrow was last empty
  * show the amount of each.
@@ -11,13 +13,7 @@ export const UNKNOWN_ASSET = "";
 /** The events that change an escrow's balance. */
 export const ESCROW_MOVEMENTS = ["escrow.funded", "escrow.defunded", "escrow.swept", "payment.authorized"];
 
-export interface EscrowMovement {
-  type: string;
-  /** Undefined when not known. */
-  asset?: string;
-  /** Decimal. */
-  amount?: string;
-}
+export type EscrowMovement = Pick<NewEvent, "type" | "asset" | "amount">;
 
 /**
  * The holdings after one movement, and how much it took out of other assets than its own. A withdrawal takes from its own

@@ -1,41 +1,29 @@
-import { StrKey, xdr } from "@stellar/stellar-sdk/base";
+import { Address, StrKey, xdr } from "@stellar/stellar-sdk/base";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { calledIn } from "../../stellar/transactions/envelope.ts";
 import { calledDuring, contractEvents } from "../../stellar/transactions/results.ts";
 import type { AppliedTransaction } from "../../stellar/rpc/schemas.ts";
 import type { ContractIds } from "../contracts/errors.ts";
-import { asAddress, asHash, asI128 } from "../decode.ts";
+import type { OperationKind } from "../contracts/interfaces.ts";
+import { asI128 } from "../decode.ts";
 import type { DecodedEvent } from "../events.ts";
+import { callArguments, operationKind } from "../operations/operations.ts";
 
-/** The call that emits an event, and the positions of asset, card, merchant and amount among its arguments. */
-interface Source {
-  contract: keyof ContractIds;
-  function: string;
-  asset: number;
-  deviceHash?: number;
-  merchant?: number;
-  amount?: number;
-}
+/** The operation whose call emits an event. */
+const OPERATIONS: Partial<Record<string, OperationKind>> = {
+  "agent.registered": "registerAgent",
+  "escrow.funded": "fundEscrow",
+  "escrow.defunded": "defundEscrow",
+  "escrow.swept": "sweepEscrow",
+  "payment.authorized": "authorize",
+  "payment.claimed": "claim",
+} satisfies Partial<Record<DecodedEvent["type"], OperationKind>>;
 
-const SOURCES: Partial<Record<DecodedEvent["type"], Source>> = {
-  "agent.registered": { contract: "agentRegistry", function: "register_agent", asset: 4, deviceHash: 1 },
-  "escrow.funded": { contract: "paymentEscrow", function: "fund_escrow", asset: 0, deviceHash: 2, amount: 3 },
-  "escrow.defunded": { contract: "paymentEscrow", function: "defund_escrow", asset: 0, deviceHash: 1, amount: 2 },
-  "escrow.swept": { contract: "paymentEscrow", function: "sweep_on_revoke", asset: 0, deviceHash: 1 },
-  "payment.authorized": {
-    contract: "paymentEscrow",
-    function: "authorize",
-    asset: 3,
-    deviceHash: 1,
-    merchant: 2,
-    amount: 4,
-  },
-  "payment.claimed": { contract: "paymentEscrow", function: "claim", asset: 0, merchant: 1 },
-};
+type MovementFields = Pick<DecodedEvent, "deviceHash" | "merchant" | "amount"> & { type: string };
 
 /** Whether an event of this type has an asset: every movement, and the registration of an agent with its policy. */
 export function speaksOfAsset({ type }: { type: string }): boolean {
-  return Object.hasOwn(SOURCES, type);
+  return Object.hasOwn(OPERATIONS, type);
 }
 
 /**
@@ -44,37 +32,33 @@ export function speaksOfAsset({ type }: { type: string }): boolean {
  * are no source, because they may be for calls that were not made. Undefined when none or several assets are found.
  */
 export function movedAsset(
-  event: Pick<DecodedEvent, "deviceHash" | "merchant" | "amount"> & { type: string },
+  event: MovementFields,
   transaction: AppliedTransaction,
   contracts: ContractIds,
 ): string | undefined {
-  const source = SOURCES[event.type as DecodedEvent["type"]];
-  if (source === undefined) return undefined;
+  if (!speaksOfAsset(event)) return undefined;
   try {
     const called = transaction.envelopeXdr === undefined ? undefined : calledIn(transaction.envelopeXdr);
-    if (called !== undefined && isCallOf(source, event, called, contracts)) {
-      return asAddress(called.args[source.asset]!);
-    }
-    const recorded = calledDuring(transaction).filter((call) => isCallOf(source, event, call, contracts));
-    if (recorded.length > 0) return theOnly(recorded.map(({ args }) => asAddress(args[source.asset]!)));
+    const asset = called && assetOf(called, event, contracts);
+    if (asset !== undefined) return asset;
+    const recorded = calledDuring(transaction).flatMap((call) => assetOf(call, event, contracts) ?? []);
+    if (recorded.length > 0) return theOnly(recorded);
     return theOnly(contractEvents(transaction).flatMap((one) => tokenMoved(one, event, contracts.paymentEscrow) ?? []));
   } catch {
-    // Invalid XDR, or arguments of other types: the asset stays unknown.
+    // Invalid XDR: the asset stays unknown.
     return undefined;
   }
 }
 
-function isCallOf(
-  source: Source,
-  event: Pick<DecodedEvent, "deviceHash" | "merchant" | "amount">,
-  { contract, function: name, args }: ContractCall,
-  contracts: ContractIds,
-): boolean {
-  if (contract !== contracts[source.contract] || name !== source.function) return false;
-  const says = (at: number | undefined, read: (value: xdr.ScVal) => unknown, said: unknown) =>
-    at === undefined || (args[at] !== undefined && read(args[at]) === said);
-  return says(source.deviceHash, asHash, event.deviceHash) && says(source.merchant, asAddress, event.merchant) &&
-    says(source.amount, (value) => asI128(value).toString(), event.amount);
+/** The asset of a call, undefined unless it emits this event. */
+function assetOf(call: ContractCall, event: MovementFields, contracts: ContractIds): string | undefined {
+  if (operationKind(contracts, call) !== OPERATIONS[event.type]) return undefined;
+  const { asset, source, merchant = source, deviceHash, amount } = callArguments(contracts, call) ?? {};
+  const isSame = (said: string | undefined, by: string | undefined) =>
+    said === undefined || by === undefined || said === by;
+  const isOne = isSame(event.deviceHash, deviceHash) && isSame(event.merchant, merchant) &&
+    isSame(event.amount, amount);
+  return isOne ? asset : undefined;
 }
 
 /** The token whose `transfer` event (SEP-41) moved this amount into or out of the escrow contract. */
@@ -86,7 +70,7 @@ function tokenMoved(
   const [name, from, to] = event.body.v0.topics;
   if (event.contractId === null || name?.type !== "scvSymbol" || name.sym.toString() !== "transfer") return undefined;
   const end = type === "escrow.funded" ? to : type === "payment.authorized" ? undefined : from;
-  if (end?.type !== "scvAddress" || asAddress(end) !== paymentEscrow) return undefined;
+  if (end?.type !== "scvAddress" || Address.fromScVal(end).toString() !== paymentEscrow) return undefined;
   const { data } = event.body.v0;
   // With a muxed destination the amount is in a map (CAP-67).
   const value = data.type === "scvMap" ? data.map?.find(({ key }) => nameOf(key) === "amount")?.val : data;

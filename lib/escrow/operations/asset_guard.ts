@@ -1,20 +1,23 @@
 import { GatewayError } from "../../errors.ts";
+import type { CallInEnvelope } from "../../stellar/transactions/call_guard.ts";
 import type { EscrowLog } from "../assets/escrow_log.ts";
 import { heldAtMost, heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
+import type { OperationKind } from "../contracts/interfaces.ts";
 import type { Card } from "../reads/read_source.ts";
-import type { Operation } from "./operations.ts";
+import type { CallArguments } from "./operations.ts";
 
 /** The operation's field at fault. */
 type Field = "asset" | "amount" | "deviceHash";
 
-/** A call that moves money of a card's escrow, or names its asset. */
-export interface AssetCall {
-  kind: Operation["kind"];
+/** A call on a card. */
+export interface CardCall extends CallArguments {
+  kind: OperationKind;
   deviceHash: string;
-  asset: string;
-  amount: bigint | undefined;
-  param: "source" | "xdr";
+  param: CallInEnvelope["param"];
 }
+
+/** A call that moves money of a card's escrow, or names its asset. */
+export type AssetCall = CardCall & { asset: string };
 
 /** A card's escrow in the current ledger. */
 export interface EscrowNow {
@@ -55,7 +58,8 @@ export async function guardPayment(log: EscrowLog, call: AssetCall, card: () => 
 
 /** Leaves amounts above the whole balance to the contract, which refuses them. */
 function refuseMoreThanHeld(call: AssetCall, holdings: Holdings, balance: bigint): void {
-  const { deviceHash, asset, amount = 0n } = call;
+  const { deviceHash, asset } = call;
+  const amount = BigInt(call.amount ?? 0);
   const most = heldAtMost(holdings, asset);
   if (amount <= most || amount > balance) return;
   if (most === 0n && call.kind === "defundEscrow") throw otherAsset(call, holdings);

@@ -1,5 +1,6 @@
 import type { CallGuard } from "../../stellar/transactions/call_guard.ts";
-import type { EscrowEvent, EscrowLog } from "../assets/escrow_log.ts";
+import type { LoggedEvent } from "../../store/event.ts";
+import type { EscrowLog } from "../assets/escrow_log.ts";
 import { heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
 import type { EscrowReads, PendingPaymentAnswer } from "../reads/reads.ts";
 import { pendingIndexKey } from "../reads/storage_keys.ts";
@@ -42,7 +43,7 @@ export function claimGuard(
 }
 
 /** The amount of these payments in each asset, by the events of their authorisations. */
-function assetsOf(payments: PendingPaymentAnswer[], authorized: EscrowEvent[]): Holdings {
+function assetsOf(payments: PendingPaymentAnswer[], authorized: LoggedEvent[]): Holdings {
   const events = Map.groupBy(
     authorized,
     (event) => paymentKey({ ...event, authorizedAt: Date.parse(event.ledgerClosedAt) / 1_000 }),

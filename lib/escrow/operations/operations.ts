@@ -1,8 +1,17 @@
-import { xdr } from "@stellar/stellar-sdk/base";
+import { nativeToScVal, xdr } from "@stellar/stellar-sdk/base";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
-import { type ContractIds, contractName } from "../contracts/errors.ts";
+import { CONTRACT_KEYS, type ContractIds, contractName } from "../contracts/errors.ts";
+import {
+  type Argument,
+  ARGUMENT_TYPES,
+  functionOf,
+  OPERATION_FUNCTIONS,
+  OPERATION_KINDS,
+  type OperationKind,
+} from "../contracts/interfaces.ts";
+import { asAddress, asHash, asI128, asU64, type Decode } from "../decode.ts";
 import { EXAMPLE } from "../example_values.ts";
 import { addressVal, hashVal } from "../reads/storage_keys.ts";
 import {
@@ -74,8 +83,6 @@ const kinds = {
   }),
 };
 
-export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
-
 /** Ends the message for a kind that is none. */
 function unknownKind(input: unknown): string {
   const { kind } = input as { kind?: unknown };
@@ -123,92 +130,62 @@ export const preparedOperation = z.discriminatedUnion("kind", [
 });
 export type PreparedOperation = z.output<typeof preparedOperation>;
 
-const i128 = (decimal: string) => xdr.ScVal.scvI128(i128Parts(BigInt(decimal)));
-const u64 = (value: string | number) => xdr.ScVal.scvU64(BigInt(value));
+/** How an argument of each type is written. Numbers are decimal. */
+const ENCODERS = {
+  "Address": addressVal,
+  "BytesN<32>": hashVal,
+  "i128": (decimal: string) => nativeToScVal(BigInt(decimal), { type: "i128" }),
+  "u64": (decimal: string) => xdr.ScVal.scvU64(BigInt(decimal)),
+};
 
-function i128Parts(value: bigint): xdr.Int128Parts {
-  return new xdr.Int128Parts({ hi: value >> 64n, lo: value & 0xffff_ffff_ffff_ffffn });
+const DECODERS: Record<keyof typeof ENCODERS, Decode<string>> = {
+  "Address": asAddress,
+  "BytesN<32>": asHash,
+  "i128": (value) => asI128(value).toString(),
+  "u64": (value) => asU64(value).toString(),
+};
+
+/** The contract call that an operation is; `source` is the account that acts. */
+export function contractCall(contracts: ContractIds, source: string, operation: PreparedOperation): ContractCall {
+  const { contract, function: name, args } = functionOf(operation.kind);
+  const values = { source, ...operation } as Partial<Record<Argument, string | number | null>>;
+  const encoded = args.map((arg) => ENCODERS[ARGUMENT_TYPES[arg]](String(values[arg] ?? 0)));
+  const call = { contract: contracts[CONTRACT_KEYS[contract]], function: name, args: encoded };
+  if (operation.kind !== "fundEscrow") return call;
+  const transferred = [addressVal(source), addressVal(contracts.paymentEscrow), encoded[args.indexOf("amount")]!];
+  return { ...call, under: [{ contract: operation.asset, function: "transfer", args: transferred }] };
 }
 
-/** The contract call that an operation is; `source` is who acts. Arguments in the order of the contracts' interfaces. */
-export function contractCall(contracts: ContractIds, source: string, op: PreparedOperation): ContractCall {
-  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
-  const call = (contract: string, name: string, ...args: xdr.ScVal[]): ContractCall => ({
-    contract,
-    function: name,
-    args,
+/** Which operation a call is, undefined when it is none. */
+export function operationKind(contracts: ContractIds, call: ContractCall): OperationKind | undefined {
+  const ours = contractName(contracts, call.contract);
+  return OPERATION_KINDS.find((kind) => {
+    const { contract, function: name } = functionOf(kind);
+    return contract === ours && name === call.function;
   });
-  const actor = addressVal(source);
-  switch (op.kind) {
-    case "authorize": {
-      const { deviceHash, merchant, asset, amount, nonce } = op;
-      const to = [addressVal(merchant), addressVal(asset), i128(amount), u64(nonce)];
-      return call(paymentEscrow, "authorize", actor, hashVal(deviceHash), ...to);
-    }
-    case "claim":
-      return call(paymentEscrow, "claim", addressVal(op.asset), actor);
-    case "registerAgent": {
-      const { deviceHash, agent, maxAmount, asset, expiresAt } = op;
-      const policy = [addressVal(agent), i128(maxAmount), addressVal(asset), u64(expiresAt ?? 0)];
-      return call(agentRegistry, "register_agent", actor, hashVal(deviceHash), ...policy);
-    }
-    case "revokeAgent":
-      return call(agentRegistry, "revoke_agent", actor, hashVal(op.deviceHash));
-    case "fundEscrow": {
-      const [asset, amount] = [addressVal(op.asset), i128(op.amount)];
-      const fund = call(paymentEscrow, "fund_escrow", asset, actor, hashVal(op.deviceHash), amount);
-      return { ...fund, under: [call(op.asset, "transfer", actor, addressVal(paymentEscrow), amount)] };
-    }
-    case "defundEscrow":
-      return call(paymentEscrow, "defund_escrow", addressVal(op.asset), hashVal(op.deviceHash), i128(op.amount));
-    case "registerDevice":
-      return call(deviceRegistry, "register", actor, hashVal(op.deviceHash), addressVal(op.agent));
-    case "revokeDevice":
-      return call(deviceRegistry, "revoke", actor, hashVal(op.deviceHash));
-    case "sweepEscrow":
-      return call(
-        paymentEscrow,
-        "sweep_on_revoke",
-        addressVal(op.asset),
-        hashVal(op.deviceHash),
-        addressVal(op.agent),
-      );
+}
+
+/** The arguments of a call by name. Amounts, nonce and times are decimal; `expiresAt` is 0 for never. */
+export type CallArguments = Partial<Record<Argument, string>>;
+
+/** The arguments of a call, undefined when it is no operation or has other arguments. */
+export function callArguments(contracts: ContractIds, call: ContractCall): CallArguments | undefined {
+  const kind = operationKind(contracts, call);
+  if (kind === undefined) return undefined;
+  try {
+    const values = functionOf(kind).args.map((arg, at) => [arg, DECODERS[ARGUMENT_TYPES[arg]](call.args[at]!)]);
+    return Object.fromEntries(values);
+  } catch {
+    return undefined;
   }
 }
 
-/** The functions that are operations, by contract. */
-const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<string, Operation["kind"]>> = {
-  device_registry: { register: "registerDevice", revoke: "revokeDevice" },
-  agent_registry: { register_agent: "registerAgent", revoke_agent: "revokeAgent" },
-  payment_escrow: {
-    authorize: "authorize",
-    claim: "claim",
-    fund_escrow: "fundEscrow",
-    defund_escrow: "defundEscrow",
-    sweep_on_revoke: "sweepEscrow",
-  },
-};
-
-/** Which operation a call is, undefined when it is none. */
-export function operationKind(contracts: ContractIds, call: ContractCall): Operation["kind"] | undefined {
-  const ours = contractName(contracts, call.contract);
-  return ours !== undefined && Object.hasOwn(FUNCTIONS[ours], call.function)
-    ? FUNCTIONS[ours][call.function]
-    : undefined;
-}
-
-/** Of these functions the argument that tells one call from another that does the same. */
-const NONCE_ARGUMENT: Record<string, number> = { authorize: 5 };
-
-/** The nonce of a call, decimal; undefined where it has none. */
-export function nonceIn({ function: name, args }: ContractCall): string | undefined {
-  const nonce = args[NONCE_ARGUMENT[name] ?? args.length];
-  return nonce?.type === "scvU64" ? nonce.u64.toString() : undefined;
-}
+/** Of this function one argument differs between two calls that do the same. */
+const NONCE_AT = OPERATION_FUNCTIONS.authorize.args.indexOf("nonce");
 
 /** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
 export function operationDigest({ contract, function: name, args }: ContractCall): string {
-  const means = args.filter((_, index) => index !== NONCE_ARGUMENT[name]).map((arg) => arg.toXdr("base64"));
+  const means = args.filter((_, index) => name !== "authorize" || index !== NONCE_AT).map((arg) => arg.toXdr("base64"));
   return createHash("sha256").update(JSON.stringify([contract, name, ...means])).digest("hex");
 }
 
@@ -217,6 +194,7 @@ export function refuseCall(contracts: ContractIds, call: ContractCall): string |
   const ours = contractName(contracts, call.contract);
   if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${call.contract}`;
   if (operationKind(contracts, call) !== undefined) return undefined;
-  const names = Object.keys(FUNCTIONS[ours]).join(", ");
+  const names = OPERATION_KINDS.map(functionOf).filter((one) => one.contract === ours)
+    .map((one) => one.function).join(", ");
   return `must call one of ${names} of ${ours}, got ${JSON.stringify(call.function.slice(0, 40))}`;
 }

@@ -1,7 +1,6 @@
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
-import { contractCall, type Operation, operationDigest } from "./operations.ts";
-import type { PrepareRequest } from "./prepare_operation.ts";
+import { type PrepareRequest, requestDigest } from "./prepare_operation.ts";
 
 /** A submitted envelope whose outcome no client has received. */
 export interface UnresolvedSubmission {
@@ -41,14 +40,4 @@ export function createOutcomeWarnings({ contracts, status, unresolved, keepUnres
     }
     return undefined;
   };
-}
-
-/** `operationDigest` of a request; the fields that the gateway fills in do not change it. */
-export function requestDigest(contracts: ContractIds, { source, operation }: PrepareRequest): string {
-  return operationDigest(contractCall(contracts, source, filledIn(operation)));
-}
-
-function filledIn(operation: Operation) {
-  if (operation.kind === "authorize") return { ...operation, nonce: operation.nonce ?? "0" };
-  return operation.kind === "registerAgent" ? { ...operation, expiresAt: operation.expiresAt ?? null } : operation;
 }

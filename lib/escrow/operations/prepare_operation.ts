@@ -1,10 +1,9 @@
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import { type BuiltTransaction, type PreparedTransaction, readPrepared } from "../../stellar/transactions/prepare.ts";
-import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
-import { contractCall, nonceIn, type Operation, type PreparedOperation } from "./operations.ts";
+import { callArguments, contractCall, type Operation, operationDigest, type PreparedOperation } from "./operations.ts";
 import type { ReservedSlots, SlotReservation } from "./reserved_slots.ts";
 
 export interface PrepareRequest {
@@ -27,15 +26,22 @@ export type BuiltRequest = PreparedRequest & Pick<BuiltTransaction, "sinceLedger
 export function preparedOf(
   envelope: Uint8Array,
   { operation }: PrepareRequest,
-  networkPassphrase: string,
+  { contracts, networkPassphrase }: { contracts: ContractIds; networkPassphrase: string },
 ): { answer: PreparedRequest; sequence: string } {
   const { prepared, call, sequence } = readPrepared(envelope, networkPassphrase);
-  return { answer: { ...prepared, operation: withFilledIn(operation, call) }, sequence };
+  const { nonce } = callArguments(contracts, call)!;
+  return { answer: { ...prepared, operation: filledIn(operation, nonce) }, sequence };
 }
 
-function withFilledIn(operation: Operation, call: ContractCall): PreparedOperation {
+/** The operation with the fields that the gateway fills in. @param nonce of `authorize`, whatever the request says */
+function filledIn(operation: Operation, nonce?: string): PreparedOperation {
   if (operation.kind === "registerAgent") return { ...operation, expiresAt: operation.expiresAt ?? null };
-  return operation.kind === "authorize" ? { ...operation, nonce: nonceIn(call)! } : operation;
+  return operation.kind === "authorize" ? { ...operation, nonce: nonce! } : operation;
+}
+
+/** `operationDigest` of a request; the fields that the gateway fills in do not change it. */
+export function requestDigest(contracts: ContractIds, { source, operation }: PrepareRequest): string {
+  return operationDigest(contractCall(contracts, source, filledIn(operation, "0")));
 }
 
 /** The longest time from nonce to envelope. A later envelope could outlive the time for which its nonce is reserved. */
@@ -66,12 +72,10 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     return { ...transaction, operation, ...(warning === undefined ? {} : { warning }) };
   }
 
-  async function filledIn({ source, operation }: PrepareRequest, place?: SlotReservation): Promise<BuiltRequest> {
-    if (operation.kind === "registerAgent") {
-      return await prepared(source, { ...operation, expiresAt: operation.expiresAt ?? null });
+  async function build({ source, operation }: PrepareRequest, place?: SlotReservation): Promise<BuiltRequest> {
+    if (operation.kind !== "authorize" || operation.nonce !== undefined) {
+      return await prepared(source, filledIn(operation, "nonce" in operation ? operation.nonce : undefined), place);
     }
-    if (operation.kind !== "authorize") return await prepared(source, operation, place);
-    if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
     return await withNextNonce(source, operation, place).catch((error) => {
       // The gateway chose this nonce, and another envelope may have used a higher one since. Retry once with a new one.
       if (!(error instanceof GatewayError) || error.contractError !== "DuplicateAuth") throw error;
@@ -97,7 +101,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   return async function prepareOperation(request) {
     const place = reservedSlots.enter(request.source, request.operation);
     try {
-      return await filledIn(request, place);
+      return await build(request, place);
     } catch (error) {
       place?.withdraw();
       throw error;

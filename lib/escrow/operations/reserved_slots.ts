@@ -1,13 +1,15 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
+import { VALID_FOR_SECONDS } from "../../stellar/transactions/prepare.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { type FootprintTerms, type ReservedKeys, withReservedKeys } from "../../stellar/transactions/reserved_keys.ts";
-import { asAddress, asU32 } from "../decode.ts";
-import type { CompetingEnvelopes, MerchantEnvelopes, SharedMerchantEnvelopes } from "./merchant_envelopes.ts";
-import type { Operation } from "./operations.ts";
-import { OutsideFootprint } from "../refusals/refusal.ts";
+import type { Store } from "../../store/store.ts";
+import type { ContractIds } from "../contracts/errors.ts";
+import { asU32 } from "../decode.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../reads/storage_keys.ts";
+import { OutsideFootprint } from "../refusals/refusal.ts";
+import { callArguments, type Operation, operationKind } from "./operations.ts";
 
 /**
  * Reserves entries (slots) in envelopes for one merchant. The contract numbers a merchant's payments, so a payment's slot
@@ -30,6 +32,22 @@ export interface SlotReservation {
   withdraw(): void;
 }
 
+/** The open envelopes for one merchant, of all gateways on the store. Times are Unix ms, by the store's clock. */
+interface OpenEnvelopes {
+  /** The end of each payer's newest envelope, oldest first: of one source the network applies one per sequence number. */
+  payers: Record<string, number>;
+  /** The end of the newest claim. */
+  claimUntilMs: number;
+  /** The most competing payments at one time: as many may come between again. */
+  most: number;
+  mostUntilMs: number;
+}
+
+/** An envelope counts as long as it can be applied. */
+const VALID_FOR_MS = VALID_FOR_SECONDS * 1_000;
+/** More payers than an envelope ever reserves slots for. */
+const MOST_PAYERS = 64;
+const AFTER_A_COLLISION = 4;
 /** The most slots for payments before, besides one for after a claim: 21 such envelopes still fit into one ledger. */
 const MOST_RESERVED = 20;
 /**
@@ -38,25 +56,27 @@ const MOST_RESERVED = 20;
  */
 const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
-export function createReservedSlots({ paymentEscrow, terms, envelopes, sharedEnvelopes, onProblem }: {
-  paymentEscrow: string;
+export function createReservedSlots({ contracts, terms, sharedState, onProblem }: {
+  contracts: ContractIds;
   terms: { read(): Promise<FootprintTerms> };
-  envelopes: MerchantEnvelopes;
-  /** Absent when this gateway has the store for itself. */
-  sharedEnvelopes?: SharedMerchantEnvelopes;
+  sharedState: Pick<Store["sharedState"], "change">;
   onProblem?: (message: string) => void;
 }): ReservedSlots {
+  const { paymentEscrow } = contracts;
   const keysFrom = (merchant: string, first: number, count: number): string[] =>
     Array.from({ length: count }, (_, offset) => pendingPaymentKey(paymentEscrow, merchant, first + offset));
 
+  /** Changes the merchant's envelopes and returns them. Undefined where the store fails, which logs that itself. */
+  const change = (merchant: string, next: (open: OpenEnvelopes, untilMs: number) => OpenEnvelopes | undefined) =>
+    sharedState.change(`slots ${merchant}`, (stored: OpenEnvelopes | undefined, nowMs) => {
+      const open = openAt(stored, nowMs);
+      const value = next(open, nowMs + VALID_FOR_MS);
+      return { value, keepMs: VALID_FOR_MS, answer: { open, value } };
+    }).catch(() => undefined);
+
   /** For a payment at the slot `last`: the slots after it, and the first ones, in case a claim comes between. */
-  function forPayment(
-    merchant: string,
-    last: number,
-    others: CompetingEnvelopes,
-    simulation: RawSimulation,
-  ): ReservedKeys {
-    const count = Math.min(others.payments, MOST_RESERVED);
+  function forPayment(merchant: string, last: number, others: number, simulation: RawSimulation): ReservedKeys {
+    const count = Math.min(others, MOST_RESERVED);
     const counted = writtenEntry(simulation, pendingIndexKey(paymentEscrow, merchant));
     const payment = writtenEntry(simulation, pendingPaymentKey(paymentEscrow, merchant, last));
     // Some contracts number from 0 and some from 1; in both the count after the first payment is 1.
@@ -69,8 +89,8 @@ export function createReservedSlots({ paymentEscrow, terms, envelopes, sharedEnv
   }
 
   /** For a claim: the slots of payments that may come before it. A claim only removes entries, so it writes no bytes. */
-  function forClaim(merchant: string, last: number, others: CompetingEnvelopes): ReservedKeys {
-    const keys = keysFrom(merchant, last + 1, Math.min(others.payments, MOST_RESERVED));
+  function forClaim(merchant: string, last: number, others: number): ReservedKeys {
+    const keys = keysFrom(merchant, last + 1, Math.min(others, MOST_RESERVED));
     return { keys, instructionsPerKey: INSTRUCTIONS_PER_KEY.claim, bytesPerKey: 0 };
   }
 
@@ -79,14 +99,18 @@ export function createReservedSlots({ paymentEscrow, terms, envelopes, sharedEnv
       if (operation.kind !== "authorize" && operation.kind !== "claim") return undefined;
       const { kind } = operation;
       const merchant = operation.kind === "authorize" ? operation.merchant : source;
+      const payer = kind === "authorize" ? source : undefined;
+      const entered = change(merchant, (open, untilMs) => withEnvelope(open, payer, untilMs));
       return {
-        withdraw: envelopes.handOut(merchant, source, kind),
+        withdraw: () => void entered.then((made) => made && change(merchant, (now) => undone(now, payer, made))),
         async widen(simulation) {
           const transactionData = simulation.transactionData!;
-          // Where the store fails (it logs that itself), this gateway's own envelopes still count.
-          const everywhere = await sharedEnvelopes?.handOut(merchant, source, kind).catch(() => undefined);
-          const others = envelopes.others(merchant, source, everywhere);
-          if (others.payments === 0 && (kind === "claim" || !others.claim)) return transactionData;
+          await entered;
+          const open = (await change(merchant, () => undefined))?.open;
+          const others = open === undefined ? 0 : competing(open, source);
+          if (open === undefined || (others === 0 && (kind === "claim" || open.claimUntilMs === 0))) {
+            return transactionData;
+          }
           try {
             const last = lastPayment(transactionData, paymentEscrow, merchant);
             if (last === undefined) return transactionData;
@@ -102,17 +126,72 @@ export function createReservedSlots({ paymentEscrow, terms, envelopes, sharedEnv
       };
     },
 
-    ended({ contract, function: name, args }, error) {
-      if (contract !== paymentEscrow || (name !== "authorize" && name !== "claim")) return;
-      // By the order of the contract's arguments; see `contractCall`.
-      const [source, merchant] = name === "authorize" ? [args[0], args[2]] : [args[1], args[1]];
-      if (source?.type !== "scvAddress" || merchant?.type !== "scvAddress") return;
-      if (error instanceof OutsideFootprint) envelopes.collided(asAddress(merchant));
+    ended(call, error) {
+      const kind = operationKind(contracts, call);
+      if (kind !== "authorize" && kind !== "claim") return;
+      const { source, merchant = source } = callArguments(contracts, call) ?? {};
+      if (merchant === undefined) return;
+      if (error instanceof OutsideFootprint) void change(merchant, afterCollision);
       if (error !== undefined) return;
-      envelopes.confirmed(asAddress(merchant), asAddress(source), name);
-      void sharedEnvelopes?.confirmed(asAddress(merchant), asAddress(source), name).catch(() => {});
+      void change(merchant, (open) => {
+        if (kind === "claim") return { ...open, claimUntilMs: 0 };
+        return { ...open, payers: withoutPayer(open, source!) };
+      });
     },
   };
+}
+
+/** Without what has ended. An end later than any envelope has comes from a clock that was ahead. */
+function openAt(stored: OpenEnvelopes | undefined, nowMs: number): OpenEnvelopes {
+  const { payers, claimUntilMs, most, mostUntilMs } = stored ??
+    { payers: {}, claimUntilMs: 0, most: 0, mostUntilMs: 0 };
+  const isOpen = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + VALID_FOR_MS;
+  return {
+    payers: Object.fromEntries(Object.entries(payers).filter(([, untilMs]) => isOpen(untilMs))),
+    claimUntilMs: isOpen(claimUntilMs) ? claimUntilMs : 0,
+    most: isOpen(mostUntilMs) ? most : 0,
+    mostUntilMs,
+  };
+}
+
+function withoutPayer({ payers }: OpenEnvelopes, payer: string): Record<string, number> {
+  return Object.fromEntries(Object.entries(payers).filter(([one]) => one !== payer));
+}
+
+/** The payments that the network may apply before an envelope of this source, now or again. */
+function competing(open: OpenEnvelopes, source: string): number {
+  return Math.max(Object.keys(withoutPayer(open, source)).length, open.most);
+}
+
+/** With a payment of this payer, or without one the merchant's claim. */
+function withEnvelope(open: OpenEnvelopes, payer: string | undefined, untilMs: number): OpenEnvelopes {
+  if (payer === undefined) return { ...open, claimUntilMs: untilMs };
+  const others = Object.entries(withoutPayer(open, payer));
+  const payers = Object.fromEntries([...others, [payer, untilMs] as const].slice(-MOST_PAYERS));
+  return atLeast({ ...open, payers }, Math.min(others.length, MOST_PAYERS), untilMs);
+}
+
+/** Takes an envelope back, unless its source has made another since. The one before it counts again. */
+function undone(
+  now: OpenEnvelopes,
+  payer: string | undefined,
+  { open: before, value: made }: { open: OpenEnvelopes; value?: OpenEnvelopes },
+): OpenEnvelopes | undefined {
+  if (payer === undefined) {
+    return now.claimUntilMs === made?.claimUntilMs ? { ...now, claimUntilMs: before.claimUntilMs } : undefined;
+  }
+  if (now.payers[payer] !== made?.payers[payer]) return undefined;
+  const earlier = before.payers[payer];
+  return { ...now, payers: { ...withoutPayer(now, payer), ...(earlier === undefined ? {} : { [payer]: earlier }) } };
+}
+
+/** Others came between a payment or claim and made it fail. */
+function afterCollision(open: OpenEnvelopes, untilMs: number): OpenEnvelopes {
+  return atLeast(open, Math.min(MOST_PAYERS, Math.max(AFTER_A_COLLISION, open.most * 2)), untilMs);
+}
+
+function atLeast(open: OpenEnvelopes, payments: number, untilMs: number): OpenEnvelopes {
+  return payments === 0 || payments < open.most ? open : { ...open, most: payments, mostUntilMs: untilMs };
 }
 
 /** The highest slot of a merchant in a footprint, undefined when it has none. */

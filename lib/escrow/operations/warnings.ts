@@ -39,16 +39,14 @@ export function collectablePayments({ mostEntries }: FootprintTerms): number {
  * Returns warnings for the signer of an operation that the gateway does not refuse. Undefined when there is none, or when a
  * read fails. Never rejects.
  */
-export function createWarnings({ reads, paidSinceClaim, terms }: {
-  reads: Pick<EscrowReads, "card" | "walletSize" | "ways">;
-  /** The number of payments for a merchant since its last claim, expired ones included; undefined when unknown. */
-  paidSinceClaim(merchant: string): Promise<number | undefined>;
+export function createWarnings({ reads, terms }: {
+  reads: Pick<EscrowReads, "card" | "walletDevices" | "paidSinceClaim" | "ways">;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
 }): (source: string, operation: Operation) => Promise<string | undefined> {
   /** For a wallet with too many cards to revoke them. */
   async function ofFullWallet(wallet: string): Promise<string | undefined> {
-    const cards = await reads.walletSize(wallet) + 1;
+    const cards = (await reads.walletDevices(wallet)).length + 1;
     // Contracts with another storage may have another limit.
     if (reads.ways().walletDevices !== "entries") return undefined;
     const { most, inAnyOrder } = revocableCards(await terms.read());
@@ -66,7 +64,7 @@ export function createWarnings({ reads, paidSinceClaim, terms }: {
 
   /** For a payment that the merchant can never claim. */
   async function ofFullMerchant(merchant: string): Promise<string | undefined> {
-    const paid = await paidSinceClaim(merchant) ?? 0;
+    const paid = await reads.paidSinceClaim(merchant) ?? 0;
     if (paid < FEW) return undefined;
     const most = collectablePayments(await terms.read());
     if (paid < most) return undefined;

@@ -1,8 +1,9 @@
 import { scValToNative } from "@stellar/stellar-sdk/base";
 import { createRecentMap } from "../../bounded_map.ts";
 import { GatewayError } from "../../errors.ts";
+import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
-import { asU32, type Decode, returnedValue } from "../decode.ts";
+import { asCode, asU32, type Decode, entryValue, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
 /** Symbol, name and decimals of an asset, from its contract (SEP-41). */
@@ -37,10 +38,9 @@ const asText: Decode<string> = (value) => {
 export function createAssetReader(calls: ContractCalls): AssetReader {
   const known = createRecentMap<AssetInfo>(MAX_KEPT);
 
-  async function said<T>(contract: string, getter: string, decode: Decode<T>): Promise<T> {
-    const { error, results } = await calls.simulate({ contract, function: getter, args: [] });
-    if (error === undefined && results?.[0] !== undefined) return returnedValue(results[0].xdr, decode);
-    if (error !== undefined) requireHostError(error, `${getter}() of ${contract}`);
+  async function required<T>(contract: string, getter: string, decode: Decode<T>): Promise<T> {
+    const found = await said(calls, contract, getter, decode);
+    if (found !== undefined) return found;
     throw new GatewayError("not_found", `${contract} is no token on this network: it has no ${getter}()`);
   }
 
@@ -48,12 +48,42 @@ export function createAssetReader(calls: ContractCalls): AssetReader {
     const cached = known.get(asset);
     if (cached !== undefined) return cached;
     const [symbol, name, decimals] = await Promise.all([
-      said(asset, "symbol", asText),
-      said(asset, "name", asText),
-      said(asset, "decimals", asU32),
+      required(asset, "symbol", asText),
+      required(asset, "name", asText),
+      required(asset, "decimals", asU32),
     ]);
     const info = { asset, symbol, name, decimals };
     known.set(asset, info);
     return info;
   };
+}
+
+/**
+ * Returns whether the contract with this instance is a token: a built-in asset contract, or one with `decimals()` (SEP-41).
+ * @throws {GatewayError} `upstream_error` when the node fails
+ */
+export type TokenCheck = (contract: string, instance: RawLedgerEntry) => Promise<boolean>;
+
+/** Simulates `decimals()` of contracts that are not built in, and caches each token it finds. */
+export function createTokenCheck(calls: ContractCalls): TokenCheck {
+  const tokens = createRecentMap<true>(MAX_KEPT);
+  return async function isToken(contract, instance) {
+    if (entryValue(instance.xdr, asCode) === "asset" || tokens.get(contract) === true) return true;
+    const isOne = await said(calls, contract, "decimals", ({ type }) => type === "scvU32") ?? false;
+    if (isOne) tokens.set(contract, true);
+    return isOne;
+  };
+}
+
+/** The value of a getter without arguments, undefined when the contract has none. */
+async function said<T>(
+  calls: ContractCalls,
+  contract: string,
+  getter: string,
+  decode: Decode<T>,
+): Promise<T | undefined> {
+  const { error, results } = await calls.simulate({ contract, function: getter, args: [] });
+  if (error !== undefined) requireHostError(error, `${getter}() of ${contract}`);
+  const returned = error === undefined ? results?.[0] : undefined;
+  return returned && returnedValue(returned.xdr, decode);
 }

@@ -49,8 +49,9 @@ const LOOK_AGAIN_SECONDS = 3_600;
  * Finds payments that expire soon. The log gives the merchants with an unclaimed payment older than three quarters of the
  * shortest life. A call for each of them reads the pending payments. When all merchants claim in time, there are no calls.
  */
-export function createExpiringPayments({ log, reads, shortestLife, latestLedger, nowMs, wait }: {
-  log: PaymentLog;
+export function createExpiringPayments({ events, paymentEscrow, reads, shortestLife, latestLedger, nowMs, wait }: {
+  events: PaymentLog;
+  paymentEscrow: string;
   reads: Pick<EscrowReads, "pending">;
   /** The fewest ledgers that a payment lives. */
   shortestLife(): Promise<number>;
@@ -61,7 +62,7 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   wait: Wait;
 }): ExpiringPayments {
   const waiting = new Map<string, Waiting>();
-  const merchants = createWaitingMerchants({ log, isWaiting: (merchant) => waiting.has(merchant) });
+  const merchants = createWaitingMerchants({ events, paymentEscrow, isWaiting: (merchant) => waiting.has(merchant) });
   let cached: Promise<Expiring> | undefined;
   let cachedUntilMs = -Infinity;
   let checks = 0;

@@ -34,61 +34,46 @@ export type CheckRequest = z.output<typeof checkRequest>;
 
 export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };
 
+type Payment = Pick<CheckRequest, "asset" | "amount" | "agent">;
+
+/** Why the contracts refuse a payment, with its numbers: `50000001 is above the policy's 50000000`. */
+export interface PaymentRefusal {
+  reason: RefusalReason;
+  words: string;
+}
+
 /**
- * Whether the contracts would authorise a payment at a given time: agent_registry.check_payment, then the balance.
+ * Why the contracts would refuse a payment at a given time: agent_registry.check_payment, then the balance. Undefined when
+ * they would authorise it.
  * @param nowSeconds the ledger's close time, Unix seconds
  * @param isAccepted whether this gateway prepares payments in the asset; the contracts do not check that
  */
-export function checkPayment(
+export function paymentRefusal(
   { device, policy, balance }: Card,
-  request: Pick<CheckRequest, "asset" | "amount" | "agent">,
+  { agent, asset, amount }: Payment,
   nowSeconds: number,
   isAccepted = true,
-): PaymentVerdict {
-  const reason = refusalReason({ device, policy, balance }, request, nowSeconds, isAccepted);
-  return reason === undefined ? { ok: true } : { ok: false, reason };
-}
-
-function refusalReason(
-  { device, policy, balance }: Card,
-  request: Pick<CheckRequest, "asset" | "amount" | "agent">,
-  nowSeconds: number,
-  isAccepted: boolean,
-): RefusalReason | undefined {
-  const amountAsked = BigInt(request.amount);
-  if (device === undefined) return "device_not_found";
-  if (policy === undefined) return "agent_not_found";
-  if (request.agent !== undefined && request.agent !== policy.agent) return "agent_mismatch";
-  if (isExpired(policy, nowSeconds)) return "policy_expired";
-  if (request.asset !== policy.asset || !isAccepted) return "asset_mismatch";
-  if (policy.maxAmount !== 0n && amountAsked > policy.maxAmount) return "amount_exceeds_limit";
-  if (balance < amountAsked) return "insufficient_escrow";
-  return undefined;
-}
-
-/** The reason with its numbers, as the end of a message: `50000001 is above the policy's 50000000`. */
-export function refusalWords(
-  reason: RefusalReason,
-  { policy, balance }: Card,
-  { agent, asset, amount }: Pick<CheckRequest, "asset" | "amount" | "agent">,
-  nowSeconds: number,
-): string {
-  switch (reason) {
-    case "device_not_found":
-      return "the device registry does not know the card";
-    case "agent_not_found":
-      return "no agent is registered for the card";
-    case "agent_mismatch":
-      return `the card's agent is ${policy!.agent}, not ${agent}`;
-    case "policy_expired":
-      return `the policy ended at ${policy!.expiresAt}, and the ledger's time is ${nowSeconds}`;
-    case "asset_mismatch":
-      return `the policy is for the asset ${policy!.asset}, not ${asset}`;
-    case "amount_exceeds_limit":
-      return `${amount} is above the policy's ${policy!.maxAmount}`;
-    case "insufficient_escrow":
-      return `${amount} is above the ${balance} that the card's escrow holds`;
+): PaymentRefusal | undefined {
+  const refused = (reason: RefusalReason, words: string) => ({ reason, words });
+  if (device === undefined) return refused("device_not_found", "the device registry does not know the card");
+  if (policy === undefined) return refused("agent_not_found", "no agent is registered for the card");
+  if (agent !== undefined && agent !== policy.agent) {
+    return refused("agent_mismatch", `the card's agent is ${policy.agent}, not ${agent}`);
   }
+  if (isExpired(policy, nowSeconds)) {
+    const words = `the policy ended at ${policy.expiresAt}, and the ledger's time is ${nowSeconds}`;
+    return refused("policy_expired", words);
+  }
+  if (asset !== policy.asset || !isAccepted) {
+    return refused("asset_mismatch", `the policy is for the asset ${policy.asset}, not ${asset}`);
+  }
+  if (policy.maxAmount !== 0n && BigInt(amount) > policy.maxAmount) {
+    return refused("amount_exceeds_limit", `${amount} is above the policy's ${policy.maxAmount}`);
+  }
+  if (balance < BigInt(amount)) {
+    return refused("insufficient_escrow", `${amount} is above the ${balance} that the card's escrow holds`);
+  }
+  return undefined;
 }
 
 /** A policy is valid through its last second. */
@@ -115,16 +100,16 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
   return {
     async check(request) {
       const read = await card(request.deviceHash);
-      const { value: found } = read;
-      const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
-      const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
+      const { policy } = read.value;
+      const nowSeconds = policy !== undefined && policy.expiresAt !== 0n ? await ledgerTime() : 0;
+      const refusal = paymentRefusal(read.value, request, nowSeconds, assets.has(request.asset));
+      if (refusal !== undefined) return { ok: false, reason: refusal.reason };
       // `ok` means that a prepare succeeds, which needs an agent with an existing account.
-      const { agent } = found.policy ?? {};
-      if (!verdict.ok || agent === undefined) return verdict;
+      const { agent } = policy!;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };
       if (!await accountExists(agent)) return { ok: false, reason: "agent_not_found" };
       const most = await spendable(request.deviceHash, request.asset, read);
-      return BigInt(request.amount) <= most ? verdict : { ok: false, reason: "insufficient_escrow" };
+      return BigInt(request.amount) <= most ? { ok: true } : { ok: false, reason: "insufficient_escrow" };
     },
   };
 }

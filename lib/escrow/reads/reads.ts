@@ -1,12 +1,16 @@
 import { GatewayError } from "../../errors.ts";
+import type { EntryReader } from "../../stellar/entries.ts";
 import type { Head } from "../../stellar/head.ts";
+import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import type { ContractCodes } from "../contracts/codes.ts";
+import type { ContractIds } from "../contracts/errors.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { LedgerClock, LedgerTimes } from "../../stellar/ledger_clock.ts";
 import { createAnswerCache } from "./answer_cache.ts";
-import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
-import type { EntrySource } from "./reads_by_entries.ts";
-import { type BothWays, createSourceChoice, type KeptVerdicts, READ_KINDS, type ReadKind } from "./source_choice.ts";
+import type { AsOf, Card, Pending, WalletDevices } from "./read_source.ts";
+import { createCallSource } from "./reads_by_calls.ts";
+import { createEntrySource } from "./reads_by_entries.ts";
+import { type BothWays, createSourceChoice, READ_KINDS, type ReadKind } from "./source_choice.ts";
 
 /** A policy in an answer. */
 export interface Policy {
@@ -59,30 +63,33 @@ export interface EscrowReads {
   policy(deviceHash: string): Policy | Promise<Policy>;
   /** In the registry's order. */
   walletDevices(wallet: string): string[] | Promise<string[]>;
-  /** The number of a wallet's devices. */
-  walletSize(wallet: string): number | Promise<number>;
   /** The payments that a merchant can claim; lists at most 500. */
   pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
   /** The state of one card, with undefined for absent parts. */
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** As `ways().device`, for the contracts' code in the newest ledger. Compares new code first, with this card. */
   wayOfCards(deviceHash: string): Promise<ReturnType<EscrowReads["ways"]>["device"]>;
+  /**
+   * The last nonce of an agent for a card. Undefined before its first payment, and when reading by calls, because the
+   * contract has no getter for it. Not cached.
+   */
+  lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
+  /** The number of payments for a merchant since its last claim, expired ones included; undefined when reading by calls. */
+  paidSinceClaim(merchant: string): Promise<number | undefined>;
   /** The way of each kind of read. */
   ways(): Record<ReadKind, "entries" | "calls" | "not_compared">;
 }
 
 export interface EscrowReadsParts {
-  byEntries: EntrySource;
-  byCalls: ReadSource;
+  entries: EntryReader;
+  calls: ContractCalls;
+  contracts: ContractIds;
   codes: ContractCodes;
   head: Head;
   now: () => number;
-
   ledgerTimes: LedgerClock["times"];
   /** How long a cached answer holds when no new ledger arrives; 6 000 when absent. */
   maxAgeMs?: number;
-  /** See `createSourceChoice`. */
-  verdicts?: KeptVerdicts;
   onProblem?: (message: string) => void;
   /** Called when a read finds that the contracts run other code than before. */
   onNewCodes?: () => void;
@@ -93,15 +100,15 @@ const COMPARED_DEVICES = 8;
 
 /** Reads ledger entries, or calls the contracts where the two differ. Caches answers until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
-  const { byEntries, byCalls, codes, head, now } = parts;
-  const { onProblem, onNewCodes, verdicts } = parts;
-  const choice = createSourceChoice({ now, verdicts, onProblem, onNewCodes });
+  const { codes, head, now } = parts;
+  const byEntries = createEntrySource(parts);
+  const byCalls = createCallSource(parts);
+  const choice = createSourceChoice(parts);
   const cache = <T>() => createAnswerCache<T>({ head, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
   const cards = cache<AsOf<Card>>();
   const devices = cache<Device>();
   const policies = cache<Policy>();
   const wallets = cache<string[]>();
-  const walletSizes = cache<number>();
   const pendings = cache<PendingAnswer>();
 
   async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
@@ -165,13 +172,6 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
         return { ledger, value: value.devices };
       });
     },
-    walletSize(wallet) {
-      return walletSizes.get(wallet, async () => {
-        const compared = walletWays(wallet, COMPARED_DEVICES);
-        const { ledger, value } = await read("walletDevices", walletWays(wallet, 0), compared);
-        return { ledger, value: value.count };
-      });
-    },
     pending(merchant) {
       return pendings.get(merchant, async () => {
         const ways = pendingWays(merchant);
@@ -186,6 +186,10 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
       await choice.choose("device", await codes.of("device"), cardWays(deviceHash));
       return choice.way("device");
     },
+    lastNonce: async (deviceHash, agent) =>
+      choice.way("device") === "calls" ? undefined : await byEntries.lastNonce(deviceHash, agent),
+    paidSinceClaim: async (merchant) =>
+      choice.way("pending") === "calls" ? undefined : await byEntries.paidSinceClaim(merchant),
     ways: () =>
       Object.fromEntries(READ_KINDS.map((kind) => [kind, choice.way(kind)])) as ReturnType<EscrowReads["ways"]>,
   };

@@ -1,12 +1,10 @@
-import type { xdr } from "@stellar/stellar-sdk/base";
-import { xdr as xdrTypes } from "@stellar/stellar-sdk/base";
+import { xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall, ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import { asAgentPolicy, asDeviceInfo, asHash, asI128, asU32, type Decode, returnedValue } from "../decode.ts";
-import { traceError } from "../refusals/error_trace.ts";
+import { notSimulated, traceError } from "../refusals/error_trace.ts";
 import { type AsOf, type ReadSource, TRIES } from "./read_source.ts";
-import type { Refusals } from "../refusals/refusal.ts";
 import { addressVal, hashVal } from "./storage_keys.ts";
 
 /** Getters simulated at one time. */
@@ -16,11 +14,9 @@ const AT_ONCE = 8;
 const NOT_FOUND = "#2";
 
 /** Simulates the contracts' getters: slower than entries, but independent of the storage layout. */
-export function createCallSource({ calls, contracts, refusals }: {
-  calls: ContractCalls;
-  contracts: ContractIds;
-  refusals: Refusals;
-}): ReadSource {
+export function createCallSource(
+  { calls, contracts }: { calls: ContractCalls; contracts: ContractIds },
+): ReadSource {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
   async function value<T>(call: ContractCall, decode: Decode<T>): Promise<AsOf<T>> {
@@ -34,8 +30,7 @@ export function createCallSource({ calls, contracts, refusals }: {
 
   /** Undefined when the contract itself reports that it does not know the device. */
   async function valueIfFound<T>(call: ContractCall, decode: Decode<T>): Promise<AsOf<T | undefined>> {
-    const simulation = await calls.simulate(call);
-    const { latestLedger, error, events = [], results } = simulation;
+    const { latestLedger, error, events = [], results } = await calls.simulate(call);
     if (error === undefined) {
       const returned = results?.[0];
       if (returned === undefined) throw new GatewayError("upstream_error", "the RPC node simulated without a result");
@@ -46,9 +41,11 @@ export function createCallSource({ calls, contracts, refusals }: {
     if (trace?.error.type === "Contract" && trace.error.code === NOT_FOUND && own) {
       return { ledger: latestLedger, value: undefined };
     }
-    const refusal = await refusals.ofSimulation(call, simulation);
+    const called = `${call.function} of ${call.contract}`;
+    if (trace === undefined) throw notSimulated(error, called);
     // No getter may refuse anything else, so this is not the expected contract.
-    throw refusal.code === "upstream_error" ? refusal : new GatewayError("upstream_error", refusal.message);
+    const { type, code } = trace.error;
+    throw new GatewayError("upstream_error", `${called} failed with Error(${type}, ${code}): it is another contract`);
   }
 
   const ofDevice = (contract: string, name: string, deviceHash: string): ContractCall => ({
@@ -91,7 +88,7 @@ export function createCallSource({ calls, contracts, refusals }: {
           );
           const found = await Promise.all(
             batch.map((index) =>
-              value(ofAddress(deviceRegistry, "wallet_device_at", wallet, xdrTypes.ScVal.scvU32(index)), asHash)
+              value(ofAddress(deviceRegistry, "wallet_device_at", wallet, xdr.ScVal.scvU32(index)), asHash)
             ),
           );
           for (const one of found) {

@@ -14,7 +14,7 @@ import {
   entryValue,
   UnexpectedEntry,
 } from "../decode.ts";
-import { type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
+import { type Card, type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
 
 /** The most devices of a wallet, or payments of a merchant, to read; far more than the contracts themselves can read. */
@@ -52,17 +52,8 @@ export function createEntrySource(
 
   return {
     async card(deviceHash) {
-      const { ledger, entries: [device, policy, balance] } = await entries.read([
-        keys.deviceKey(deviceRegistry, deviceHash),
-        keys.policyKey(agentRegistry, deviceHash),
-        keys.balanceKey(paymentEscrow, deviceHash),
-      ]);
-      const value = {
-        device: valueOf(device, asDeviceInfo),
-        policy: valueOf(policy, asAgentPolicy),
-        balance: valueOf(balance, asI128) ?? 0n,
-      };
-      return { ledger, value };
+      const { ledger, entries: found } = await entries.read(cardKeys(contracts, deviceHash));
+      return { ledger, value: cardOf(found) };
     },
 
     async policy(deviceHash) {
@@ -98,6 +89,24 @@ export function createEntrySource(
       });
       return valueOf(entry, asU64);
     },
+  };
+}
+
+/** The keys of a card's entries: device, policy and balance. */
+export function cardKeys({ deviceRegistry, agentRegistry, paymentEscrow }: ContractIds, deviceHash: string): string[] {
+  return [
+    keys.deviceKey(deviceRegistry, deviceHash),
+    keys.policyKey(agentRegistry, deviceHash),
+    keys.balanceKey(paymentEscrow, deviceHash),
+  ];
+}
+
+/** The card in the entries of `cardKeys`. @throws {UnexpectedEntry} */
+export function cardOf([device, policy, balance]: (RawLedgerEntry | undefined)[]): Card {
+  return {
+    device: valueOf(device, asDeviceInfo),
+    policy: valueOf(policy, asAgentPolicy),
+    balance: valueOf(balance, asI128) ?? 0n,
   };
 }
 

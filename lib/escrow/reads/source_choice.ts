@@ -26,37 +26,26 @@ export interface SourceChoice {
   choose<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
 }
 
-/** The verdicts of all gateways on one store. */
-export interface KeptVerdicts {
-  get(kind: ReadKind, codes: string): Promise<"entries" | "calls" | undefined>;
-  /** `calls` is final: a later `entries` does not replace it. */
-  put(kind: ReadKind, codes: string, way: "entries" | "calls"): Promise<void>;
-}
-
 interface Choice {
   codes: string;
   way: "entries" | "calls" | "not_compared";
-  /** When to load the other gateways' verdict again. */
-  nextLoadMs: number;
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
-  /** Whether the verdict of this gateway is not in the store yet. */
-  isUnsaved: boolean;
 }
 
 /** The pause after a comparison that failed. Reads go on meanwhile. */
 const PAUSE_MS = 1_000;
 /** This many equal comparisons without a value count as one with a value. */
 const ENOUGH_EMPTY = 10;
-const LOAD_EVERY_MS = 60_000;
 const DIFFERENT = "storage and functions of the contracts differ; reads now call the functions";
 
-/** Chooses for each kind between ledger entries and calls: entries, unless a comparison found a difference. */
-export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
+/**
+ * Chooses for each kind between ledger entries and calls: entries, unless a comparison found a difference. Each gateway
+ * compares after its start.
+ */
+export function createSourceChoice({ now, onProblem, onNewCodes }: {
   now: () => number;
-  /** Absent when this gateway has the store for itself; then it compares after each start. */
-  verdicts?: KeptVerdicts;
   /** Called when the two ways differ, and when a comparison fails. */
   onProblem?: (message: string) => void;
   /** Called when the contracts run other code than at the last read of a kind. */
@@ -70,48 +59,21 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     const fresh: Choice = {
       codes,
       way: "not_compared",
-      nextLoadMs: 0,
       comparing: undefined,
       notBeforeMs: 0,
       emptyComparisons: 0,
-      isUnsaved: false,
     };
     choices.set(kind, fresh);
     if (known !== undefined) onNewCodes?.();
     return fresh;
   }
 
-  function decide(kind: ReadKind, choice: Choice, way: "entries" | "calls"): void {
-    if (way === "calls" && choice.way !== "calls") onProblem?.(`${kind}: ${DIFFERENT}`);
-    choice.way = way;
-  }
-
-  /** Applies the verdict of another gateway. Where the store fails, this gateway compares by itself. */
-  async function load(kind: ReadKind, choice: Choice): Promise<void> {
-    choice.nextLoadMs = now() + LOAD_EVERY_MS;
-    if (choice.isUnsaved && choice.way !== "not_compared") await save(kind, choice, choice.way);
-    const way = await verdicts?.get(kind, choice.codes).catch(() => undefined);
-    if (way === "calls" || (way === "entries" && choice.way === "not_compared")) decide(kind, choice, way);
-  }
-
-  /** Stores the verdict for the other gateways. Where the store fails, the next `load` repeats it. */
-  async function save(kind: ReadKind, choice: Choice, way: "entries" | "calls"): Promise<void> {
-    choice.isUnsaved = true;
-    await verdicts?.put(kind, choice.codes, way).then(() => choice.isUnsaved = false, () => {});
-  }
-
   async function compare<T>(kind: ReadKind, choice: Choice, read: BothWays<T>): Promise<void> {
     try {
-      if (now() >= choice.nextLoadMs) await load(kind, choice);
-      if (choice.way === "not_compared") {
-        const verdict = await comparison(read);
-        const isEnough = verdict !== "empty" || (choice.emptyComparisons += 1) >= ENOUGH_EMPTY;
-        const way = verdict === "different" ? "calls" : "entries";
-        if (isEnough) {
-          decide(kind, choice, way);
-          await save(kind, choice, way);
-        }
-      }
+      const verdict = await comparison(read);
+      if (verdict === "different") onProblem?.(`${kind}: ${DIFFERENT}`);
+      const isEnough = verdict !== "empty" || (choice.emptyComparisons += 1) >= ENOUGH_EMPTY;
+      if (isEnough) choice.way = verdict === "different" ? "calls" : "entries";
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       onProblem?.(`${kind}: storage and functions of the contracts could not be compared (${why})`);
@@ -124,9 +86,6 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     way: (kind) => choices.get(kind)?.way ?? "not_compared",
     async choose(kind, codes, read) {
       const choice = choiceOf(kind, codes);
-      if ((choice.way === "entries" || choice.isUnsaved) && verdicts !== undefined && now() >= choice.nextLoadMs) {
-        void load(kind, choice);
-      }
       if (choice.way !== "not_compared") return;
       if (choice.comparing === undefined && now() >= choice.notBeforeMs) choice.comparing = compare(kind, choice, read);
       await choice.comparing;

@@ -1,28 +1,10 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createRecentMap } from "../../bounded_map.ts";
+import { heightOf, heightOfEvent, type LoggedEvent } from "../../store/event.ts";
+import type { EventQuery, EventStore } from "../../store/store.ts";
 
-/** An authorised payment in the log. */
-export interface LoggedPayment {
-  merchant: string;
-  /** The ledger of its authorisation, as a number that ascends over all epochs. */
-  height: number;
-  /** Its place in the log. */
-  sequence: number;
-}
-
-/** The log's payments. Sequences ascend with heights, except those of late events. */
-export interface PaymentLog {
-  /** The height of a ledger of the current epoch. */
-  heightOf(ledger: number): Promise<number>;
-  /** The sequence of the newest event. */
-  last(): Promise<number>;
-  /** The highest sequence before all events of this height or above. */
-  before(height: number): Promise<number>;
-  /** Ascending by sequence, `after` exclusive; `upTo` inclusive. */
-  authorized(query: { after: number; upTo?: number; toHeight?: number; limit: number }): Promise<LoggedPayment[]>;
-  /** The height of a claim of this merchant above that height, undefined when it made none. */
-  claimedSince(merchant: string, height: number): Promise<number | undefined>;
-}
+/** The store's log. Sequences ascend with heights, except those of late events. */
+export type PaymentLog = Pick<EventStore, "watcherState" | "bounds" | "before" | "read">;
 
 /** Finds merchants with an old payment that, by the log, they have not claimed. */
 export interface WaitingMerchants {
@@ -40,13 +22,16 @@ const PAGE = 1_000;
 /** After a start this many events are read at any age, because a payment's life may have been extended. */
 const FEW_EVENTS = 50_000;
 const KNOWN_CLAIMS = 10_000;
+const CLAIMS_PAGE = 100;
 
 /**
  * Follows the log a fixed age behind its end, so that it reads each payment once, however many payments come meanwhile. A
  * claim collects all pending payments, so a later claim has collected an earlier payment.
  */
-export function createWaitingMerchants({ log, isWaiting }: {
-  log: PaymentLog;
+export function createWaitingMerchants({ events, paymentEscrow, isWaiting }: {
+  events: PaymentLog;
+  /** A claim at a former contract collects no payment of this one. */
+  paymentEscrow: string;
   /** Whether this merchant was found before and still waits. */
   isWaiting(merchant: string): boolean;
 }): WaitingMerchants {
@@ -57,16 +42,33 @@ export function createWaitingMerchants({ log, isWaiting }: {
 
   async function unclaimed(merchant: string, height: number): Promise<boolean> {
     if ((claims.get(merchant) ?? -Infinity) > height) return false;
-    const claim = await log.claimedSince(merchant, height);
+    const claim = await claimedSince(merchant, height);
     if (claim !== undefined) claims.set(merchant, claim);
     return claim === undefined;
   }
 
-  async function take(payments: LoggedPayment[], found: (merchant: string) => void): Promise<void> {
+  /** The height of a claim of this merchant above that height, undefined when it made none. */
+  async function claimedSince(merchant: string, height: number): Promise<number | undefined> {
+    const filter = { types: ["payment.claimed"], merchant, fromHeight: height + 1 };
+    let upTo: number | undefined;
+    // Usually the first event is enough.
+    for (let limit = 1;; limit = CLAIMS_PAGE) {
+      const found = await events.read({ filter, upTo, order: "desc", limit });
+      const claim = found.find(({ contractId }) => contractId === paymentEscrow);
+      if (claim !== undefined || found.length < limit) return claim && heightOfEvent(claim);
+      upTo = found.at(-1)!.sequence - 1;
+    }
+  }
+
+  const authorized = (query: Omit<EventQuery, "filter">, toHeight?: number): Promise<LoggedEvent[]> =>
+    events.read({ ...query, filter: { types: ["payment.authorized"], toHeight }, order: "asc", limit: PAGE });
+
+  async function take(payments: LoggedEvent[], found: (merchant: string) => void): Promise<void> {
     // A store that answers at once would keep the thread busy, so other work gets a turn after each page.
     await yieldToOthers();
     const newest = new Map<string, number>();
-    for (const { merchant, height } of payments) {
+    for (const payment of payments) {
+      const [merchant, height] = [payment.merchant!, heightOfEvent(payment)];
       if (!isWaiting(merchant)) newest.set(merchant, Math.max(height, newest.get(merchant) ?? 0));
     }
     const merchants = [...newest];
@@ -75,29 +77,29 @@ export function createWaitingMerchants({ log, isWaiting }: {
   }
 
   /** The sequence to begin at after a start, or after a pause so long that the payments between have expired. */
-  async function beginning(from: number): Promise<number> {
-    const [ofThisNetwork, ofAge] = [
-      await log.before(await log.heightOf(0)),
-      await log.before(await log.heightOf(from)),
-    ];
-    return Math.max(ofThisNetwork, Math.min(ofAge, await log.last() - FEW_EVENTS));
+  async function beginning(epoch: number, from: number): Promise<number> {
+    const ofThisNetwork = await events.before(heightOf(epoch, 0));
+    const ofAge = await events.before(heightOf(epoch, from));
+    const { last } = await events.bounds();
+    return Math.max(ofThisNetwork, Math.min(ofAge, last - FEW_EVENTS));
   }
 
   return {
     async follow({ from, upTo }, found) {
-      const height = await log.heightOf(upTo);
-      const end = await log.before(height + 1);
-      cursor = Math.max(cursor, await beginning(from));
+      const { epoch = 0 } = await events.watcherState() ?? {};
+      const height = heightOf(epoch, upTo);
+      const end = await events.before(height + 1);
+      cursor = Math.max(cursor, await beginning(epoch, from));
       let left = MOST_EVENTS;
       for (; cursor < end && left > 0; left -= PAGE) {
-        const payments = await log.authorized({ after: cursor, upTo: end, limit: PAGE });
+        const payments = await authorized({ after: cursor, upTo: end });
         await take(payments, found);
         cursor = payments.length < PAGE ? end : payments.at(-1)!.sequence;
       }
       // Late events are further on. Each call reads them until the cursor has passed them.
       let after = Math.max(cursor, end);
       for (; left > 0; left -= PAGE) {
-        const late = await log.authorized({ after, toHeight: height, limit: PAGE });
+        const late = await authorized({ after }, height);
         await take(late, found);
         if (late.length < PAGE) return cursor >= end;
         after = late.at(-1)!.sequence;

@@ -1,9 +1,11 @@
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
 import type { FootprintTerms } from "../../stellar/transactions/reserved_keys.ts";
-import { asAddress, asHash, asI128, asU64 } from "../decode.ts";
+import type { ContractIds } from "../contracts/errors.ts";
+import type { Argument } from "../contracts/interfaces.ts";
+import { callArguments } from "../operations/operations.ts";
 import { collectablePayments, revocableCards } from "../operations/warnings.ts";
-import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
+import { paymentRefusal, type RefusalReason } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
 /** The cause of a contract's error, with the numbers that the error lacks. */
@@ -28,6 +30,9 @@ export interface Explanations {
   ofSize(call: ContractCall, excess?: Excess): Promise<string | undefined>;
 }
 
+/** Those of the call's function; no other is read. */
+type Arguments = Record<Argument, string>;
+
 /** The field at fault for each reason; the other reasons have none in the request. */
 const PARAMS: Partial<Record<RefusalReason, string>> = {
   agent_not_found: "operation.deviceHash",
@@ -38,41 +43,37 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
   insufficient_escrow: "operation.amount",
 };
 
-export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTime, terms }: {
-  reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
-  /** The number of payments for a merchant since its last claim, expired ones included; undefined when unknown. */
-  paidSinceClaim(merchant: string): Promise<number | undefined>;
-  /** The last nonce an agent used for a card; undefined when unknown. */
-  lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
+export function createExplanations({ contracts, reads, ledgerTime, terms }: {
+  contracts: ContractIds;
+  reads: Pick<EscrowReads, "card" | "walletDevices" | "pending" | "lastNonce" | "paidSinceClaim">;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
 }): Explanations {
-  async function ofPayment({ args: [agent, hash, , asset, amount] }: ContractCall): Promise<Explanation | undefined> {
-    const payment = { agent: asAddress(agent!), asset: asAddress(asset!), amount: asI128(amount!).toString() };
-    const [{ value: card }, nowSeconds] = await Promise.all([reads().card(asHash(hash!)), ledgerTime()]);
+  const argumentsOf = (call: ContractCall) => callArguments(contracts, call) as Arguments;
+
+  async function ofPayment({ source: agent, deviceHash, asset, amount }: Arguments): Promise<Explanation | undefined> {
+    const payment = { agent, asset, amount };
+    const [{ value: card }, nowSeconds] = await Promise.all([reads.card(deviceHash), ledgerTime()]);
     // The escrow contract does not check that the device is registered.
     const device = card.device ?? { owner: "", agent: "", status: 0, createdAt: 0n };
-    const verdict = checkPayment({ ...card, device }, payment, nowSeconds);
-    if (verdict.ok) return undefined;
-    const { reason } = verdict;
-    return { reason, words: refusalWords(reason, card, payment, nowSeconds), param: PARAMS[reason] };
+    const refusal = paymentRefusal({ ...card, device }, payment, nowSeconds);
+    return refusal && { ...refusal, param: PARAMS[refusal.reason] };
   }
 
-  async function ofNonce({ args: [agent, hash, , , , given] }: ContractCall): Promise<Explanation> {
-    const nonce = asU64(given!);
-    const last = await lastNonce(asHash(hash!), asAddress(agent!)).catch(() => undefined);
-    const words = last === undefined || last < nonce
+  async function ofNonce({ source: agent, deviceHash, nonce }: Arguments): Promise<Explanation> {
+    const last = await reads.lastNonce(deviceHash, agent).catch(() => undefined);
+    const words = last === undefined || last < BigInt(nonce)
       ? `${nonce} is not above the last nonce of this card and agent`
       : `${nonce} is not above ${last}, the last nonce of this card and agent`;
     return { words, param: "operation.nonce" };
   }
 
-  async function ofDefunding({ args: [, hash, amount] }: ContractCall): Promise<Explanation> {
-    const { value: { balance } } = await reads().card(asHash(hash!));
+  async function ofDefunding({ deviceHash, amount }: Arguments): Promise<Explanation> {
+    const { value: { balance } } = await reads.card(deviceHash);
     return {
-      words: `${asI128(amount!)} is above the ${balance} that the card's escrow holds`,
+      words: `${amount} is above the ${balance} that the card's escrow holds`,
       param: "operation.amount",
     };
   }
@@ -80,33 +81,33 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
   async function explained(call: ContractCall, name: string, detail: string): Promise<Explanation | undefined> {
     if (name === "BalanceError") return ofBalance(call, detail);
     if (call.function === "authorize") {
-      if (name === "DuplicateAuth") return await ofNonce(call);
-      return name === "AgentNotAuthorized" || name === "InsufficientBalance" ? await ofPayment(call) : undefined;
+      if (name === "DuplicateAuth") return await ofNonce(argumentsOf(call));
+      const isPayment = name === "AgentNotAuthorized" || name === "InsufficientBalance";
+      return isPayment ? await ofPayment(argumentsOf(call)) : undefined;
     }
     const isDefunding = call.function === "defund_escrow" && name === "InsufficientBalance";
-    return isDefunding ? await ofDefunding(call) : undefined;
+    return isDefunding ? await ofDefunding(argumentsOf(call)) : undefined;
   }
 
-  async function ofRevocation({ args: [wallet, hash] }: ContractCall): Promise<string> {
-    const [devices, limits] = await Promise.all([reads().walletDevices(asAddress(wallet!)), terms.read()]);
+  async function ofRevocation({ source: wallet, deviceHash }: Arguments): Promise<string> {
+    const [devices, limits] = await Promise.all([reads.walletDevices(wallet), terms.read()]);
     const { most, inAnyOrder } = revocableCards(limits);
     if (devices.length > most) {
       return `the contract reads all ${devices.length} cards of this wallet to revoke one, and can read ${most} at most, so ` +
         "it can revoke none of them. For each card revokeAgent still ends its payments, and sweepEscrow or defundEscrow " +
         "then takes its money back";
     }
-    const place = devices.indexOf(asHash(hash!)) + 1;
+    const place = devices.indexOf(deviceHash) + 1;
     const newer = devices.length - place + 1 - inAnyOrder;
     const first = newer > 1 ? `${newer} newer cards` : newer === 1 ? "a newer card" : "newer cards";
     return `the contract moves each newer card of the wallet one place down, and this is number ${place} of ` +
       `${devices.length}: revoke ${first} of this wallet first`;
   }
 
-  async function ofClaim({ args: [, merchant] }: ContractCall, excess?: Excess): Promise<string> {
-    const address = asAddress(merchant!);
+  async function ofClaim({ source: merchant }: Arguments, excess?: Excess): Promise<string> {
     const [{ payments }, paid = 0, limits] = await Promise.all([
-      reads().pending(address),
-      paidSinceClaim(address),
+      reads.pending(merchant),
+      reads.paidSinceClaim(merchant),
       terms.read(),
     ]);
     const most = collectablePayments(limits);
@@ -128,9 +129,10 @@ export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTim
   return {
     ofRefusal: (call, name, detail) => explained(call, name, detail).catch(() => undefined),
     async ofSize(call, excess) {
-      if (call.function === "revoke") return await ofRevocation(call).catch(() => undefined);
-      if (call.function === "claim") return await ofClaim(call, excess).catch(() => undefined);
-      return undefined;
+      if (call.function !== "revoke" && call.function !== "claim") return undefined;
+      const values = argumentsOf(call);
+      const why = call.function === "revoke" ? ofRevocation(values) : ofClaim(values, excess);
+      return await why.catch(() => undefined);
     },
   };
 }

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createBypassMovements, type MovementEvent } from "../../../lib/escrow/assets/bypass_movements.ts";
+import { createBypassMovements } from "../../../lib/escrow/assets/bypass_movements.ts";
+import type { LoggedEvent } from "../../../lib/store/event.ts";
 import { CONTRACT, sampleEvent } from "../../store/samples.ts";
 
 test("the first check of a long log lets other work run", async () => {
-  const events = Array.from({ length: 600 }, (_, n): MovementEvent => {
+  const events = Array.from({ length: 600 }, (_, n): LoggedEvent => {
     const of = n % 2 === 0
       ? { type: "escrow.funded", deviceHash: String(n) }
       : { type: "payment.claimed", merchant: String(n) };
@@ -16,7 +17,7 @@ test("the first check of a long log lets other work run", async () => {
   const readIn = new Map<number, number>();
   const movements = createBypassMovements({
     log: {
-      bounds: () => Promise.resolve({ last: events.length }),
+      bounds: () => Promise.resolve({ last: events.length, forgotten: 0 }),
       read({ filter: { deviceHash, merchant }, after = 0, upTo = Infinity, limit }) {
         readIn.set(turn, (readIn.get(turn) ?? 0) + 1);
         const isBefore = deviceHash !== undefined || merchant !== undefined;

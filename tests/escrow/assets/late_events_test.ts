@@ -1,32 +1,29 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEscrowLog, type EscrowEvent, type EventLog } from "../../../lib/escrow/assets/escrow_log.ts";
+import { createEscrowLog, type EventLog } from "../../../lib/escrow/assets/escrow_log.ts";
 import { type BypassMovement, createBypassMovements } from "../../../lib/escrow/assets/bypass_movements.ts";
 import { claimGuard } from "../../../lib/escrow/operations/claim_guard.ts";
+import { CONTRACT, sampleState } from "../../store/samples.ts";
+import { logOf } from "../memory_log.ts";
 
 const CARD = "ab".repeat(32);
 const MERCHANT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
-const ESCROW = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
 type Found = [type: string, asset: string, ledger: number, sequence?: number];
 
 /** In the order of the log, where events that a node left out at first come late. */
-function logged(found: Found[]) {
-  return found.map(([type, asset, ledger, sequence], at) => ({
+const logged = (found: Found[]) =>
+  logOf(found.map(([type, asset, ledger, sequence], at) => ({
     sequence: sequence ?? at + 1,
-    id: String(ledger).padStart(30, "0"),
     ledger,
-    knownAt: 0,
-    contractId: ESCROW,
     type,
     asset,
     amount: "5",
     deviceHash: CARD,
     merchant: MERCHANT,
     ledgerClosedAt: new Date(ledger * 5_000).toISOString(),
-  }));
-}
+  })));
 
 const LATE_CLAIM: Found[] = [
   ["payment.authorized", "X", 10],
@@ -35,37 +32,23 @@ const LATE_CLAIM: Found[] = [
   ["payment.claimed", "X", 20],
 ];
 
-function reader(events: ReturnType<typeof logged>) {
-  return ({ filter, after = 0, upTo = Infinity, order, limit }: {
-    filter: { types: string[] };
-    after?: number;
-    upTo?: number;
-    order: "asc" | "desc";
-    limit: number;
-  }) => {
-    const all = events.filter(({ type, sequence }) =>
-      filter.types.includes(type) && sequence > after && sequence <= upTo
-    );
-    return Promise.resolve((order === "desc" ? all.reverse() : all).slice(0, limit));
-  };
-}
-
-test("a late claim event does not hide later authorisations", async () => {
-  const read = reader(logged(LATE_CLAIM)) as (query: Parameters<EventLog["read"]>[0]) => Promise<EscrowEvent[]>;
-  const log = createEscrowLog({
-    log: {
-      read,
-      reach: () => Promise.resolve({ scannedLedger: 40, completeFromHeight: 0 }),
-      catchUp: () => Promise.resolve(),
-    },
+const escrowOf = (events: EventLog) =>
+  createEscrowLog({
+    events,
+    paymentEscrow: CONTRACT,
+    catchUp: () => Promise.resolve(),
     clock: { monotonicMs: () => 0, wait: () => Promise.resolve() },
   });
+
+test("a late claim event does not hide later authorisations", async () => {
+  const events = logged(LATE_CLAIM);
+  const log = escrowOf({ ...events, watcherState: () => Promise.resolve(sampleState(40)) });
   const pending = () => ({
     pending: "5",
     payments: [{ deviceHash: CARD, amount: "5", authorizedAt: 150, expiresAt: null }],
   });
   const claim = (asset: string) => {
-    const parts = { log, reads: { pending }, paymentEscrow: ESCROW };
+    const parts = { log, reads: { pending }, paymentEscrow: CONTRACT };
     const entry = { key: "", xdr: "", lastModifiedLedgerSeq: 30 };
     return claimGuard({ merchant: MERCHANT, asset, param: "source" }, parts).check([entry]);
   };
@@ -75,10 +58,9 @@ test("a late claim event does not hide later authorisations", async () => {
 
 async function alarmsOf(found: Found[]): Promise<BypassMovement[]> {
   const alarms: BypassMovement[] = [];
-  const events = logged(found);
   await createBypassMovements({
-    log: { read: reader(events), bounds: () => Promise.resolve({ last: events.at(-1)!.sequence }) },
-    contractIds: [ESCROW],
+    log: logged(found),
+    contractIds: [CONTRACT],
     assets: { has: () => true },
     onBypass: (one) => alarms.push(one),
   }).look();
@@ -121,4 +103,14 @@ test("a late sweep event does not hide later fundings", async () => {
     ["escrow.funded", "Y", 200, 6_001],
   ];
   assert.deepEqual(await foreignAt(found), [200]);
+});
+
+test("after the tenth reset a claim of the former epoch hides no later authorisation", async () => {
+  const found: [epoch: number, type: string, asset: string][] = [
+    [9, "payment.authorized", "X"],
+    [9, "payment.claimed", "X"],
+    [10, "payment.authorized", "Y"],
+  ];
+  const log = escrowOf(logOf(found.map(([epoch, type, asset]) => ({ epoch, type, asset, merchant: MERCHANT }))));
+  assert.deepEqual((await log.unclaimed(MERCHANT)).map(({ asset }) => asset), ["Y"]);
 });

@@ -2,11 +2,11 @@
 import { scValToNative, StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { OPERATION_KINDS } from "../../../lib/escrow/contracts/interfaces.ts";
 import {
   contractCall,
   type Operation,
   operation,
-  OPERATION_KINDS,
   type PreparedOperation,
   preparedOperation,
   refuseCall,

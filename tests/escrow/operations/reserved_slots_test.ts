@@ -2,34 +2,32 @@
 import { Address, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  createMerchantEnvelopes,
-  type SharedMerchantEnvelopes,
-} from "../../../lib/escrow/operations/merchant_envelopes.ts";
 import { createReservedSlots } from "../../../lib/escrow/operations/reserved_slots.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { RawSimulation } from "../../../lib/stellar/rpc/schemas.ts";
 import { TERMS } from "../../stellar/transactions/footprint_terms.ts";
+import { memorySharedState } from "../../stellar/transactions/memory_submission_log.ts";
+import { openStore } from "../../../lib/store/open.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { OutsideFootprint } from "../../../lib/escrow/refusals/refusal.ts";
 
 const ESCROW = StrKey.encodeContract(new Uint8Array(32).fill(3));
 const ASSET = StrKey.encodeContract(new Uint8Array(32).fill(4));
 const [MERCHANT, PAYER, OTHER] = [1, 2, 5].map((fill) => StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(fill)));
 const paymentKey = (index: number) => pendingPaymentKey(ESCROW, MERCHANT!, index);
 
-function stage(sharedEnvelopes?: SharedMerchantEnvelopes) {
+type SharedState = Parameters<typeof createReservedSlots>[0]["sharedState"];
+
+function stage(sharedState?: SharedState) {
   const problems: string[] = [];
-  const envelopes = createMerchantEnvelopes({ now: () => 0, validForMs: 300_000 });
-  const terms = { read: () => Promise.resolve(TERMS) };
-  return {
-    ...createReservedSlots({
-      paymentEscrow: ESCROW,
-      terms,
-      envelopes,
-      sharedEnvelopes,
-      onProblem: (one) => problems.push(one),
-    }),
-    problems,
-  };
+  let nowMs = 1_800_000_000_000;
+  const slots = createReservedSlots({
+    contracts: { deviceRegistry: ASSET, agentRegistry: ASSET, paymentEscrow: ESCROW },
+    terms: { read: () => Promise.resolve(TERMS) },
+    sharedState: sharedState ?? memorySharedState(() => nowMs),
+    onProblem: (one) => problems.push(one),
+  });
+  return { ...slots, problems, passMinutes: (minutes: number) => void (nowMs += minutes * 60_000) };
 }
 
 const authorize = {
@@ -85,15 +83,16 @@ describe("reserved slots", () => {
     });
   }
 
-  test("are for the envelopes of all gateways, or of this one alone when the store fails", async () => {
-    for (const isAway of [false, true]) {
-      const answer = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve({ payments: 2, claim: false });
-      const { enter } = stage({ handOut: answer, confirmed: () => Promise.resolve() });
-      enter(OTHER!, authorize);
+  test("are for the envelopes of all gateways, and for none when the store fails", async () => {
+    const shared = memorySharedState(() => 0);
+    const away: SharedState = { change: () => Promise.reject(new Error("away")) };
+    for (const [state, reserved] of [[shared, [2]], [away, []]] as [SharedState, number[]][]) {
+      const { problems, enter } = stage(state);
+      stage(state).enter(OTHER!, authorize);
       const changes = [left(indexKey, xdr.ScVal.scvU32(1)), left(paymentKey(1), xdr.ScVal.scvBool(true))];
       const widened = await enter(PAYER!, authorize)!.widen(simulation([indexKey, paymentKey(1)], changes));
-      const reserved = isAway ? [2] : [2, 3];
       assert.deepEqual(written(widened), [indexKey, ...[1, ...reserved].map(paymentKey)]);
+      assert.deepEqual(problems, []);
     }
   });
 
@@ -123,3 +122,92 @@ describe("reserved slots", () => {
     }
   });
 });
+
+describe("the competing envelopes of a merchant", () => {
+  const indexKey = pendingIndexKey(ESCROW, MERCHANT!);
+  const payer = (n: number) => StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(100 + n));
+  const claim = { kind: "claim" as const, asset: ASSET };
+  const call = (name: string, ...args: string[]) => {
+    const values = args.map((one) => Address.fromString(one).toScVal());
+    return { contract: ESCROW, function: name, args: values };
+  };
+  const paid = (by: string): Parameters<ReturnType<typeof stage>["ended"]>[0] => {
+    const [source, merchant, asset] = call("", by, MERCHANT!, ASSET).args;
+    const rest = [xdr.ScVal.scvI128(new xdr.Int128Parts({ hi: 0n, lo: 1n })), xdr.ScVal.scvU64(1n)];
+    const card = xdr.ScVal.scvBytes(new Uint8Array(32));
+    return { contract: ESCROW, function: "authorize", args: [source!, card, merchant!, asset!, ...rest] };
+  };
+  /** The slots that this one reserves: for a payment n next ones and n + 1 first ones, for a claim n next ones. */
+  async function reservedFor({ enter }: Pick<ReturnType<typeof stage>, "enter">, source: string): Promise<number> {
+    const slot = enter(source, source === MERCHANT ? claim : authorize)!;
+    const changes = [left(indexKey, xdr.ScVal.scvU32(200)), left(paymentKey(200), xdr.ScVal.scvBool(true))];
+    return written(await slot.widen(simulation([indexKey, paymentKey(200)], changes))).length - 2;
+  }
+
+  test("are those of the other payers, each counted once, and for a claim all of them", async () => {
+    const at = stage();
+    for (const n of [1, 2, 2, 3]) at.enter(payer(n), authorize);
+    at.enter(payer(4), { ...authorize, merchant: OTHER! });
+    assert.equal(await reservedFor(at, payer(1)), 5);
+    assert.equal(await reservedFor(at, MERCHANT!), 3);
+  });
+
+  test("end with their payment or its validity, and count for five minutes more", async () => {
+    const at = stage();
+    for (const n of [1, 2, 3]) at.enter(payer(n), authorize);
+    at.ended(paid(payer(2)), undefined);
+    at.passMinutes(4);
+    assert.equal(await reservedFor(at, payer(1)), 5, "so many there were lately");
+    at.passMinutes(4.9);
+    assert.equal(await reservedFor(at, payer(5)), 3, "the one who came last");
+    at.passMinutes(11);
+    assert.equal(await reservedFor(at, payer(1)), 0);
+  });
+
+  test("are one fewer after a withdrawal, and the payment before still counts", async () => {
+    const at = stage();
+    at.enter(payer(1), authorize);
+    await withdrawn(at.enter(payer(1), authorize)!);
+    await withdrawn(at.enter(payer(2), authorize)!);
+    await withdrawn(at.enter(MERCHANT!, claim)!);
+    assert.equal(await reservedFor(at, payer(3)), 3);
+  });
+
+  test("a withdrawn claim does not remove a later one", async () => {
+    const at = stage();
+    const first = at.enter(MERCHANT!, claim)!;
+    at.passMinutes(1);
+    at.enter(MERCHANT!, claim);
+    await withdrawn(first);
+    const kept = await reservedFor(at, payer(1));
+    at.ended(call("claim", ASSET, MERCHANT!), undefined);
+    assert.deepEqual([kept, await reservedFor(at, payer(1))], [1, 0]);
+  });
+
+  test("count for five minutes after a collision, and more after another", async () => {
+    const at = stage();
+    const collide = () => at.ended(paid(payer(1)), new OutsideFootprint("others came between"));
+    collide();
+    assert.equal(await reservedFor(at, payer(1)), 9);
+    for (let again = 0; again < 20; again += 1) collide();
+    assert.equal(await reservedFor(at, payer(1)), 41, "the most that are ever reserved");
+    at.passMinutes(5.1);
+    assert.equal(await reservedFor(at, payer(1)), 0);
+  });
+
+  test("do not count longer when the store's clock steps back", async () => {
+    const clock = createTestClock();
+    const { sharedState } = await openStore("memory:", { now: clock.now });
+    const at = stage(sharedState);
+    at.enter(payer(1), authorize);
+    assert.equal(await reservedFor(at, payer(2)), 3);
+    clock.step(-3_600_000);
+    assert.equal(await reservedFor(at, payer(3)), 0);
+  });
+});
+
+/** The withdrawal of an envelope, once it is done. */
+async function withdrawn(slot: { withdraw(): void }): Promise<void> {
+  slot.withdraw();
+  for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
+}

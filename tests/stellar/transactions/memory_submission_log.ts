@@ -1,3 +1,4 @@
+import type { SharedStateChange, SharedStateStore } from "../../../lib/store/shared_state.ts";
 import type { NewSubmission, Outcome, SubmissionLog } from "../../../lib/stellar/transactions/submission_log.ts";
 
 export type KeptNote = Pick<NewSubmission, "hash" | "validUntil"> & Partial<NewSubmission> & { outcome?: Outcome };
@@ -26,13 +27,28 @@ export function memoryJournal() {
   return { submissionLog, notes, ledgers };
 }
 
+/** Values without a store, that never end. */
+export function memorySharedState(now: () => number): Pick<SharedStateStore, "change"> {
+  const values = new Map<string, unknown>();
+  return {
+    change<T, A>(name: string, change: (value: T | undefined, nowMs: number) => SharedStateChange<T, A>) {
+      const { value, answer } = change(values.get(name) as T | undefined, now());
+      if (value !== undefined) values.set(name, value);
+      return Promise.resolve(answer);
+    },
+  };
+}
+
 /** What an escrow without a store is given: its log of submissions, and nonces that are never given twice. */
-export function memoryOfEscrow() {
+export function memoryOfEscrow(now = Date.now) {
   const { submissionLog, notes } = memoryJournal();
   const out = new Map<string, bigint>();
   return {
     submissionLog,
     notes,
+    events: { watcherState: () => Promise.resolve(undefined), read: () => Promise.resolve([]) },
+    catchUp: () => Promise.resolve(),
+    sharedState: memorySharedState(now),
     nextNonce({ deviceHash, agent, used }: { deviceHash: string; agent: string; used: string }) {
       const key = `${deviceHash} ${agent}`;
       const highest = out.get(key) ?? 0n;
