@@ -52,11 +52,11 @@ export interface Stopped {
 export type Front = (request: Request, peer: Peer) => Response | undefined;
 
 /**
- * Starts a gateway and listens. When it cannot listen, or the node is of another network, it closes keys and store.
+ * Starts a gateway and listens. When it cannot listen, or the node is of another network, it closes the store.
  * @throws {Error} when the gateway cannot start; the message is for the operator
  */
 export async function serveGateway(options: GatewayOptions, front?: Front): Promise<RunningGateway> {
-  const { config, store, keys, log } = options;
+  const { config, store, log } = options;
   const starting = mutable(log);
   let gateway: Gateway | undefined;
   let server: HttpServer | undefined;
@@ -64,7 +64,6 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
     await server?.stop({ drainMs: 0 });
     const isWritten = await gateway?.stop() ?? true;
     const isClosed = await stopInOrder([
-      { name: "the keys", stop: () => keys.close(), boundMs: CLOSE_MS },
       { name: "the store's last writes", stop: () => store.close(), boundMs: CLOSE_MS },
     ], { wait: sleep, onProblem: (message, cause) => log.warn(message, { cause }) });
     return isWritten && isClosed;

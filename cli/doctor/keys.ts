@@ -1,7 +1,7 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { hasExpired } from "../../lib/keys/api_key.ts";
 import { fileState, openKeysFile } from "../../lib/keys/keys_file.ts";
-import { KeysFileError } from "../../lib/keys/keys_file_error.ts";
+import { KeysFileError } from "../../lib/keys/keys_file.ts";
 import { KeyRecordsError, parseKeyRecords } from "../../lib/keys/key_record.ts";
 import type { KeyRecord, Store } from "../../lib/store/store.ts";
 import { shellWord } from "../terminal/shell_word.ts";

@@ -9,11 +9,10 @@ export interface KeySource {
   get(id: string): Promise<KeyRecord | undefined>;
   /** Whether the source has no key. */
   isEmpty(): Promise<boolean>;
-  /** Whether any key may have changed since the last call; true at the first call. Rejects when the source is unreadable. */
-  changed(): Promise<boolean>;
+  /** Another number than before when any key may have changed. Rejects when the source is unreadable. */
+  version(): Promise<number>;
   /** Stores the last use of keys, at most 500 at once, where the source supports it. */
   touch(uses: KeyUse[]): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface KeyUse {
@@ -23,24 +22,13 @@ export interface KeyUse {
 }
 
 /** Keys from the store, which the caller closes. */
-export function keySourceFromStore(
-  store: Pick<Store, "location" | "keys">,
-): KeySource {
-  let seenVersion: number | undefined;
+export function keySourceFromStore({ location, keys }: Pick<Store, "location" | "keys">): KeySource {
   return {
-    location: store.location,
-    get: (id) => store.keys.get(id),
-    async isEmpty() {
-      return (await store.keys.list({ limit: 1 })).length === 0;
-    },
-    async changed() {
-      const version = await store.keys.version();
-      const isNew = version !== seenVersion;
-      seenVersion = version;
-      return isNew;
-    },
-    touch: (uses) => store.keys.touch(uses),
-    async close() {},
+    location,
+    get: (id) => keys.get(id),
+    isEmpty: async () => (await keys.list({ limit: 1 })).length === 0,
+    version: () => keys.version(),
+    touch: (uses) => keys.touch(uses),
   };
 }
 
@@ -50,18 +38,12 @@ export function keySourceFromStore(
  */
 export function keySourceFromText(text: string): KeySource {
   const records = new Map(recordsOf(text).map((record) => [record.id, record]));
-  let asked = false;
   return {
     location: "SERVICE_API_KEYS",
     get: (id) => Promise.resolve(records.get(id)),
     isEmpty: () => Promise.resolve(records.size === 0),
-    changed() {
-      const isFirst = !asked;
-      asked = true;
-      return Promise.resolve(isFirst);
-    },
+    version: () => Promise.resolve(0),
     async touch() {},
-    async close() {},
   };
 }
 

@@ -6,7 +6,11 @@ import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
 import { linkTarget, syncToDisk } from "../store/file/copy.ts";
 import { type KeyRecord, type Store, StoreError } from "../store/store.ts";
-import { cannot, KeysFileError } from "./keys_file_error.ts";
+
+/** The keys file is unusable. The message gives its path and the reason, and quotes nothing of its content. */
+export class KeysFileError extends Error {
+  override name = "KeysFileError";
+}
 
 /** A place of keys that commands can change: the store, or a keys file. The methods are the store's. */
 export type KeyLocation = Pick<Store, "location" | "close"> & {
@@ -211,4 +215,21 @@ function cannotLock(path: string, error: { code?: unknown }): KeysFileError {
     ? "the disk is full or fails: make room, or check the disk"
     : `${lockOf(path)} is unusable: check its owner and mode`;
   return new KeysFileError(`keys file ${path} cannot be locked: ${why}`, { cause: error });
+}
+
+/** Reason and remedy for the operator, by the file system's code. */
+const REMEDIES: Record<string, (path: string) => string> = {
+  ENOENT: (path) => `the directory ${dirname(path)} does not exist: create it, or name another path`,
+  ENOTDIR: (path) => `${dirname(path)} is no directory: name another path`,
+  EACCES: (path) => `check the owner and mode of it and of ${dirname(path)} (EACCES)`,
+  EPERM: (path) => `check the owner and mode of it and of ${dirname(path)} (EPERM)`,
+  EROFS: () => "its disk is read-only (EROFS)",
+  ENOSPC: () => "the disk is full: make room on it (ENOSPC)",
+};
+
+/** The error of the file system, for the operator. */
+function cannot(what: string, path: string, error: unknown): KeysFileError {
+  const code = (error as { code?: string }).code ?? "unknown error";
+  const why = Object.hasOwn(REMEDIES, code) ? REMEDIES[code]!(path) : code;
+  return new KeysFileError(`keys file ${path} cannot ${what}: ${why}`, { cause: error });
 }

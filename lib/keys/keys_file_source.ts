@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { KeyRecord } from "../store/store.ts";
 import type { KeySource } from "./key_source.ts";
-import { fileState, readText, recordsIn } from "./keys_file.ts";
-import { KeysFileError } from "./keys_file_error.ts";
+import { fileState, KeysFileError, readText, recordsIn } from "./keys_file.ts";
 
 export interface KeysFileSourceOptions {
   path: string;
@@ -24,7 +23,7 @@ interface LastRead {
 }
 
 /**
- * Keys from a file that an operator may edit. `changed()` reads it again; a malformed, empty or missing file leaves the keys as
+ * Keys from a file that an operator may edit. `version()` reads it again; a malformed, empty or missing file leaves the keys as
  * they were. The use of keys is not stored: a write would race with the operator's editor, and could lose a `disabled`.
  * @throws {KeysFileError} when the file exists but is unusable. A missing file is reported to `onProblem`, and has no keys.
  */
@@ -33,25 +32,26 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
   let keys = new Map<string, KeyRecord>();
   let last: LastRead = { text: undefined, mode: 0o600, fingerprint: undefined };
   let lastProblem: string | undefined;
-  let asked = false;
+  /** How often the keys have changed. */
+  let version = 0;
 
-  /** Whether the keys have changed. Throws when the file is unusable. */
-  async function refresh(): Promise<boolean> {
+  /** Throws when the file is unusable. */
+  async function refresh(): Promise<void> {
     const seen = await fileState(path);
     if (seen === undefined) throw new KeysFileError(`keys file ${path} does not exist`);
     const isStable = now() - seen.modifiedAtMs >= RECENT_MS;
-    if (isStable && seen.fingerprint === last.fingerprint) return false;
+    if (isStable && seen.fingerprint === last.fingerprint) return;
     const text = await readText(path);
     if (seen.mode !== last.mode) warnOfMode(seen.mode);
     const isSame = text === last.text;
     last = { text, mode: seen.mode, fingerprint: isStable ? seen.fingerprint : undefined };
-    if (isSame) return false;
+    if (isSame) return;
     // A program that overwrites a file empties it first, and may then find the disk full.
     if (text.trim() === "" && keys.size > 0) {
       throw new KeysFileError(`keys file ${path} is empty: write [] for a file without keys`);
     }
     keys = new Map((await recordsIn(path, text)).map((record) => [record.id, record]));
-    return true;
+    version += 1;
   }
 
   function warnOfMode(mode: number): void {
@@ -75,18 +75,15 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
     location: `file:${path}`,
     get: (id) => Promise.resolve(keys.get(id)),
     isEmpty: () => Promise.resolve(keys.size === 0),
-    async changed() {
-      let isNew = !asked;
-      asked = true;
+    async version() {
       try {
-        if (await refresh()) isNew = true;
+        await refresh();
         lastProblem = undefined;
       } catch (error) {
         report(error, "the keys stay as they were");
       }
-      return isNew;
+      return version;
     },
     async touch() {},
-    async close() {},
   };
 }

@@ -4,10 +4,11 @@ import type { KeySource } from "./key_source.ts";
 export interface UseTracker {
   /** Records a use of the key at this time, Unix ms. */
   note(id: string, atMs: number): void;
-  /** Writes the recorded uses in batches. When a write fails, it rejects, and the uses stay for the next flush. */
-  flush(): Promise<void>;
-  /** As `flush`, when the last flush is 5 s ago. */
-  flushIfDue(): Promise<void>;
+  /**
+   * Writes the recorded uses in batches, when the last flush is 5 s ago or this is the last one. When a write fails, it
+   * rejects, and the uses stay for the next flush.
+   */
+  flush(isLast: boolean): Promise<void>;
 }
 
 /** Most uses in one `touch`: see the store's bounds. */
@@ -26,8 +27,9 @@ export function createUseTracker({ source, monotonicMs }: {
     noted.set(id, Math.max(atMs, noted.get(id) ?? 0));
   }
 
-  async function flush(): Promise<void> {
+  async function flush(isLast: boolean): Promise<void> {
     const askedAtMs = monotonicMs();
+    if (!isLast && askedAtMs - flushedAtMs < FLUSH_MS) return;
     const uses = [...noted];
     noted = new Map();
     for (let start = 0; start < uses.length; start += BATCH_SIZE) {
@@ -44,11 +46,5 @@ export function createUseTracker({ source, monotonicMs }: {
     flushedAtMs = askedAtMs;
   }
 
-  return {
-    note,
-    flush,
-    async flushIfDue() {
-      if (monotonicMs() - flushedAtMs >= FLUSH_MS) await flush();
-    },
-  };
+  return { note, flush };
 }

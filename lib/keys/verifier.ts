@@ -60,8 +60,8 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const pending = new Map<string, { verdict: Promise<KeyVerdict>; startedAtMs: number }>();
   /** Time of the last successful check for changes, monotonic: the whole cache is current for a second after it. */
   let freshSinceMs = -Infinity;
-  /** Incremented when keys change, so that an earlier read is not cached afterwards. */
-  let generation = 0;
+  /** The source's version at that check. A read that began at an earlier one is not cached. */
+  let version: number | undefined;
   const refreshing = createRecurring({
     work: refresh,
     everyMs: pollMs,
@@ -93,7 +93,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   async function verifyAtSource(presented: string, id: string, startedAtMs: number): Promise<KeyVerdict> {
-    const startedIn = generation;
+    const startedIn = version;
     const hash = hashKey(presented);
     const record = await source.get(id);
     if (record === undefined || !sameHash(hash, record.hash)) return { reason: "unknown" };
@@ -107,7 +107,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     };
     if (nowMs >= cached.expiresAtMs) return EXPIRED;
     noteUse(cached, nowMs);
-    if (startedIn === generation) cache.set(presented, cached);
+    if (startedIn === version) cache.set(presented, cached);
     return cached.verdict;
   }
 
@@ -121,12 +121,11 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   async function refresh(isLast: boolean): Promise<void> {
     // Measured from before the check: the next check finds a later change in time.
     const askedAtMs = clock.monotonicMs();
-    if (await source.changed()) {
-      generation++;
-      cache.clear();
-    }
+    const current = await source.version();
+    if (current !== version) cache.clear();
+    version = current;
     freshSinceMs = askedAtMs;
-    await (isLast ? uses.flush() : uses.flushIfDue());
+    await uses.flush(isLast);
   }
 
   return { verify, refresh: refreshing.now, start: refreshing.start, stop: refreshing.stop };

@@ -13,7 +13,7 @@ test("a stop does not wait for a key source that hangs, and says what it left be
   const api = await startGateway(on, {
     keys: (store) => {
       const source = keySourceFromStore(store);
-      return { ...source, changed: () => hangs ? new Promise<boolean>(() => {}) : source.changed() };
+      return { ...source, version: () => hangs ? new Promise<number>(() => {}) : source.version() };
     },
     // The time that the keys have is over at once; all else takes the time it takes.
     wait: (ms, signal) => ms === 3_000 ? Promise.resolve() : sleep(ms, signal),

@@ -113,9 +113,8 @@ test("500 internal_error says nothing of what went wrong; the log does, under th
     started: false,
     keys: () => ({
       get: () => Promise.reject(new TypeError("undefined is not a flux capacitor")),
-      changed: () => Promise.resolve(true),
+      version: () => Promise.resolve(0),
       touch: () => Promise.resolve(),
-      close: () => Promise.resolve(),
       location: "nowhere",
       isEmpty: () => Promise.resolve(false),
     }),

@@ -83,7 +83,7 @@ describe("keySourceFromText", () => {
     const source = keySourceFromText(`${line(one)}\n${line(two)}`);
     assert.deepEqual(await source.get(two.id), two);
     assert.equal(await source.get("other"), undefined);
-    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    assert.deepEqual([await source.version(), await source.version()], [0, 0]);
     assert.equal(await source.isEmpty(), false);
     assert.equal(await keySourceFromText("").isEmpty(), true);
   });

@@ -15,16 +15,22 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 describe("keys from the store", () => {
-  test("are reported as changed once at the start and once for every change", async () => {
+  test("have another version after every change, and after no change the same", async () => {
     const source = keySourceFromStore(store);
     const { record } = testKey();
-    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.keys.insert(record);
-    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.keys.setDisabled(record.id, true);
-    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.keys.delete(record.id);
-    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    const versions = [await source.version()];
+    for (
+      const change of [
+        () => store.keys.insert(record),
+        () => store.keys.setDisabled(record.id, true),
+        () => store.keys.delete(record.id),
+      ]
+    ) {
+      await change();
+      versions.push(await source.version());
+      assert.equal(await source.version(), versions.at(-1));
+    }
+    assert.equal(new Set(versions).size, 4);
   });
 
   test("are answered by id, and their use is noted without counting as a change", async () => {
@@ -32,12 +38,12 @@ describe("keys from the store", () => {
     const { record } = testKey();
     assert.equal(await source.isEmpty(), true);
     await store.keys.insert(record);
-    await source.changed();
+    const version = await source.version();
     assert.equal(await source.isEmpty(), false);
     const lastUsedAt = "2026-03-01T12:00:00.000Z";
     await source.touch([{ id: record.id, lastUsedAt }]);
     assert.deepEqual(await source.get(record.id), { ...record, lastUsedAt });
-    assert.equal(await source.changed(), false);
+    assert.equal(await source.version(), version);
   });
 
   test("are verified as the store has them: made, disabled, enabled, deleted", async () => {

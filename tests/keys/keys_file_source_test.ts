@@ -24,8 +24,19 @@ beforeEach(() => {
   nowMs = Date.now() + 3_600_000;
 });
 
-const open = (): Promise<KeySource> =>
-  openKeysFileSource({ path, now: () => nowMs, onProblem: (message) => problems.push(message) });
+/** The source, and whether its version is another one than at the last call. */
+async function open(): Promise<KeySource & { changed(): Promise<boolean> }> {
+  const source = await openKeysFileSource({ path, now: () => nowMs, onProblem: (message) => problems.push(message) });
+  let seen: number | undefined;
+  return {
+    ...source,
+    async changed() {
+      const before = seen;
+      seen = await source.version();
+      return seen !== before;
+    },
+  };
+}
 
 const write = (text: string) => writeFile(path, text, { mode: 0o600 });
 const writeRecords = (...records: KeyRecord[]) => write(JSON.stringify(records));

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import process from "node:process";
 import { beforeEach, describe, test } from "node:test";
 import { openKeysFile, requireKeysFile } from "../../lib/keys/keys_file.ts";
-import { KeysFileError } from "../../lib/keys/keys_file_error.ts";
+import { KeysFileError } from "../../lib/keys/keys_file.ts";
 import { lockFile } from "../../lib/runtime/file_lock.ts";
 import { testKey } from "./test_keys.ts";
 import { folderForTests } from "../folder.ts";

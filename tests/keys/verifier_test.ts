@@ -13,14 +13,14 @@ class ScriptedSource implements KeySource {
   records = new Map<string, KeyRecord>();
   touched: KeyUse[][] = [];
   gets = 0;
-  isChanged = true;
+  changes = 0;
   fault: Error | undefined;
   /** While set, `get` answers what was there when it was called, but only when this resolves. */
   delay: Promise<void> | undefined;
 
   put(record: KeyRecord): void {
     this.records.set(record.id, record);
-    this.isChanged = true;
+    this.changes++;
   }
   async get(id: string) {
     this.gets++;
@@ -32,11 +32,8 @@ class ScriptedSource implements KeySource {
   isEmpty() {
     return Promise.resolve(this.records.size === 0);
   }
-  changed() {
-    if (this.fault) return Promise.reject(this.fault);
-    const was = this.isChanged;
-    this.isChanged = false;
-    return Promise.resolve(was);
+  version() {
+    return this.fault ? Promise.reject(this.fault) : Promise.resolve(this.changes);
   }
   touch(uses: KeyUse[]) {
     if (this.fault) return Promise.reject(this.fault);
@@ -44,7 +41,6 @@ class ScriptedSource implements KeySource {
     for (const { id, lastUsedAt } of uses) this.records.set(id, { ...this.records.get(id)!, lastUsedAt });
     return Promise.resolve();
   }
-  async close() {}
 }
 
 let source: ScriptedSource;
@@ -229,7 +225,6 @@ describe("a verified key in memory", () => {
     verifier = makeVerifier(10);
     await verifier.refresh();
     const inUse = keyWith();
-    source.isChanged = false;
     await verifier.verify(inUse.key);
     for (let i = 0; i < 100; i++) {
       const { key, record } = testKey();
@@ -264,7 +259,7 @@ describe("the last use of a key", () => {
   test("is not written more often because the keys change all the time", async () => {
     const { key, record } = keyWith();
     for (let step = 0; step < 100; step++) {
-      source.isChanged = true;
+      source.changes++;
       await pass(1_000, key);
     }
     assert.deepEqual(source.touched.flat().map(({ id }) => id), [record.id, record.id]);
@@ -326,10 +321,10 @@ describe("a started verifier", () => {
       let polls = 0;
       polled = () => void (++polls === 2 && resolve());
     });
-    const changed = source.changed.bind(source);
-    source.changed = () => {
+    const version = source.version.bind(source);
+    source.version = () => {
       polled();
-      return changed();
+      return version();
     };
     verifier = createKeyVerifier({ source, clock, onProblem() {}, pollMs: 1 });
     verifier.start();
