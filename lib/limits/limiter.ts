@@ -58,8 +58,6 @@ const PRUNE_AGE_MS = 2 * REFILL_MS;
 
 interface KeyBucket extends TokenBucket {
   keyId: string;
-  /** Changed since the last write, and in the list `dirty`. */
-  dirty: boolean;
 }
 
 /** Token buckets of keys in the memory of one gateway. The store gets changes a moment later. */
@@ -68,7 +66,8 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
   const buckets = new Map<string, KeyBucket>();
   /** Stored buckets whose key has not sent a request yet, by monotonic time. Their rate is unknown until then. */
   const stored = new Map<string, BucketState>();
-  let dirty: KeyBucket[] = [];
+  /** Changed since the last write. */
+  const dirty = new Set<KeyBucket>();
   let sweptAtMs = monotonicNow();
   const flushing = createRecurring({
     work: flush,
@@ -85,7 +84,7 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     const rest = stored.get(keyId);
     stored.delete(keyId);
     const bare = rest === undefined ? fullBucket(rate, nowMs) : bucketWith(rest.tokens, rate, rest.updatedAtMs);
-    const bucket = { ...bare, keyId, dirty: false };
+    const bucket = { ...bare, keyId };
     buckets.set(keyId, bucket);
     return bucket;
   }
@@ -100,12 +99,11 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
   }
 
   async function writeDirty(): Promise<void> {
-    const written = dirty;
     const wallAheadMs = now() - monotonicNow();
-    dirty = [];
-    for (let start = 0; start < written.length; start += BATCH_SIZE) {
-      const batch = written.slice(start, start + BATCH_SIZE);
-      for (const bucket of batch) bucket.dirty = false;
+    const changed = [...dirty];
+    for (let start = 0; start < changed.length; start += BATCH_SIZE) {
+      const batch = changed.slice(start, start + BATCH_SIZE);
+      for (const bucket of batch) dirty.delete(bucket);
       try {
         await store.buckets.save(batch.map((bucket) => ({
           keyId: bucket.keyId,
@@ -113,22 +111,15 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
           updatedAtMs: bucket.updatedAtMs + wallAheadMs,
         })));
       } catch (error) {
-        for (const bucket of batch) markDirty(bucket);
-        dirty.push(...written.slice(start + BATCH_SIZE));
+        for (const bucket of batch) dirty.add(bucket);
         throw error;
       }
     }
   }
 
-  function markDirty(bucket: KeyBucket): void {
-    if (bucket.dirty) return;
-    bucket.dirty = true;
-    dirty.push(bucket);
-  }
-
   function dropFull(nowMs: number): void {
     for (const [keyId, bucket] of buckets) {
-      if (!bucket.dirty && nowMs - bucket.updatedAtMs >= REFILL_MS) buckets.delete(keyId);
+      if (!dirty.has(bucket) && nowMs - bucket.updatedAtMs >= REFILL_MS) buckets.delete(keyId);
     }
     for (const [keyId, rest] of stored) {
       if (nowMs - rest.updatedAtMs >= REFILL_MS) stored.delete(keyId);
@@ -148,7 +139,7 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
       const bucket = bucketOf(keyId, rate, nowMs);
       const verdict = takeToken(bucket, nowMs, cost);
       // A refusal changes only the refill, which the next start computes itself.
-      if (verdict.allowed) markDirty(bucket);
+      if (verdict.allowed) dirty.add(bucket);
       return verdict;
     },
     peek(keyId, rate = defaultRate) {

@@ -40,8 +40,6 @@ interface KeyLease {
   bucket: LeasedBucket | undefined;
   answeredAt: number;
   aheadMs: number;
-  /** Its capacity without the leases. */
-  room: number;
   /** Until `refusedUntil`, a cost of at least `refusedCost` is refused without the store. */
   refusedCost: number;
   refusedUntil: number;
@@ -118,7 +116,6 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
       answeredAt,
       aheadMs,
       bucket,
-      room: roomIn(bucket),
     });
     const unpaid = costs.filter((_, at) => !paid[at]);
     if (unpaid.length > 0) {
@@ -199,9 +196,9 @@ function verdict(key: KeyLease, nowMs: number, refused?: number): Verdict {
 }
 
 /** Units that this gateway can let through: its lease, and the known content of the bucket. */
-function unitsLeft({ rate, tokens, bucket, answeredAt, room }: KeyLease, nowMs: number): number {
+function unitsLeft({ rate, tokens, bucket, answeredAt }: KeyLease, nowMs: number): number {
   if (bucket === undefined) return rate * UNITS_PER_TOKEN;
-  const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, room));
+  const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, roomIn(bucket)));
   return tokens * UNITS_PER_TOKEN + inBucket;
 }
 
@@ -216,7 +213,6 @@ function newLease(rate: number, nowMs: number): KeyLease {
     bucket: undefined,
     answeredAt: 0,
     aheadMs: 0,
-    room: 0,
     refusedCost: 0,
     refusedUntil: -Infinity,
     waiting: [],
