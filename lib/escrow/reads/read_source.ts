@@ -4,6 +4,8 @@ import type { AgentPolicy, DeviceInfo, Payment } from "../decode.ts";
 export interface AsOf<T> {
   ledger: number;
   value: T;
+  /** Whether a part of the value ends with this ledger, so that another node may no longer have it. */
+  isEdge?: boolean;
 }
 
 /** The state of one card. */
@@ -25,8 +27,6 @@ export interface WalletDevices {
 /** The payments that a merchant can claim. */
 export interface Pending {
   total: bigint;
-  /** Whether this ledger is the last one of a counted payment, so that another node may no longer have it. */
-  ending: boolean;
   /** In the order of authorisation; undefined when read by calls, because the contract returns the sum only. */
   payments?: PendingPayment[];
 }

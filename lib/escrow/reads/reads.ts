@@ -7,10 +7,10 @@ import type { ContractIds } from "../contracts/errors.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { LedgerClock, LedgerTimes } from "../../stellar/ledger_clock.ts";
 import { createAnswerCache } from "./answer_cache.ts";
-import type { AsOf, Card, Pending, WalletDevices } from "./read_source.ts";
+import type { AsOf, Card, Pending, ReadSource } from "./read_source.ts";
 import { createCallSource } from "./reads_by_calls.ts";
 import { createEntrySource } from "./reads_by_entries.ts";
-import { type BothWays, createSourceChoice, READ_KINDS, type ReadKind } from "./source_choice.ts";
+import { createSourceChoice, READ_KINDS, type ReadKind } from "./source_choice.ts";
 
 /** A policy in an answer. */
 export interface Policy {
@@ -95,6 +95,9 @@ export interface EscrowReadsParts {
   onNewCodes?: () => void;
 }
 
+/** One read, of either source. */
+type Ask<T> = (source: ReadSource) => Promise<AsOf<T>>;
+
 /** The number of a wallet's devices to compare; each costs a simulation. */
 const COMPARED_DEVICES = 8;
 
@@ -111,40 +114,26 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const wallets = cache<string[]>();
   const pendings = cache<PendingAnswer>();
 
-  async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
+  /** @param compared what is compared first; the read itself when absent */
+  async function read<T>(kind: ReadKind, ask: Ask<T>, compared = ask): Promise<AsOf<T>> {
     // Started before the read of the codes, so that both share one call of the node.
-    const ahead = choice.way(kind) === "entries" ? ways.byEntries() : undefined;
+    const ahead = choice.way(kind) === "entries" ? ask(byEntries) : undefined;
     ahead?.catch(() => {});
-    const running = await codes.of(kind);
-    await choice.choose(kind, running, compared);
-    if (choice.way(kind) === "calls") return await ways.byCalls();
-    return await (ahead ?? ways.byEntries());
+    await choose(kind, compared);
+    if (choice.way(kind) === "calls") return await ask(byCalls);
+    return await (ahead ?? ask(byEntries));
   }
 
-  const cardWays = (deviceHash: string): BothWays<Card> => ({
-    byEntries: () => byEntries.card(deviceHash),
-    byCalls: () => byCalls.card(deviceHash),
-    isEmpty: ({ device, policy, balance }) => device === undefined && policy === undefined && balance === 0n,
-  });
+  async function choose<T>(kind: ReadKind, ask: Ask<T>): Promise<void> {
+    const running = await codes.of(kind);
+    await choice.choose(kind, running, { byEntries: () => ask(byEntries), byCalls: () => ask(byCalls) });
+  }
 
   const card = (deviceHash: string) =>
     cards.get(deviceHash, async () => {
-      const found = await read("device", cardWays(deviceHash));
+      const found = await read("device", (source) => source.card(deviceHash));
       return { ledger: found.ledger, value: found };
     });
-
-  const walletWays = (wallet: string, atMost?: number): BothWays<WalletDevices> => ({
-    byEntries: () => byEntries.walletDevices(wallet, atMost),
-    byCalls: () => byCalls.walletDevices(wallet, atMost),
-    isEmpty: ({ count }) => count === 0,
-  });
-
-  const pendingWays = (merchant: string): BothWays<Pending> => ({
-    byEntries: () => byEntries.pending(merchant),
-    byCalls: () => byCalls.pending(merchant),
-    isEmpty: ({ total }) => total === 0n,
-    isEdge: ({ ending }) => ending,
-  });
 
   return {
     card,
@@ -156,34 +145,32 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
     },
     policy(deviceHash) {
       return policies.get(deviceHash, async () => {
-        const { ledger, value } = await read<AgentPolicy | undefined>("policy", {
-          byEntries: () => byEntries.policy(deviceHash),
-          byCalls: () => byCalls.policy(deviceHash),
-          isEmpty: (policy) => policy === undefined,
-        });
+        const { ledger, value } = await read("policy", (source) => source.policy(deviceHash));
         if (value === undefined) throw new GatewayError("agent_not_found", `no agent is registered for ${deviceHash}`);
         return { ledger, value: policyAnswer(value) };
       });
     },
     walletDevices(wallet) {
       return wallets.get(wallet, async () => {
-        const compared = walletWays(wallet, COMPARED_DEVICES);
-        const { ledger, value } = await read("walletDevices", walletWays(wallet), compared);
+        const { ledger, value } = await read(
+          "walletDevices",
+          (source) => source.walletDevices(wallet),
+          (source) => source.walletDevices(wallet, COMPARED_DEVICES),
+        );
         return { ledger, value: value.devices };
       });
     },
     pending(merchant) {
       return pendings.get(merchant, async () => {
-        const ways = pendingWays(merchant);
         const [{ ledger, value }, time] = await Promise.all([
-          read("pending", ways, { ...ways, byEntries: () => sumOnly(ways.byEntries()) }),
+          read("pending", (source) => source.pending(merchant), (source) => sumOnly(source.pending(merchant))),
           parts.ledgerTimes(),
         ]);
         return { ledger, value: pendingAnswer(value, ledger, time) };
       });
     },
     async wayOfCards(deviceHash) {
-      await choice.choose("device", await codes.of("device"), cardWays(deviceHash));
+      await choose("device", (source) => source.card(deviceHash));
       return choice.way("device");
     },
     lastNonce: async (deviceHash, agent) =>
@@ -199,8 +186,8 @@ const MOST_PAYMENTS = 500;
 
 /** The sum without the payments, to compare with the contract's function, which returns no more. */
 async function sumOnly(asked: Promise<AsOf<Pending>>): Promise<AsOf<Pending>> {
-  const { ledger, value: { total, ending } } = await asked;
-  return { ledger, value: { total, ending } };
+  const { value: { total }, ...of } = await asked;
+  return { ...of, value: { total } };
 }
 
 function pendingAnswer({ total, payments }: Pending, ledger: number, { seconds, pace }: LedgerTimes): PendingAnswer {

@@ -82,26 +82,22 @@ export function createCallSource(
         const devices: string[] = [];
         const wanted = Math.min(count.value, atMost);
         while (devices.length < wanted) {
-          const batch = Array.from(
-            { length: Math.min(AT_ONCE, wanted - devices.length) },
-            (_, i) => devices.length + i,
-          );
-          const found = await Promise.all(
-            batch.map((index) =>
-              value(ofAddress(deviceRegistry, "wallet_device_at", wallet, xdr.ScVal.scvU32(index)), asHash)
-            ),
-          );
-          for (const one of found) {
-            ledgers.push(one.ledger);
-            devices.push(one.value);
-          }
+          const indexes = Array.from({ length: Math.min(AT_ONCE, wanted - devices.length) }, (_, i) =>
+            devices.length + i);
+          const found = await Promise.all(indexes.map((index) => {
+            return value(ofAddress(deviceRegistry, "wallet_device_at", wallet, xdr.ScVal.scvU32(index)), asHash);
+          }));
+          ledgers.push(...found.map(({ ledger }) =>
+            ledger
+          ));
+          devices.push(...found.map((one) => one.value));
         }
         return { ledgers, value: { count: count.value, devices } };
       }),
 
     async pending(merchant) {
       const found = await value(ofAddress(paymentEscrow, "pending_balance", merchant), asI128);
-      return { ledger: found.ledger, value: { total: found.value, ending: false } };
+      return { ledger: found.ledger, value: { total: found.value } };
     },
   };
 }

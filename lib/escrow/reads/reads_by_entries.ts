@@ -14,7 +14,7 @@ import {
   entryValue,
   UnexpectedEntry,
 } from "../decode.ts";
-import { type Card, type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
+import { type AsOf, type Card, type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
 
 /** The most devices of a wallet, or payments of a merchant, to read; far more than the contracts themselves can read. */
@@ -75,7 +75,7 @@ export function createEntrySource(
         // Some contracts number from 0 and some from 1, so this reads one place more, which is empty.
         (found) => indexes(found + 1).map((index) => keys.pendingPaymentKey(paymentEscrow, merchant, index)),
       );
-      return { ledger, value: pendingOf(items, ledger) };
+      return pendingOf(items, ledger);
     },
 
     async paidSinceClaim(merchant) {
@@ -111,9 +111,9 @@ export function cardOf([device, policy, balance]: (RawLedgerEntry | undefined)[]
 }
 
 /** Counts live entries only, because a node may still return expired ones. */
-function pendingOf(items: (RawLedgerEntry | undefined)[], ledger: number): Pending {
+function pendingOf(items: (RawLedgerEntry | undefined)[], ledger: number): AsOf<Pending> {
   let total = 0n;
-  let ending = false;
+  let isEdge = false;
   const payments: PendingPayment[] = [];
   for (const item of items) {
     const liveUntil = item?.liveUntilLedgerSeq ?? Infinity;
@@ -121,9 +121,9 @@ function pendingOf(items: (RawLedgerEntry | undefined)[], ledger: number): Pendi
     const payment = entryValue(item.xdr, asPayment);
     payments.push({ ...payment, liveUntilLedger: item.liveUntilLedgerSeq });
     total += payment.amount;
-    ending ||= liveUntil === ledger;
+    isEdge ||= liveUntil === ledger;
   }
-  return { total, ending, payments };
+  return { ledger, value: { total, payments }, isEdge };
 }
 
 function valueOf<T>(entry: RawLedgerEntry | undefined, decode: Decode<T>): T | undefined {
