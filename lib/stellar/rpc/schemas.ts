@@ -96,13 +96,7 @@ export const transactionAnswer = z.looseObject({
   createdAt: optional(seconds),
   envelopeXdr: optional(base64),
   resultXdr: optional(base64),
-  resultMetaXdr: optional(base64),
   diagnosticEventsXdr: optionalList(base64),
-  events: optional(z.looseObject({
-    diagnosticEventsXdr: optionalList(base64),
-    transactionEventsXdr: optionalList(base64),
-    contractEventsXdr: optionalList(z.array(base64)),
-  })),
 }).refine((value) => value.status === "NOT_FOUND" || value.ledger !== undefined, { message: "no ledger" });
 
 export const transactionsAnswer = z.looseObject({
@@ -111,7 +105,6 @@ export const transactionsAnswer = z.looseObject({
     status: z.enum(["SUCCESS", "FAILED"]),
     txHash: hash,
     envelopeXdr: optional(base64),
-    resultMetaXdr: optional(base64),
     diagnosticEventsXdr: optionalList(base64),
     events: optional(z.looseObject({ contractEventsXdr: optionalList(z.array(base64)) })),
   })),

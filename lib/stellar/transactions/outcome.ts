@@ -8,7 +8,7 @@ import type { Head } from "../head.ts";
 import type { Outcome, SubmissionLog } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
-import { diagnosticEvents, resultCode } from "./results.ts";
+import { resultCode } from "./results.ts";
 import { readAccount } from "./prepare.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { CallOptions } from "../rpc/nodes.ts";
@@ -32,20 +32,11 @@ export async function outcomeOf(
 ): Promise<Outcome> {
   const ledger = answer.ledger!;
   if (answer.status === "SUCCESS") return { status: "success", ledger };
-  const { resultXdr } = answer;
+  const { resultXdr, diagnosticEventsXdr: diagnosticEvents = [] } = answer;
   const code = resultXdr === undefined ? "txFailed" : nodeXdr("resultXdr", () => resultCode(resultXdr));
   if (code !== TRAPPED) return { status: "failed", ledger, error: rejection(code, hash, ledger) };
-  const error = await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents: recordedIn(answer) });
+  const error = await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents });
   return { status: "failed", ledger, error };
-}
-
-/** Empty when they cannot be decoded, as from a newer protocol. The transaction has failed all the same. */
-function recordedIn(answer: TransactionAnswer): string[] {
-  try {
-    return diagnosticEvents(answer);
-  } catch {
-    return [];
-  }
 }
 
 /** The outcome of an envelope that no ledger applied before its time bound. */

@@ -1,5 +1,5 @@
 import { StrKey, xdr } from "@stellar/stellar-sdk/base";
-import type { AppliedTransaction, TransactionAnswer } from "../rpc/schemas.ts";
+import type { AppliedTransaction } from "../rpc/schemas.ts";
 import type { ContractCall } from "./contract_call.ts";
 
 /**
@@ -23,38 +23,14 @@ function operationCode(results: xdr.OperationResult[]): string | undefined {
   return operation.tr.type === "invokeHostFunction" ? operation.tr.invokeHostFunctionResult.type : operation.tr.type;
 }
 
-/**
- * The base64 DiagnosticEvents of a transaction, from any field that a node uses. Empty when the node does not record
- * them.
- */
-export function diagnosticEvents(
-  answer: Pick<TransactionAnswer, "diagnosticEventsXdr" | "resultMetaXdr" | "events">,
-): string[] {
-  const listed = answer.diagnosticEventsXdr ?? answer.events?.diagnosticEventsXdr;
-  if (listed !== undefined && listed.length > 0) return listed;
-  if (answer.resultMetaXdr === undefined) return [];
-  const meta = xdr.TransactionMeta.fromXdr(answer.resultMetaXdr, "base64");
-  const events = meta.type === "v4"
-    ? meta.v4.diagnosticEvents
-    : meta.type === "v3"
-    ? meta.v3.sorobanMeta?.diagnosticEvents ?? []
-    : [];
-  return events.map((event) => event.toXdr("base64"));
-}
-
-/** The events of the contracts of a transaction, from any field that a node uses. */
-export function contractEvents({ events, resultMetaXdr }: AppliedTransaction): xdr.ContractEvent[] {
-  const listed = events?.contractEventsXdr?.flat() ?? [];
-  if (listed.length > 0) return listed.map((event) => xdr.ContractEvent.fromXdr(event, "base64"));
-  if (resultMetaXdr === undefined) return [];
-  const meta = xdr.TransactionMeta.fromXdr(resultMetaXdr, "base64");
-  if (meta.type === "v4") return meta.v4.operations.flatMap((operation) => operation.events);
-  return meta.type === "v3" ? meta.v3.sorobanMeta?.events ?? [] : [];
+/** The events of the contracts of a transaction. */
+export function contractEvents({ events }: AppliedTransaction): xdr.ContractEvent[] {
+  return (events?.contractEventsXdr ?? []).flat().map((event) => xdr.ContractEvent.fromXdr(event, "base64"));
 }
 
 /** The calls that the host recorded for a transaction; empty when the node does not record them. */
-export function calledDuring(transaction: AppliedTransaction): ContractCall[] {
-  return diagnosticEvents(transaction).flatMap((encoded) => {
+export function calledDuring({ diagnosticEventsXdr = [] }: AppliedTransaction): ContractCall[] {
+  return diagnosticEventsXdr.flatMap((encoded) => {
     const { event } = xdr.DiagnosticEvent.fromXdr(encoded, "base64");
     const { topics: [kind, contract, name], data } = event.body.v0;
     // By type, because a contract's own event may look the same.

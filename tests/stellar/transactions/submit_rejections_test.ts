@@ -210,16 +210,6 @@ describe("submitting an envelope", () => {
     assert.match(rejected.message, /failed in ledger 102: invokeHostFunctionResourceLimitExceeded .*prepare again/);
   });
 
-  test("a trapped transaction has failed although its metadata cannot be decoded, as of a newer protocol", async () => {
-    const resultXdr = opResult(xdr.InvokeHostFunctionResult.invokeHostFunctionTrapped());
-    const find = () => ({ status: "FAILED" as const, ledger: 102, resultXdr, resultMetaXdr: "AAAACQAAAAA=" });
-    const { code, message } = await fault(submitStage({ find }).transactions.submit(ENVELOPE));
-    assert.deepEqual([code, message], ["contract_refused", "claim in 102"]);
-    // Of one that was sent before the gateway started again.
-    const { status, ledger } = await submitStage({ find }).transactions.status(HASH);
-    assert.deepEqual([status, ledger], ["failed", 102]);
-  });
-
   test("an envelope that no ledger took in before its time bound is txTooLate", async () => {
     const envelope = transaction({ validForSeconds: 12 }).toXdr();
     const { transactions } = submitStage({});
