@@ -7,7 +7,7 @@ import type { Head } from "../stellar/head.ts";
 import { createLedgerClock } from "../stellar/ledger_clock.ts";
 import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
-import { createFootprintTerms } from "../stellar/transactions/reserved_keys.ts";
+import { createFootprintTerms } from "../stellar/transactions/footprint.ts";
 import type { CheckedEnvelope } from "../stellar/transactions/envelope.ts";
 import type { SubmissionLog } from "../stellar/transactions/submission_log.ts";
 import {

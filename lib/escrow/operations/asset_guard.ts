@@ -1,5 +1,5 @@
 import { GatewayError } from "../../errors.ts";
-import type { CallInEnvelope } from "../../stellar/transactions/call_guard.ts";
+import type { CallInEnvelope } from "../../stellar/transactions/contract_call.ts";
 import type { EscrowLog } from "../assets/escrow_log.ts";
 import { heldAtMost, heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
 import type { OperationKind } from "../contracts/interfaces.ts";

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
-import type { CallGuard, CallInEnvelope } from "../../stellar/transactions/call_guard.ts";
+import type { CallGuard, CallInEnvelope } from "../../stellar/transactions/contract_call.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import { argumentTypes, functionOf } from "../contracts/interfaces.ts";
 import type { AssetList } from "../assets/asset_list.ts";

@@ -1,4 +1,4 @@
-import type { CallGuard } from "../../stellar/transactions/call_guard.ts";
+import type { CallGuard } from "../../stellar/transactions/contract_call.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { EscrowLog } from "../assets/escrow_log.ts";
 import { heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";

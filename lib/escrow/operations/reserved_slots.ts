@@ -3,7 +3,7 @@ import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
 import { VALID_FOR_SECONDS } from "../../stellar/transactions/prepare.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
-import { type FootprintTerms, type ReservedKeys, withReservedKeys } from "../../stellar/transactions/reserved_keys.ts";
+import { type FootprintTerms, type ReservedKeys, withReservedKeys } from "../../stellar/transactions/footprint.ts";
 import type { Store } from "../../store/store.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import { asU32 } from "../decode.ts";

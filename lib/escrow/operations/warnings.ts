@@ -1,4 +1,4 @@
-import type { FootprintTerms } from "../../stellar/transactions/reserved_keys.ts";
+import type { FootprintTerms } from "../../stellar/transactions/footprint.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 import type { Operation } from "./operations.ts";
 

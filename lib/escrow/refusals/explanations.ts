@@ -1,6 +1,5 @@
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
-import type { Excess } from "../../stellar/transactions/size.ts";
-import type { FootprintTerms } from "../../stellar/transactions/reserved_keys.ts";
+import type { Excess, FootprintTerms } from "../../stellar/transactions/footprint.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import type { Argument } from "../contracts/interfaces.ts";
 import { callArguments } from "../operations/operations.ts";

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
-import type { Excess } from "../../stellar/transactions/size.ts";
+import type { Excess } from "../../stellar/transactions/footprint.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import {

@@ -1,6 +1,6 @@
 import { Account, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk/base";
 import { freshRead, type FreshReadParts } from "../fresh_read.ts";
-import type { RawSimulation } from "../rpc/schemas.ts";
+import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { RpcClient } from "../rpc/client.ts";
 
 /** One invocation of a contract's function; arguments are positional. */
@@ -44,4 +44,26 @@ export function createContractCalls(
       return freshRead(parts, (options) => rpc.simulateTransaction(envelope, options));
     },
   };
+}
+
+/** A call of a prepare, or of a submitted envelope. */
+export interface CallInEnvelope {
+  call: ContractCall;
+  /**
+   * The accounts whose authorisation the envelope can carry: its source, and the signers of its entries. `G…` or `C…`.
+   */
+  authorisers: string[];
+  /** The field of the request that holds them: `source` of a prepare, `xdr` of a submit. */
+  param: "source" | "xdr";
+}
+
+/** A condition on ledger entries that has to hold before the gateway prepares or sends a call. */
+export interface CallGuard {
+  /** Base64 LedgerKeys, read in one call together with the account. */
+  keys: string[];
+  /**
+   * Checks the entries of `keys`.
+   * @throws {GatewayError} why the caller may not make the call; `upstream_error` when that is not known
+   */
+  check(entries: (RawLedgerEntry | undefined)[]): Promise<void>;
 }

@@ -1,16 +1,14 @@
 import { Account, Keypair, Operation, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../../errors.ts";
 import { authorisationsOf } from "./authorisations.ts";
-import type { ContractCall, ContractCalls } from "./contract_call.ts";
+import type { CallGuard, CallInEnvelope, ContractCall, ContractCalls } from "./contract_call.ts";
 import type { EntryReader } from "../entries.ts";
 import { calledIn } from "./envelope.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { Head } from "../head.ts";
-import { type Excess, excessOf } from "./size.ts";
-import type { FootprintTerms } from "./reserved_keys.ts";
+import { type Excess, excessOf, type FootprintTerms } from "./footprint.ts";
 
 /** How long a prepared transaction stays valid, in seconds. */
 export const VALID_FOR_SECONDS = 300;

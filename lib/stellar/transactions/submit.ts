@@ -1,7 +1,6 @@
 import { GatewayError } from "../../errors.ts";
-import type { ContractCall } from "./contract_call.ts";
+import type { CallGuard, CallInEnvelope, ContractCall } from "./contract_call.ts";
 import type { EntryReader } from "../entries.ts";
-import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { CheckedEnvelope } from "./envelope.ts";
 import type { Outcome } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";

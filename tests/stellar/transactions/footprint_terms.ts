@@ -1,4 +1,4 @@
-import type { FootprintTerms } from "../../../lib/stellar/transactions/reserved_keys.ts";
+import type { FootprintTerms } from "../../../lib/stellar/transactions/footprint.ts";
 
 /** Limits and fees of a network, for tests of footprints. */
 export const TERMS: FootprintTerms = {

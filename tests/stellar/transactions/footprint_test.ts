@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import { createEntryReader, type EntryReader } from "../../../lib/stellar/entries.ts";
-import { createFootprintTerms, withReservedKeys } from "../../../lib/stellar/transactions/reserved_keys.ts";
+import { createFootprintTerms, withReservedKeys } from "../../../lib/stellar/transactions/footprint.ts";
 import { fakeClock } from "../rpc/stub_rpc.ts";
 import { startSandbox } from "../../escrow/sandbox.ts";
 import { TERMS } from "./footprint_terms.ts";
