@@ -1,6 +1,6 @@
 import { GatewayError } from "../lib/errors.ts";
 import type { Gateway } from "../lib/gateway/gateway.ts";
-import { errorResponse } from "../lib/http/error_response.ts";
+import { errorResponse } from "../lib/http/response.ts";
 import { createRequestIds, REQUEST_ID_HEADER } from "../lib/http/middleware/request_id.ts";
 import type { Log } from "../lib/log.ts";
 import type { Peer } from "../lib/runtime/serve.ts";

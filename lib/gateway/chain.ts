@@ -1,27 +1,22 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
-import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
-import { createExpiringPayments, type ExpiringPayments } from "../escrow/reads/expiring_payments.ts";
-import { createEscrow, type Escrow } from "../escrow/escrow.ts";
+import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
+import { createEscrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
-import { createWatcher, type Watcher } from "../events/watcher.ts";
+import { createWatcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
 import { VERSION } from "../version.ts";
 import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
-import { createHead, type Head } from "../stellar/head.ts";
-import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
+import { createHead } from "../stellar/head.ts";
+import { createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createSubmissionLog } from "./submission_log.ts";
-import {
-  createUnresolvedLookup,
-  createUnresolvedSubmissions,
-  type UnresolvedSubmissions,
-} from "./unresolved_submissions.ts";
-import { createSharedState, type SharedState } from "./shared_state.ts";
+import { createUnresolvedLookup, createUnresolvedSubmissions } from "./unresolved_submissions.ts";
+import { createSharedState } from "./shared_state.ts";
 import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -32,30 +27,7 @@ const ASK_AGAIN_MS = 2_000;
 const CATCH_UP_MS = 2_000;
 
 /** All parts that use the network. */
-export interface Chain {
-  rpc: NodesRpcClient;
-  head: Head;
-  escrow: Escrow;
-  watcher: Watcher;
-  contractWatch: ContractWatch;
-  /**
-   * Checks the contracts, and nodes that are not well, for a gateway that does not watch. It runs in the background, and the next
-   * response shows the result.
-   */
-  look(): void;
-  /** Undefined where no other gateway shares the store. */
-  sharedState: SharedState | undefined;
-  /** Movements in unaccepted assets. */
-  unacceptedAssets: BypassMovements;
-  /** Payments that are about to expire. */
-  expiring: ExpiringPayments;
-  unresolvedSubmissions: UnresolvedSubmissions;
-  /**
-   * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.
-   * @throws {ConfigError} when a node's network differs from the settings
-   */
-  networkChecked: Promise<void>;
-}
+export type Chain = Awaited<ReturnType<typeof createChain>>;
 
 export interface ChainParts {
   clock: Clock;
@@ -72,7 +44,7 @@ export interface ChainParts {
 export async function createChain(
   options: GatewayOptions,
   { clock, holder, onCommit, metrics, stopping }: ChainParts,
-): Promise<Chain> {
+) {
   const { config, store, log, fetch = globalThis.fetch } = options;
   const contracts = {
     deviceRegistry: config.deviceRegistry,
@@ -181,24 +153,16 @@ export async function createChain(
     escrow,
     watcher,
     contractWatch,
-    look: createLook({ rpc, contractWatch, stopping }),
+    /** Undefined where no other gateway shares the store. */
     sharedState,
     unacceptedAssets,
     expiring,
     unresolvedSubmissions,
+    /**
+     * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.
+     * @throws {ConfigError} when a node's network differs from the settings
+     */
     networkChecked,
-  };
-}
-
-function createLook(
-  { rpc, contractWatch, stopping }: Pick<Chain, "rpc" | "contractWatch"> & Pick<ChainParts, "stopping">,
-): () => void {
-  let asking: Promise<unknown> | undefined;
-  return function look() {
-    void contractWatch.check();
-    if (rpc.nodes().every(({ condition }) => condition === "well")) return;
-    // A call also probes the nodes that are not in use.
-    asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   };
 }
 

@@ -12,14 +12,7 @@ export interface WatchedContract extends ContractCheck {
   checkedAtMs: number | undefined;
 }
 
-/** Warns in the log when a contract id of the settings leads to another contract: mostly a mistake, or a network reset. */
-export interface ContractWatch {
-  /** Checks the contracts if a check is due; joins a running check. Bounded in time, never rejects. */
-  check(): Promise<void>;
-  /** Checks the contracts at once: after new code, a network reset, or the return of a node. */
-  checkAgain(): void;
-  contracts(): WatchedContract[];
-}
+export type ContractWatch = ReturnType<typeof createContractWatch>;
 
 /** For one request to the node; a check sends three. */
 const TIMEOUT_MS = 5_000;
@@ -30,6 +23,7 @@ const PROBLEM_PAUSE_MS = 60_000;
 /** While all is well: a follower does not notice a network reset, nor the return of a node. */
 const WELL_PAUSE_MS = 600_000;
 
+/** Warns in the log when a contract id of the settings leads to another contract: mostly a mistake, or a network reset. */
 export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   rpc: Pick<RpcClient, "getLedgerEntries">;
   contracts: ContractIds;
@@ -37,21 +31,15 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   clock: Pick<Clock, "now" | "monotonicMs">;
   /** Ends the running check and all later ones. */
   stopping: AbortSignal;
-}): ContractWatch {
+}) {
   const bounded: Pick<RpcClient, "getLedgerEntries"> = {
     getLedgerEntries: (keys) => rpc.getLedgerEntries(keys, { timeoutMs: TIMEOUT_MS, signal: stopping }),
   };
   let watched = CONTRACTS.map((name): WatchedContract => {
     return { name, id: contracts[CONTRACT_KEYS[name]], problem: undefined, checkedAtMs: undefined };
   });
-  let isDue = true;
-  let notBeforeMs = -Infinity;
+  let dueAtMs = -Infinity;
   let running: Promise<void> | undefined;
-
-  function again(pauseMs: number): void {
-    isDue = true;
-    notBeforeMs = clock.monotonicMs() + pauseMs;
-  }
 
   function report({ name, problem }: ContractCheck, before: WatchedContract): void {
     if (problem === before.problem) return;
@@ -61,25 +49,27 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   }
 
   async function checkOnce(): Promise<void> {
-    isDue = false;
+    dueAtMs = Infinity;
+    let pauseMs = WELL_PAUSE_MS;
     try {
       const checks = await checkContracts({ rpc: bounded, contracts });
       checks.forEach((one, index) => report(one, watched[index]!));
       watched = checks.map((one) => ({ ...one, checkedAtMs: clock.now() }));
-      const isWell = checks.every(({ problem }) => problem === undefined);
-      // An earlier check may be due meanwhile.
-      if (!isDue) again(isWell ? WELL_PAUSE_MS : PROBLEM_PAUSE_MS);
+      if (checks.some(({ problem }) => problem !== undefined)) pauseMs = PROBLEM_PAUSE_MS;
     } catch (error) {
       if (stopping.aborted) return;
-      again(PAUSE_MS);
+      pauseMs = PAUSE_MS;
       // The RPC client reports failing nodes.
       const isExpected = error instanceof GatewayError && error.code === "upstream_error";
       log[isExpected ? "debug" : "warn"]("checking the contracts failed", { error });
     }
+    // `checkAgain` may have been called meanwhile.
+    dueAtMs = Math.min(dueAtMs, clock.monotonicMs() + pauseMs);
   }
 
+  /** Checks the contracts if a check is due; joins a running check. Bounded in time, never rejects. */
   function check(): Promise<void> {
-    if (running === undefined && isDue && clock.monotonicMs() >= notBeforeMs && !stopping.aborted) {
+    if (running === undefined && clock.monotonicMs() >= dueAtMs && !stopping.aborted) {
       running = checkOnce().finally(() => running = undefined);
     }
     return running ?? Promise.resolve();
@@ -87,8 +77,9 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
 
   return {
     check,
+    /** Checks the contracts at once: after new code, a network reset, or the return of a node. */
     checkAgain() {
-      again(0);
+      dueAtMs = clock.monotonicMs();
       void check();
     },
     contracts: () => watched,

@@ -149,6 +149,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     maintenance,
     isStopping: () => isStopping,
     isDraining: () => isDraining,
+    stopping: stopping.signal,
   });
   let fileTimer: ReturnType<typeof setInterval> | undefined;
   let storeClockTimer: ReturnType<typeof setInterval> | undefined;

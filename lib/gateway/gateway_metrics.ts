@@ -1,5 +1,8 @@
 import process from "node:process";
-import { createRequestMetrics, type RequestMetrics } from "../http/request_metrics.ts";
+import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
+import type { Expiring } from "../escrow/reads/expiring_payments.ts";
+import type { HistoryStatus } from "../events/history.ts";
+import { createRequestMetrics } from "../http/request_metrics.ts";
 import { createRegistry } from "../metrics/exposition.ts";
 import { runtimeName, runtimeVersion } from "../runtime/runtime.ts";
 import type { Head } from "../stellar/head.ts";
@@ -7,59 +10,30 @@ import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
 import { COMMIT, VERSION } from "../version.ts";
+import type { Backlog } from "../webhooks/backlog.ts";
+import type { WatchedContract } from "./contract_watch.ts";
 
-/** The sources of gauges, read at each scrape. */
-export interface MetricSources {
-  ledger(): Pick<Head, "sequence" | "closeTime" | "clockDisagreement">;
-  nodes(): NodeReport[];
-  /** Problems of the store's file and its disk. */
-  troubles(): unknown[];
-  contracts(): { problem: string | undefined }[];
-  /** Number of open event streams. */
-  streams(): number;
-  history(): Promise<History>;
-  backlog(): Promise<Owed>;
-  /** Number of bypass movements, and the last one. */
-  bypassMovements(): { count: number; last: { event: { knownAt: number } } | undefined };
-  expiring(): Promise<Expiring>;
-}
-
-interface History {
-  lagLedgers: number | null;
-  gaps: { detectedAt: string }[];
-  undecodedEvents: number;
-}
-
-/** Webhook deliveries. */
-interface Owed {
-  pending: number;
-  rejected: number;
-  dead: number;
-  failing: number;
-  /** Time since which the oldest has been pending, Unix seconds. */
-  oldestSince: number | null;
-}
-
-interface Expiring {
-  payments: number | undefined;
-  complete: boolean;
+/** The condition of the gateway, as `GET /v1/status` and the metrics show it. */
+export interface Condition {
+  head: Pick<Head, "sequence" | "closeTime" | "clockDisagreement">;
+  nodes: NodeReport[];
+  contracts: WatchedContract[];
+  /** Problems of the store's file and its disk, for people. */
+  troubles: string[];
+  bypass: ReturnType<BypassMovements["found"]>;
+  /** Undefined when the log cannot be read. */
+  expiring: Expiring | undefined;
+  /** Undefined for a scrape while the store fails, as `backlog`. */
+  history: HistoryStatus | undefined;
+  backlog: Backlog | undefined;
 }
 
 /** The values of one scrape. */
-interface Reading {
+interface Reading extends Condition {
   nowMs: number;
   requestsInFlight: number;
   streams: number;
-  troubles: number;
-  contractProblems: number;
   memory: { rss: number; heapUsed: number };
-  ledger: ReturnType<MetricSources["ledger"]>;
-  bypass: ReturnType<MetricSources["bypassMovements"]>;
-  expiring: Expiring;
-  /** Undefined when the store fails. */
-  history: History | undefined;
-  /** Undefined when the store fails. */
-  owed: Owed | undefined;
 }
 
 type Gauge = [name: string, help: string, value: (reading: Reading) => number | undefined];
@@ -71,18 +45,18 @@ const GAUGES: readonly Gauge[] = [
     "Requests in progress.",
     ({ requestsInFlight }) => requestsInFlight,
   ],
-  ["gateway_ledger_sequence", "Sequence of the latest ledger.", ({ ledger }) => ledger.sequence],
+  ["gateway_ledger_sequence", "Sequence of the latest ledger.", ({ head }) => head.sequence],
   [
     "gateway_ledger_lag_seconds",
     "Seconds since the latest ledger closed.",
     // A wrong clock of this machine is no lag of the network.
-    ({ ledger, nowMs }) =>
-      ledger.closeTime === 0 ? undefined : Math.max(0, nowMs / 1000 + aheadSeconds(ledger) - ledger.closeTime),
+    ({ head, nowMs }) =>
+      head.closeTime === 0 ? undefined : Math.max(0, nowMs / 1000 + aheadSeconds(head) - head.closeTime),
   ],
   [
     "gateway_clock_disagreement_seconds",
     "Seconds by which the network's time is ahead of this machine's clock; 0 when both agree within a minute.",
-    ({ ledger }) => aheadSeconds(ledger),
+    ({ head }) => aheadSeconds(head),
   ],
   [
     "gateway_events_scan_lag_ledgers",
@@ -108,12 +82,12 @@ const GAUGES: readonly Gauge[] = [
   [
     "gateway_payments_expiring",
     "Pending payments in the last quarter of their life; a merchant loses payments that it does not claim in time.",
-    ({ expiring }) => expiring.payments,
+    ({ expiring }) => expiring?.payments,
   ],
   [
     "gateway_payments_expiring_complete",
     "1 when gateway_payments_expiring counts all expiring payments, 0 when it may miss some.",
-    ({ expiring }) => Number(expiring.complete),
+    ({ expiring }) => Number(expiring?.complete ?? false),
   ],
   [
     "gateway_bypass_movements",
@@ -125,36 +99,37 @@ const GAUGES: readonly Gauge[] = [
     "Unix time at which the gateway read the last bypass movement; 0 without any.",
     ({ bypass }) => bypass.last?.event.knownAt ?? 0,
   ],
-  ["gateway_deliveries_pending", "Pending deliveries.", ({ owed }) => owed?.pending],
+  ["gateway_deliveries_pending", "Pending deliveries.", ({ backlog }) => backlog?.pending],
   [
     "gateway_deliveries_rejected",
     "Deliveries that the receiver rejected (a 4xx, for example).",
-    ({ owed }) => owed?.rejected,
+    ({ backlog }) => backlog?.rejected,
   ],
   [
     "gateway_deliveries_dead",
     "Deliveries without further retries, and undelivered events past retention.",
-    ({ owed }) => owed?.dead,
+    ({ backlog }) => backlog?.dead,
   ],
   [
     "gateway_webhooks_failing",
     "Webhooks whose endpoint fails, without those of disabled keys.",
-    ({ owed }) => owed?.failing,
+    ({ backlog }) => backlog?.failing,
   ],
   [
     "gateway_deliveries_oldest_seconds",
     "Age of the oldest pending delivery, without those of disabled keys; 0 without any.",
-    ({ owed, ledger }) => owed && (owed.oldestSince === null ? 0 : Math.max(0, ledger.closeTime - owed.oldestSince)),
+    ({ backlog, head }) =>
+      backlog && (backlog.oldestSince === null ? 0 : Math.max(0, head.closeTime - backlog.oldestSince)),
   ],
   [
     "gateway_troubles",
     "Problems of the store's file and its disk; GET /v1/status lists them.",
-    ({ troubles }) => troubles,
+    ({ troubles }) => troubles.length,
   ],
   [
     "gateway_contract_problems",
     "Contracts of the settings that are not as expected; GET /v1/status lists them.",
-    ({ contractProblems }) => contractProblems,
+    ({ contracts }) => contracts.filter(({ problem }) => problem !== undefined).length,
   ],
   ["process_resident_memory_bytes", "Resident memory.", ({ memory }) => memory.rss],
   ["process_heap_bytes", "JavaScript heap in use.", ({ memory }) => memory.heapUsed],
@@ -166,22 +141,10 @@ const LOOP_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1];
 /** Refusals of a healthy store. Callers can cause them, so they are no reason for an alert. */
 const REFUSALS: readonly StoreErrorKind[] = ["exists", "fenced"];
 
-export interface GatewayMetrics {
-  requests: RequestMetrics;
-  rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
-  /** The watcher reported a change. */
-  watcherTold(kind: string): void;
-  deliveryAttempted(attempt: Pick<NewAttempt, "outcome" | "durationMs">): void;
-  /** A call of the store failed. Refusals of a healthy store are not counted. */
-  storeFailed(kind: StoreErrorKind): void;
-  /** The event loop ran a timer so late. */
-  eventLoopDelayed(seconds: number): void;
-  /** All metrics in Prometheus' text format, without those of a failing store. */
-  render(sources: MetricSources): Promise<string>;
-}
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
 /** All metrics of the gateway. `now`: Unix milliseconds. */
-export function createGatewayMetrics({ now }: { now: () => number }): GatewayMetrics {
+export function createGatewayMetrics({ now }: { now: () => number }) {
   const registry = createRegistry();
   const { counter, gauge, histogram } = registry;
   const requests = createRequestMetrics(registry);
@@ -247,47 +210,40 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     }
   }
 
-  async function readStore({ history, backlog }: MetricSources): Promise<{ history?: History; owed?: Owed }> {
-    try {
-      const [held, owed] = await Promise.all([history(), backlog()]);
-      return { history: held, owed };
-    } catch {
-      // Store errors have a counter of their own. A scrape without the store's values is better than none.
-      incomplete.inc();
-      return {};
-    }
-  }
-
   return {
     requests,
-    rpcAttempt({ node, method, outcome, durationMs }) {
+    rpcAttempt(
+      { node, method, outcome, durationMs }: {
+        node: string;
+        method: string;
+        outcome: AttemptOutcome;
+        durationMs: number;
+      },
+    ) {
       attempts.with(node, method, outcome).inc();
       attemptSeconds.with(method).observe(durationMs / 1000);
     },
-    watcherTold: (kind) => notices.with(kind).inc(),
-    deliveryAttempted({ outcome, durationMs }) {
+    /** The watcher reported a change. */
+    watcherTold: (kind: string) => notices.with(kind).inc(),
+    deliveryAttempted({ outcome, durationMs }: Pick<NewAttempt, "outcome" | "durationMs">) {
       deliveries.with(outcome).inc();
       deliverySeconds.observe(durationMs / 1000);
     },
-    storeFailed: (kind) => REFUSALS.includes(kind) || storeErrors.with(kind).inc(),
-    eventLoopDelayed: (seconds) => loopDelay.observe(seconds),
-    async render(sources) {
-      const expiring = await sources.expiring().catch(() => ({ payments: undefined, complete: false }));
-      const { history, owed } = await readStore(sources);
+    /** A call of the store failed. Refusals of a healthy store are not counted. */
+    storeFailed: (kind: StoreErrorKind) => REFUSALS.includes(kind) || storeErrors.with(kind).inc(),
+    /** The event loop ran a timer so late. */
+    eventLoopDelayed: (seconds: number) => loopDelay.observe(seconds),
+    /** All metrics in Prometheus' text format, without those of a failing store. */
+    render(condition: Condition, streams: number): string {
+      if (condition.backlog === undefined) incomplete.inc();
       countCpu();
-      readNodes(sources.nodes());
+      readNodes(condition.nodes);
       const reading: Reading = {
+        ...condition,
         nowMs: now(),
         requestsInFlight: requests.inFlight,
-        streams: sources.streams(),
-        troubles: sources.troubles().length,
-        contractProblems: sources.contracts().filter(({ problem }) => problem !== undefined).length,
+        streams,
         memory: process.memoryUsage(),
-        ledger: sources.ledger(),
-        bypass: sources.bypassMovements(),
-        expiring,
-        history,
-        owed,
       };
       for (const { series, value } of gauges) series.set(value(reading));
       return registry.render();
@@ -295,6 +251,6 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
   };
 }
 
-function aheadSeconds({ clockDisagreement }: Reading["ledger"]): number {
+function aheadSeconds({ clockDisagreement }: Condition["head"]): number {
   return clockDisagreement() ?? 0;
 }

@@ -9,7 +9,7 @@ import { createApp, type GatewayApp } from "../http/app.ts";
 import { createIdempotency } from "../http/intents/idempotency.ts";
 import { createIdempotentOperation } from "../http/intents/idempotent_operation.ts";
 import { createReplayIntents, createWebhookIntents } from "../http/intents/webhooks.ts";
-import { createTransactionIntents } from "../http/intents/transactions.ts";
+import { createPrepare, createSubmit, type Prepare, type Submit } from "../http/intents/transactions.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkResponse } from "../http/status_response.ts";
@@ -27,7 +27,6 @@ import type { Maintenance } from "./maintenance.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
-import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
 
 /** The response of /v1/network. Applications use the node in it, so it is a healthy one. */
@@ -55,13 +54,16 @@ export interface HttpParts {
   maintenance: Maintenance;
   isStopping(): boolean;
   isDraining(): boolean;
+  /** Ends background work. */
+  stopping: AbortSignal;
 }
 
 /** Creates the HTTP surface of a gateway. */
 export function createHttp(
   { config, store, log, exampleValues, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
-  { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining }: HttpParts,
+  { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining, stopping }:
+    HttpParts,
 ): GatewayApp {
   const { rpc, head, escrow, watcher, sharedState, unresolvedSubmissions } = chain;
 
@@ -80,7 +82,8 @@ export function createHttp(
     newVersion: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
   });
-  const transactions = createTransactionIntents({ idempotency, escrow });
+  const prepareFor = createPrepare({ idempotency, escrow });
+  const submitFor = createSubmit({ idempotency, escrow });
 
   const onNoteFailure = (cause: unknown) => log.warn("storing that a client got its outcome failed", { cause });
 
@@ -94,7 +97,7 @@ export function createHttp(
    * The history shows a confirmed transaction at once, not a poll later. All this happens before the outcome is stored. Until then a
    * client gets a warning when it prepares the same operation again, after a kill of this gateway.
    */
-  const submit: typeof transactions.submit = async (xdr, caller, note) => {
+  const submit: Submit = async (xdr, caller, note) => {
     let reports: Promise<void> | undefined;
     async function publish({ hash, ledger }: Confirmed): Promise<void> {
       await observeApplied(ledger);
@@ -104,27 +107,30 @@ export function createHttp(
       else void unresolvedSubmissions.resolve(hash).catch(onNoteFailure);
     }
     const beforeNoted = (confirmed: Confirmed) => reports ??= publish(confirmed);
-    const confirmed = await transactions.submit(xdr, { ...caller, beforeNoted }, note);
+    const confirmed = await submitFor(xdr, { ...caller, beforeNoted }, note);
     await beforeNoted(confirmed).catch(onNoteFailure);
     return confirmed;
   };
 
-  const prepare: typeof transactions.prepare = async (request, caller) => {
-    const prepared = await transactions.prepare(request, caller);
+  const prepare: Prepare = async (request, caller) => {
+    const prepared = await prepareFor(request, caller);
     // As in `observeApplied`, for a ledger that is unknown here.
     if (prepared.status === "success") await sharedState?.look();
     return prepared;
   };
 
-  const scraped = {
-    history: inTime(clock.wait, history.status),
-    backlog: inTime(clock.wait, webhooks.backlog, { orLast: true }),
-    lookForBypassMovements: inTime(clock.wait, chain.unacceptedAssets.look),
-  };
+  const { status, scraped } = createStatus({
+    chain,
+    history,
+    backlog: webhooks.backlog,
+    clock,
+    troubles: maintenance.troubles,
+    stopping,
+  });
 
-  const status: Dependencies["transactions"]["status"] = async (hash, signal) => {
+  const transactionStatus: Dependencies["transactions"]["status"] = async (hash, signal) => {
     // The outcome is unresolved until the client has its response.
-    const known = await transactions.status(hash, unresolvedSubmissions.add);
+    const known = await escrow.transactions.status(hash, unresolvedSubmissions.add);
     if (known.status !== "success") return known;
     await observeApplied(known.ledger!);
     if (!signal.aborted) void unresolvedSubmissions.resolve(hash).catch(onNoteFailure);
@@ -137,7 +143,7 @@ export function createHttp(
       reads: escrow.reads,
       payments: escrow.payments,
       assets: escrow.assets,
-      transactions: { prepare, submit, status },
+      transactions: { prepare, submit, status: transactionStatus },
       history,
       streams,
       webhooks: {
@@ -145,7 +151,7 @@ export function createHttp(
         create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
         replay: createReplayIntents({ once, webhooks: webhooks.subscriptions }),
       },
-      status: createStatus({ chain, history, backlog: webhooks.backlog, clock, troubles: maintenance.troubles }),
+      status,
     },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
@@ -164,21 +170,7 @@ export function createHttp(
     metrics: config.metricsToken === undefined ? undefined : {
       token: config.metricsToken,
       contentType: METRICS_CONTENT_TYPE,
-      async render() {
-        chain.look();
-        await scraped.lookForBypassMovements().catch(() => {});
-        return await metrics.render({
-          ledger: () => head,
-          nodes: rpc.nodes,
-          history: scraped.history,
-          troubles: maintenance.troubles,
-          contracts: chain.contractWatch.contracts,
-          streams: () => streams.size,
-          backlog: scraped.backlog,
-          expiring: chain.expiring.now,
-          bypassMovements: chain.unacceptedAssets.found,
-        });
-      },
+      render: async () => metrics.render(await scraped(), streams.size),
     },
     isStopping,
     isDraining,

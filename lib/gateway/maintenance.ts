@@ -3,23 +3,16 @@ import type { Log } from "../log.ts";
 import { type AskDisk, type StoreFileState, watchStoreFile } from "../store/file/file_watch.ts";
 import type { Store } from "../store/store.ts";
 
-/** Watches the store's file, its disk, and this machine's clock. */
-export interface Maintenance {
-  /** Call it every second. */
-  look(): void;
-  /** Present problems, for people. */
-  troubles(): string[];
-  /** Whether the store's file is missing, so that further writes are lost. */
-  isStoreGone(): boolean;
-}
+export type Maintenance = ReturnType<typeof createMaintenance>;
 
+/** Watches the store's file, its disk, and this machine's clock. */
 export function createMaintenance({ store, clock, log, askDisk }: {
   store: Pick<Store, "location">;
   clock: Clock;
   log: Log;
   /** The operating system's values when absent. */
   askDisk?: AskDisk;
-}): Maintenance {
+}) {
   const lookAtFile = watchStoreFile(store.location, askDisk);
   const stepOfClock = createStepWatch(clock);
   let reverts = clock.networkReverts?.().length;
@@ -55,6 +48,7 @@ export function createMaintenance({ store, clock, log, askDisk }: {
   }
 
   return {
+    /** Call it every second. */
     look() {
       reportClockStep();
       const state = lookAtFile?.();
@@ -62,7 +56,9 @@ export function createMaintenance({ store, clock, log, askDisk }: {
       reportFile(state);
       reportDisk(state);
     },
-    troubles: () => [gone, disk].filter((trouble) => trouble !== undefined),
+    /** Present problems, for people. */
+    troubles: (): string[] => [gone, disk].filter((trouble) => trouble !== undefined),
+    /** Whether the store's file is missing, so that further writes are lost. */
     isStoreGone: () => gone !== undefined,
   };
 }

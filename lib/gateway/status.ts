@@ -1,78 +1,126 @@
-import type { Clock } from "../clock.ts";
-import type { History } from "../events/history.ts";
+import { type Clock, isoTime, type Wait } from "../clock.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
+import type { History, HistoryStatus } from "../events/history.ts";
 import type { GatewayStatus } from "../http/status_response.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
-import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
 import type { Chain } from "./chain.ts";
+import type { Condition } from "./gateway_metrics.ts";
 
 export interface StatusParts {
   chain: Chain;
   history: History;
   backlog(): Promise<Backlog>;
-  clock: Clock;
-  /** Problems of the store's file, for people. */
+  clock: Pick<Clock, "now" | "wait">;
   troubles(): string[];
+  /** Ends background work. */
+  stopping: AbortSignal;
 }
 
-/** The response of `GET /v1/status`: the condition of the gateway, for operators and dashboards. */
-export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
+/** Reads the condition of the gateway, for operators and dashboards. */
+export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
   const { rpc, head, escrow, contractWatch, unacceptedAssets, expiring } = chain;
-  const startedAt = new Date(clock.now()).toISOString();
+  const startedAt = isoTime(clock.now());
+  let asking: Promise<unknown> | undefined;
 
-  return async function status() {
-    chain.look();
-    const [{ held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds }, owed] = await Promise.all([
-      history.status(),
-      backlog(),
-      unacceptedAssets.look(),
-    ]);
-    const { sequence, closeTime } = head;
-    const networkSeconds = Math.round(clock.now() / 1_000) + (clockDisagreesBySeconds ?? 0);
-    return {
-      version: VERSION,
-      startedAt,
-      troubles: troubles(),
-      ledger: {
-        sequence,
-        closedAt: closeTime === 0 ? null : new Date(closeTime * 1_000).toISOString(),
-        lagSeconds: closeTime === 0 ? null : Math.max(0, networkSeconds - closeTime),
-        clockDisagreesBySeconds,
-      },
-      history: { epoch, ranges: held, gaps, undecodedEvents },
-      contracts: contractWatch.contracts().map(({ name, id, problem, checkedAtMs }) => ({
-        contract: name,
-        id,
-        problem: problem ?? null,
-        checkedAt: checkedAtMs === undefined ? null : new Date(checkedAtMs).toISOString(),
-      })),
-      expiring: await expiring.now().catch(() => null),
-      bypassMovements: bypassMovementsOf(unacceptedAssets),
-      reads: escrow.reads.ways(),
-      nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
-        node: name,
-        inUse,
-        condition,
-        problem: problem ?? null,
-        lagSeconds: closeTime === 0 ? null : lagSeconds,
-      })),
-      deliveries: {
-        pending: owed.pending,
-        atLeast: owed.atLeast,
-        retrying: owed.retrying,
-        rejected: owed.rejected,
-        dead: owed.dead,
-        failingWebhooks: owed.failing,
-        oldestSeconds: owed.oldestSince === null ? null : Math.max(0, closeTime - owed.oldestSince),
-      },
-    };
+  /**
+   * Checks the contracts, and nodes that are not well, for a gateway that does not watch. It runs in the background, and the next
+   * response shows the result.
+   */
+  function look(): void {
+    void contractWatch.check();
+    if (rpc.nodes().every(({ condition }) => condition === "well")) return;
+    // A call also probes the nodes that are not in use.
+    asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
+  }
+
+  async function conditionWith<S>(ofStore: S): Promise<Omit<Condition, "history" | "backlog"> & S> {
+    const soon = await expiring.now().catch(() => undefined);
+    const bypass = unacceptedAssets.found();
+    const contracts = contractWatch.contracts();
+    return { head, nodes: rpc.nodes(), contracts, troubles: troubles(), bypass, expiring: soon, ...ofStore };
+  }
+
+  const inTimeFor = {
+    history: inTime(clock.wait, history.status),
+    backlog: inTime(clock.wait, backlog, { orLast: true }),
+    look: inTime(clock.wait, unacceptedAssets.look),
+  };
+
+  return {
+    /** The response of `GET /v1/status`. Rejects when the store fails. */
+    async status(): Promise<GatewayStatus> {
+      look();
+      const [held, owed] = await Promise.all([history.status(), backlog(), unacceptedAssets.look()]);
+      const condition = await conditionWith({ history: held, backlog: owed });
+      return { version: VERSION, startedAt, ...shown(condition, clock.now()), reads: escrow.reads.ways() };
+    },
+    /** For a scrape. Never rejects, and returns in time while the store is slow. */
+    async scraped(): Promise<Condition> {
+      look();
+      // Store errors have a counter of their own. A scrape without the store's values is better than none.
+      const ofStore = Promise.all([inTimeFor.history(), inTimeFor.backlog()]).catch(() => []);
+      await inTimeFor.look().catch(() => {});
+      const [held, owed] = await ofStore;
+      return await conditionWith({ history: held, backlog: owed });
+    },
   };
 }
 
-function bypassMovementsOf({ found }: BypassMovements): GatewayStatus["bypassMovements"] {
-  const { count, last } = found();
+function shown(
+  { head, nodes, contracts, troubles, bypass, expiring, history, backlog }: Condition & {
+    history: HistoryStatus;
+    backlog: Backlog;
+  },
+  nowMs: number,
+): Omit<GatewayStatus, "version" | "startedAt" | "reads"> {
+  const { sequence, closeTime } = head;
+  const { held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds } = history;
+  const networkSeconds = Math.round(nowMs / 1_000) + (clockDisagreesBySeconds ?? 0);
+  const { failing: failingWebhooks, oldestSince, ...deliveries } = backlog;
+  const oldestSeconds = oldestSince === null ? null : Math.max(0, closeTime - oldestSince);
+  return {
+    troubles,
+    ledger: {
+      sequence,
+      closedAt: closeTime === 0 ? null : isoTime(closeTime * 1_000),
+      lagSeconds: closeTime === 0 ? null : Math.max(0, networkSeconds - closeTime),
+      clockDisagreesBySeconds,
+    },
+    history: { epoch, ranges: held, gaps, undecodedEvents },
+    contracts: contracts.map(({ name, id, problem = null, checkedAtMs }) => {
+      return { contract: name, id, problem, checkedAt: checkedAtMs === undefined ? null : isoTime(checkedAtMs) };
+    }),
+    expiring: expiring ?? null,
+    bypassMovements: bypassMovementsOf(bypass),
+    nodes: nodes.map(({ name, inUse, condition, problem = null, closeTime, lagSeconds }) => {
+      return { node: name, inUse, condition, problem, lagSeconds: closeTime === 0 ? null : lagSeconds };
+    }),
+    deliveries: { ...deliveries, failingWebhooks, oldestSeconds },
+  };
+}
+
+function bypassMovementsOf({ count, last }: Condition["bypass"]): GatewayStatus["bypassMovements"] {
   if (last === undefined) return { count, last: null };
   const { event: { id, type, ledger, asset }, because } = last;
   return { count, last: { eventId: id, type: type as typeof EVENT_TYPES[number], ledger, asset, because } };
+}
+
+/** Twice this, and one second for the payments, is half of Prometheus' default timeout of 10 s. */
+const STORE_MS = 2_000;
+
+/**
+ * Bounds how long a scrape waits for a slow store. A read that takes too long rejects. With `orLast` it returns its last value
+ * instead, if there is one, so a slow count does not come and go.
+ */
+export function inTime<T>(wait: Wait, read: () => Promise<T>, { orLast = false } = {}): () => Promise<T> {
+  let last: { is: T } | undefined;
+  return async () => {
+    const answered = new AbortController();
+    const timeout = wait(STORE_MS, answered.signal).then(() => orLast ? last : undefined);
+    const value = read().then((is) => last = { is });
+    const found = await Promise.race([value, timeout]).finally(() => answered.abort());
+    if (found === undefined) throw new Error(`the store did not answer within ${STORE_MS} ms`);
+    return found.is;
+  };
 }

@@ -1,19 +1,7 @@
 import type { UnresolvedSubmission } from "../escrow/operations/outcome_warnings.ts";
 import type { Store } from "../store/store.ts";
 
-/**
- * Applied submissions whose client did not get the outcome, and rejected ones that the network may still apply. A client that
- * prepares the same operation again gets a warning, until a client has read the outcome, and for a day of network time. They
- * are in the store, for all gateways on it.
- */
-export interface UnresolvedSubmissions {
-  /** The unresolved submissions of an account for one operation (`operationDigest`), newest first. */
-  of(source: string, operation: string): Promise<UnresolvedSubmission[]>;
-  /** Ignores a hash that was not submitted here. */
-  add(hash: string): Promise<void>;
-  /** A client has read the outcome. */
-  resolve(hash: string): Promise<void>;
-}
+export type UnresolvedSubmissions = ReturnType<typeof createUnresolvedSubmissions>;
 
 /** One of them in the store. */
 interface Unresolved {
@@ -28,11 +16,16 @@ const KEPT_MS = 90 * 86_400_000;
 /** Most of one operation. Other operations have their own limit. */
 const MAX_PER_OPERATION = 50;
 
+/**
+ * Applied submissions whose client did not get the outcome, and rejected ones that the network may still apply. A client that
+ * prepares the same operation again gets a warning, until a client has read the outcome, and for a day of network time. They
+ * are in the store, for all gateways on it.
+ */
 export function createUnresolvedSubmissions(
   { sharedState, submissions }: Pick<Store, "sharedState" | "submissions">,
   /** The newest confirmed ledger; its close time is 0 while there is none. */
   confirmed: () => { closeTime: number },
-): UnresolvedSubmissions {
+) {
   const nameOf = (source: string, operation: string) => `unresolved ${source} ${operation}`;
   const hashesOf = async (name: string) => stillOpen(await sharedState.read(name)).map(({ hash }) => hash);
 
@@ -51,16 +44,19 @@ export function createUnresolvedSubmissions(
     });
 
   return {
-    async of(source, operation) {
+    /** The unresolved submissions of an account for one operation (`operationDigest`), newest first. */
+    async of(source: string, operation: string): Promise<UnresolvedSubmission[]> {
       return (await hashesOf(nameOf(source, operation))).map((hash) => ({ hash, operation }));
     },
-    async add(hash) {
+    /** Ignores a hash that was not submitted here. */
+    async add(hash: string): Promise<void> {
       const name = await nameOfHash(hash);
       if (name === undefined) return;
       const added = { hash, sinceSeconds: confirmed().closeTime };
       await change(name, (stored) => [added, ...stored.filter((one) => one.hash !== hash)].slice(0, MAX_PER_OPERATION));
     },
-    async resolve(hash) {
+    /** A client has read the outcome. */
+    async resolve(hash: string): Promise<void> {
       const name = await nameOfHash(hash);
       if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
       await change(name, (stored) => stored.filter((one) => one.hash !== hash));

@@ -3,7 +3,7 @@ import { GatewayError } from "../errors.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { goodResponse } from "./response.ts";
 import type { AnySpec, EndpointSpec, Input, Note } from "./endpoint_spec.ts";
-import type { AppContext, AppEnv, Dependencies, RequestContext } from "./request_context.ts";
+import { after, type AppContext, type AppEnv, type Dependencies, type RequestContext } from "./request_context.ts";
 import { authenticate, requireScope } from "./middleware/authenticate.ts";
 import { takeFromKey } from "./middleware/rate_limit.ts";
 import { checkedBody } from "./validation/body.ts";
@@ -17,6 +17,11 @@ const SLOW_MS = 100;
 /** A Hono handler with the specification of its endpoint. */
 export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
 
+type Answer<P> = (context: RequestContext, paramsOf: () => P) => Response | Promise<Response>;
+
+/** A URL with more characters is not remembered. No cached read has a longer one. */
+const MAX_URL_LENGTH = 256;
+
 /**
  * Makes the handler of an endpoint with JSON responses.
  *
@@ -26,23 +31,27 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   spec: EndpointSpec<P, Q, B, A>,
   handle: (input: Input<P, Q, B>, dependencies: Dependencies, note: Note) => A | Promise<A>,
 ): Endpoint {
-  function succeeded(c: AppContext, params: P, result: A): Response {
-    const { env: context } = c;
+  function succeeded(context: RequestContext, params: P, result: A): Response {
     if (context.parts.checkAnswers) spec.response.parse(result);
-    if (spec.cached && context.known === undefined) {
-      context.parts.responseCache.remember(context.request.url, { path: c.req.path, params });
-    }
+    if (spec.cached) remember(context, params);
     const status = spec.isPlain?.(result) ? 200 : spec.status ?? 200;
     return goodResponse(context, status, spec.cached ? cachedText(result) : JSON.stringify(result));
   }
 
-  return guarded<P, Q, B>(spec, (c, input) => {
-    const { env: context } = c;
+  /** Later reads of this URL skip Hono, and the check of their parameters. */
+  function remember({ request: { url }, parts: { knownReads }, meter }: RequestContext, params: P): void {
+    if (url.length > MAX_URL_LENGTH || url.includes("?") || knownReads.get(url) !== undefined) return;
+    knownReads.set(url, (context) => {
+      context.meter = meter;
+      return made.answer(context, () => params);
+    });
+  }
+
+  const made = guarded<P, Q, B>(spec, (context, input) => {
     const result = handle(input, context.parts.dependencies, (fields) => context.note(fields));
-    return result instanceof Promise
-      ? result.then((r) => succeeded(c, input.params, r))
-      : succeeded(c, input.params, result);
+    return after(result, (r) => succeeded(context, input.params, r));
   });
+  return made;
 }
 
 /**
@@ -52,13 +61,14 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
  */
 export function guarded<P, Q, B>(
   spec: AnySpec,
-  respond: (c: AppContext, input: Input<P, Q, B>) => Response | Promise<Response>,
-): Endpoint {
+  respond: (context: RequestContext, input: Input<P, Q, B>) => Response | Promise<Response>,
+): Endpoint & { answer: Answer<P> } {
   // While the gateway drains, health checks fail early, so that a balancer sends requests elsewhere. New streams are refused,
   // because a stream does not end by itself.
   const isRefusedEarly = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
+  const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
 
-  function started(context: RequestContext, c: AppContext): Response | Promise<Response> {
+  function started(context: RequestContext, paramsOf: () => P): Response | Promise<Response> {
     const { parts } = context;
     if (parts.isStopping() || (isRefusedEarly && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
@@ -69,67 +79,45 @@ export function guarded<P, Q, B>(
         "the gateway has lost its store file and refuses writes; the operator must restore it",
       );
     }
-    if (spec.scopes.length === 0) return handled(context, c, undefined);
-    const key = authenticate(context);
-    if (!(key instanceof Promise)) return admitted(context, c, key);
-    return key.then((k) => currentKey(context, k, (known) => admitted(context, c, known)));
+    if (spec.scopes.length === 0) return validated(context, paramsOf, undefined);
+    return after(authenticate(context), (key) =>
+      after(takeFromKey(context, key, spec.cost ?? 1), () => {
+        requireScope(key, spec.scopes);
+        return validated(context, paramsOf, key);
+      }));
   }
 
-  const isSlow = ({ begunAt }: RequestContext) => performance.now() - begunAt > SLOW_MS;
-
-  /** Continues with the key's present state: it is verified again when the store was slow, or this process was frozen. */
-  function currentKey<T>(
-    context: RequestContext,
-    key: KeyRecord,
-    proceed: (key: KeyRecord) => T | Promise<T>,
-  ): T | Promise<T> {
-    if (!isSlow(context)) return proceed(key);
-    const now = authenticate(context);
-    return now instanceof Promise ? now.then(proceed) : proceed(now);
-  }
-
-  const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
-
-  function admitted(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
-    const taken = takeFromKey(context, key, spec.cost ?? 1);
-    if (!(taken instanceof Promise)) return scoped(context, c, key);
-    return taken.then(() => currentKey(context, key, (known) => scoped(context, c, known)));
-  }
-
-  function scoped(context: RequestContext, c: AppContext, key: KeyRecord): Response | Promise<Response> {
-    requireScope(key, spec.scopes);
-    return handled(context, c, key);
-  }
-
-  function handled(context: RequestContext, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
-    const params = checkedParams(spec, c) as P;
-    const query = checkedQuery(spec, context) as Q;
-    const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(context.request) : undefined;
-    const signal = () => context.request.signal;
+  function validated(context: RequestContext, paramsOf: () => P, key?: KeyRecord): Response | Promise<Response> {
+    const { request } = context;
+    const params = paramsOf();
+    const query = checkedQuery(spec, request) as Q;
+    const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(request) : undefined;
+    const signal = () => request.signal;
     const input = { params, query, body: undefined, idempotencyKey, key, signal } as Input<P, Q, B>;
-    const body = checkedBody(spec, context);
-    if (body === undefined) return respond(c, input);
-    return body.then((b) => {
-      const whole = { ...input, body: b as B };
-      return isSlow(context) && key !== undefined ? verifiedAgain(c, whole) : respond(c, whole);
+    return after(checkedBody(spec, context), (body) => {
+      input.body = body as B;
+      return key !== undefined && isSlow(context) ? verifiedAgain(context, input) : respond(context, input);
     });
   }
 
-  /** A body may take half a minute to arrive, and meanwhile the key may have been disabled or have lost the scope. */
-  async function verifiedAgain(c: AppContext, input: Input<P, Q, B>): Promise<Response> {
-    const key = await authenticate(c.env);
-    requireScope(key, spec.scopes);
-    return await respond(c, { ...input, key });
+  /** Meanwhile the key may have been disabled, or have lost the scope. */
+  async function verifiedAgain(context: RequestContext, input: Input<P, Q, B>): Promise<Response> {
+    input.key = await authenticate(context);
+    requireScope(input.key, spec.scopes);
+    return await respond(context, input);
   }
 
-  const handleRequest = (c: AppContext): Response | Promise<Response> => {
-    const context = c.env;
-    context.meter = context.parts.meterOf(spec);
-    const response = started(context, c);
+  const answer: Answer<P> = (context, paramsOf) => {
+    const response = started(context, paramsOf);
     if (response instanceof Promise) context.begunAt = context.meter.begin();
     return response;
   };
-  return Object.assign(handleRequest, { spec });
+  return Object.assign((c: AppContext) => answer(c.env, () => checkedParams(spec, c) as P), { spec, answer });
+}
+
+/** The store or the body was slow, or this process was frozen. An answer from memory has no beginning. */
+function isSlow({ begunAt }: RequestContext): boolean {
+  return begunAt !== 0 && performance.now() - begunAt > SLOW_MS;
 }
 
 const NOTHING = Object.freeze({});
@@ -139,11 +127,9 @@ const NOTHING = Object.freeze({});
  * @throws {GatewayError} `invalid_request`
  */
 function checkedParams({ params }: AnySpec, c: AppContext): unknown {
-  if (params === undefined) return NOTHING;
-  const { known, parts } = c.env;
-  return known === undefined
-    ? Object.freeze(checkedAssets(params, c.req.param(), "path parameter", parts))
-    : known.params;
+  return params === undefined
+    ? NOTHING
+    : Object.freeze(checkedAssets(params, c.req.param(), "path parameter", c.env.parts));
 }
 
 const cachedTexts = new WeakMap<object, string>();

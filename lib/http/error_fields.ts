@@ -2,6 +2,7 @@ import { z } from "zod";
 import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
 import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
 import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
+import { text } from "./response_fields.ts";
 
 const contractErrorName = z.enum(NAMED_CONTRACT_ERRORS).meta({
   id: "ContractErrorName",
@@ -46,10 +47,10 @@ export const errorSchema = z.object({
       description: "Code of the error, for programs.",
       example: "invalid_request",
     }),
-    message: z.string().meta({
-      description: "The problem, for people; a program reads the other fields.",
-      example: "amount must be a decimal string; got a number",
-    }),
+    message: text(
+      "The problem, for people; a program reads the other fields.",
+      "amount must be a decimal string; got a number",
+    ),
     ...failureFields,
     retry,
     param: z.string().optional().meta({

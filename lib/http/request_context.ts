@@ -11,13 +11,13 @@ import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { RateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import type { Verdict } from "../limits/token_bucket.ts";
+import type { RecentMap } from "../bounded_map.ts";
 import type { Log, LogFields } from "../log.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { CreateWebhook, ReplayWebhook } from "./intents/webhooks.ts";
-import type { TransactionIntents } from "./intents/transactions.ts";
-import type { CachedRequest, ResponseCache } from "./response_cache.ts";
+import type { Prepare, Submit } from "./intents/transactions.ts";
 import type { Cors } from "./middleware/cors.ts";
 import type { GatewayStatus, NetworkResponse } from "./status_response.ts";
 
@@ -27,7 +27,9 @@ export interface Dependencies {
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
-  transactions: Omit<TransactionIntents, "status"> & {
+  transactions: {
+    prepare: Prepare;
+    submit: Submit;
     /** The status of a transaction. `signal`: aborted when the client disconnects before the response. */
     status(hash: string, signal: AbortSignal): Promise<TransactionStatus>;
   };
@@ -48,13 +50,14 @@ export interface AppParts {
   trustProxy: number;
   rateHeaders: RateLimitHeaders;
   cors: Cors | undefined;
-  responseCache: ResponseCache;
+  /** Cached reads that have succeeded, by URL. */
+  knownReads: RecentMap<KnownRead>;
   requestId(request: Request): string;
   /** The contract id of an asset by name (`native`, `CODE:ISSUER`), undefined for none. */
   assetId(name: string): string | undefined;
   log: Log;
-  /** Counts the responses of this endpoint, or with undefined those of all requests without an endpoint. */
-  meterOf(spec: object | undefined): RequestMeter;
+  /** Counts the responses of all requests without an endpoint. */
+  otherMeter: RequestMeter;
   /** Called when a request is refused for the rate of its key or of its address. */
   onLimited(by: "key" | "address"): void;
   /** Whether the gateway has shut down and refuses all requests. */
@@ -71,6 +74,9 @@ export interface AppParts {
   checkAnswers: boolean;
 }
 
+/** Answers a cached read without parsing its URL again. */
+export type KnownRead = (context: RequestContext) => Response | Promise<Response>;
+
 /**
  * Counts the responses of one route. Synchronous responses, from memory, are not timed: two readings of the clock would
  * cost more than the counting.
@@ -86,8 +92,6 @@ export interface RequestMeter {
 export class RequestContext {
   readonly requestId: string;
   meter: RequestMeter;
-  /** Its URL in the response cache. */
-  known: CachedRequest | undefined = undefined;
   /** The verified key. */
   key: KeyRecord | undefined = undefined;
   /** State of the key's rate limit, or of the address's without a valid key. */
@@ -99,7 +103,7 @@ export class RequestContext {
 
   constructor(readonly parts: AppParts, readonly request: Request, readonly peer: Peer) {
     this.requestId = parts.requestId(request);
-    this.meter = parts.meterOf(undefined);
+    this.meter = parts.otherMeter;
   }
 
   note(fields: LogFields): void {
@@ -119,3 +123,8 @@ export class RequestContext {
 
 export type AppEnv = { Bindings: RequestContext };
 export type AppContext = Context<AppEnv>;
+
+/** Continues with a value or with a promised one. A cached read has every value at once, and costs no promise. */
+export function after<T, R>(value: T | Promise<T>, proceed: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(proceed) : proceed(value);
+}

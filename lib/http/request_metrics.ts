@@ -3,18 +3,8 @@ import type { RequestMeter } from "./request_context.ts";
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Metrics of requests. */
-export interface RequestMetrics {
-  /** Counts the responses of one route; `path` is its pattern. */
-  meter(method: string, path: string): RequestMeter;
-  /** Counts a request refused for the rate of its key or its address, or for too many stored `Idempotency-Key`s. */
-  limited(by: "key" | "address" | "idempotency_keys"): void;
-  /** Requests in progress, without those that end in the event-loop turn of their arrival. */
-  readonly inFlight: number;
-}
-
 /** Registers the series of requests. */
-export function createRequestMetrics(registry: Registry): RequestMetrics {
+export function createRequestMetrics(registry: Registry) {
   const answers = registry.counter(
     "gateway_requests_total",
     "Responses, by route pattern.",
@@ -36,7 +26,8 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   let inFlight = 0;
 
   return {
-    meter(method, path) {
+    /** Counts the responses of one route; `path` is its pattern. */
+    meter(method: string, path: string): RequestMeter {
       const seconds = durations.with(method, path);
       /** By status. */
       const counters: ReturnType<typeof answers.with>[] = [];
@@ -53,7 +44,9 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
         },
       };
     },
-    limited: (by) => limited.with(by).inc(),
+    /** Counts a request refused for the rate of its key or its address, or for too many stored `Idempotency-Key`s. */
+    limited: (by: "key" | "address" | "idempotency_keys") => limited.with(by).inc(),
+    /** Requests in progress, without those that end in the event-loop turn of their arrival. */
     get inFlight() {
       return inFlight;
     },

@@ -4,21 +4,21 @@ import { CONTRACTS } from "../escrow/contracts/errors.ts";
 import { EVENT_TYPES } from "../escrow/events.ts";
 import { EXAMPLE } from "../escrow/example_values.ts";
 import { contractId, unixSeconds } from "../escrow/values.ts";
-import { anyEventId, count, isoTime, ledgerSequence } from "./response_fields.ts";
+import { anyEventId, count, flag, isoTime, ledgerSequence, text } from "./response_fields.ts";
 
 const ourContract = (name: string, example: string) =>
   contractId.meta({ description: `Contract id (C…) of the ${name}.`, example: example });
 
 /** Response of `GET /v1/network`. */
 export const networkResponse = z.object({
-  rpcUrl: z.string().meta({
-    description: "URL of a healthy RPC node of this network, without the secret parts of the URL.",
-    example: "https://rpc.example.com",
-  }),
-  networkPassphrase: z.string().meta({
-    description: "Passphrase of the network, which every signature covers.",
-    example: "Standalone Sandbox Network ; 2026",
-  }),
+  rpcUrl: text(
+    "URL of a healthy RPC node of this network, without the secret parts of the URL.",
+    "https://rpc.example.com",
+  ),
+  networkPassphrase: text(
+    "Passphrase of the network, which every signature covers.",
+    "Standalone Sandbox Network ; 2026",
+  ),
   contracts: z.object({
     deviceRegistry: ourContract("device registry", EXAMPLE.deviceRegistry),
     agentRegistry: ourContract("agent registry", EXAMPLE.agentRegistry),
@@ -40,7 +40,7 @@ const ledgerRange = z.object({
 
 /** Response of `GET /v1/status`. */
 export const statusResponse = z.object({
-  version: z.string().meta({ description: "Version of the gateway.", example: "0.1.0" }),
+  version: text("Version of the gateway.", "0.1.0"),
   startedAt: isoTime("Start of this process, UTC."),
   troubles: z.array(z.string()).meta({
     description: "Present problems of the store's file and its disk, one sentence each; empty without problems.",
@@ -92,12 +92,11 @@ export const statusResponse = z.object({
     firstAt: unixSeconds.nullable().meta({
       description: "Time at which the first of these payments expires, in Unix seconds; null without such payments.",
     }),
-    complete: z.boolean().meta({
-      description:
-        "False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a " +
+    complete: flag(
+      "False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a " +
         "minute, or the node does not show their payments.",
-      example: true,
-    }),
+      true,
+    ),
   }).nullable().meta({
     description: "Payments that expire soon, and are lost to the merchant unless it claims them; null while unknown.",
   }),
@@ -132,8 +131,8 @@ export const statusResponse = z.object({
     example: { device: "entries" },
   }),
   nodes: z.array(z.object({
-    node: z.string().meta({ description: "Scheme and host of the node.", example: "https://rpc.example.com" }),
-    inUse: z.boolean().meta({ description: "Whether the gateway calls this node now.", example: true }),
+    node: text("Scheme and host of the node.", "https://rpc.example.com"),
+    inUse: flag("Whether the gateway calls this node now.", true),
     condition: z.enum(["well", "doubted", "failing", "lagging"]).meta({
       description:
         "`doubted`: the node failed just now. `failing` and `lagging`: the gateway avoids the node until it has been well for a " +
@@ -152,10 +151,7 @@ export const statusResponse = z.object({
   })).meta({ description: "The RPC nodes, in the order of the settings." }),
   deliveries: z.object({
     pending: count("Webhook deliveries that wait in the log or for a retry.", 3),
-    atLeast: z.boolean().meta({
-      description: "True: there are more, because the gateway counts at most 10000 for each webhook.",
-      example: false,
-    }),
+    atLeast: flag("True: there are more, because the gateway counts at most 10000 for each webhook.", false),
     retrying: count("Pending deliveries that failed and wait for a retry.", 1),
     rejected: count("Deliveries that the receiver rejected (a 4xx, for example); a replay sends them again.", 0),
     dead: count(

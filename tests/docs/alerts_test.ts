@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createBypassMovements } from "../../lib/escrow/assets/bypass_movements.ts";
-import { createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
+import { type Condition, createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
 import { type Fixture, follow, restart, simulate, START_MS, untilAtTip } from "../events/parts.ts";
 import { parseExposition } from "../exposition.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
@@ -24,17 +24,16 @@ function alertWithinTheHour(name: string): (metrics: string, nowMs: number) => b
   return (metrics, nowMs) => nowMs / 1_000 - parseExposition(metrics).get(metric!)!.samples[0]!.value < 3_600;
 }
 
-/** What the metrics ask a gateway for that is well and does nothing. */
-const ALL_WELL = {
-  ledger: () => ({ sequence: 1, closeTime: 1, clockDisagreement: () => undefined }),
-  nodes: () => [],
-  troubles: () => [],
-  contracts: () => [],
-  streams: () => 0,
-  history: () => Promise.resolve({ lagLedgers: 0, gaps: [], undecodedEvents: 0 }),
-  backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestSince: null }),
-  bypassMovements: () => ({ count: 0, last: undefined }),
-  expiring: () => Promise.resolve({ payments: 0, complete: true }),
+/** A gateway that is well and does nothing. */
+const ALL_WELL: Condition = {
+  head: { sequence: 1, closeTime: 1, clockDisagreement: () => undefined },
+  nodes: [],
+  troubles: [],
+  contracts: [],
+  history: undefined,
+  backlog: undefined,
+  bypass: { count: 0, last: undefined },
+  expiring: undefined,
 };
 
 /** Whether the alert fires while these many of so many gateways answer. */
@@ -68,7 +67,7 @@ test("a movement in a foreign asset that happens while a gateway is restarted fi
     const fired: number[] = [];
     for (let minute = 0; minute < minutes; minute++, nowMs += 60_000) {
       await movements.look();
-      const page = await metrics.render({ ...ALL_WELL, bypassMovements: movements.found });
+      const page = metrics.render({ ...ALL_WELL, bypass: movements.found() }, 0);
       if (fires(page, nowMs)) fired.push(minute);
     }
     return fired;
@@ -87,7 +86,7 @@ async function firesWithin({ clock, history }: Fixture, minutes: number): Promis
   const metrics = createGatewayMetrics({ now: clock.now });
   let hasFired = false;
   for (let minute = 0; minute < minutes; minute++) {
-    const page = await metrics.render({ ...ALL_WELL, history: history.status });
+    const page = metrics.render({ ...ALL_WELL, history: await history.status() }, 0);
     hasFired ||= fires(page, START_MS + clock.monotonicMs());
     clock.pass(60_000);
   }

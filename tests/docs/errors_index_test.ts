@@ -8,7 +8,7 @@ import { NAMED_CONTRACT_ERRORS } from "../../lib/escrow/contracts/errors.ts";
 import { REFUSAL_REASONS } from "../../lib/escrow/reads/payment_check.ts";
 import { ERRORS, GatewayError, INVALID_REQUEST_STATUSES, RETRIES } from "../../lib/errors.ts";
 import { STREAM_LIMITS } from "../../lib/events/streams.ts";
-import { errorResponse } from "../../lib/http/error_response.ts";
+import { errorResponse } from "../../lib/http/response.ts";
 import { KEPT_INTENTS } from "../../lib/http/intents/intent_errors.ts";
 import { rejection, REJECTIONS } from "../../lib/stellar/transactions/rejections.ts";
 import { MAX_REPLAYED, MAX_TESTS } from "../../lib/webhooks/allowances.ts";

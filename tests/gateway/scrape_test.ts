@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock, type Wait } from "../../lib/clock.ts";
-import { inTime } from "../../lib/gateway/scrape.ts";
+import { inTime } from "../../lib/gateway/status.ts";
 import { parseExposition } from "../exposition.ts";
 import { networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { bentStore } from "../store/bent_store.ts";

@@ -105,6 +105,8 @@ test("every route answers another method with 405 and what is allowed", async ()
     const allowed = answer.headers.get("allow")!.split(", ");
     for (const { method } of routes) assert.ok(allowed.includes(method), `${path} allows ${allowed}`);
   }
+  const fixed = await api.request("GET", "/v1/transactions/submit");
+  assert.deepEqual([fixed.status, fixed.headers.get("allow")], [405, "POST"], "a fixed step beats a name");
 });
 
 test("every route is in /openapi.json with its scope, its errors and its answer", async () => {

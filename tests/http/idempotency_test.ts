@@ -35,20 +35,27 @@ async function stage(answer?: "changed" | "full") {
     newVersion: () => `v${++versions}`,
     onFull: () => void told.full++,
   });
-  return { idempotency, asked, told, pass: (ms: number) => void (nowMs += ms), passedMs: () => nowMs - START_MS };
+  return {
+    store,
+    idempotency,
+    asked,
+    told,
+    pass: (ms: number) => void (nowMs += ms),
+    passedMs: () => nowMs - START_MS,
+  };
 }
 
 test("the account is read and envelopes are looked up only as far as the rule needs, and an outcome is written", async () => {
-  const { idempotency, asked } = await stage();
+  const { store, idempotency, asked } = await stage();
   const fresh = await idempotency.judge(NAME, undefined, "G");
   assert.deepEqual([fresh!.verdict, asked], [{ kind: "fresh" }, []]);
   assert.equal(await idempotency.commit({ name: NAME, seen: undefined }, INTENT), true);
-  const seen = await idempotency.read(NAME);
+  const seen = await store.intents.transaction(NAME);
   const done = await idempotency.judge(NAME, seen, "G");
   assert.deepEqual([done!.verdict.kind, asked], ["outcome", ["account", "look up"]]);
   // Another was first: that is to be looked at again.
   assert.equal(await idempotency.judge(NAME, seen, "G"), undefined);
-  const again = await idempotency.read(NAME);
+  const again = await store.intents.transaction(NAME);
   assert.deepEqual(again!.outcome, { hash: "#1", ledger: 19 });
   asked.length = 0;
   assert.equal((await idempotency.judge(NAME, again, "G"))!.verdict.kind, "outcome");
@@ -56,12 +63,12 @@ test("the account is read and envelopes are looked up only as far as the rule ne
 });
 
 test("an intent that is used is noted so once a day, and kept seven days from there", async () => {
-  const { idempotency, pass } = await stage();
+  const { store, idempotency, pass } = await stage();
   await idempotency.commit({ name: NAME, seen: undefined }, INTENT);
   for (const [afterMs, version] of [[DAY_MS, "v1"], [1_000, "v2"], [DAY_MS, "v2"], [DAY_MS, "v3"]] as const) {
     pass(afterMs);
-    await idempotency.noteUse({ name: NAME, seen: await idempotency.read(NAME) });
-    assert.equal((await idempotency.read(NAME))!.version, version);
+    await idempotency.noteUse({ name: NAME, seen: await store.intents.transaction(NAME) });
+    assert.equal((await store.intents.transaction(NAME))!.version, version);
   }
 });
 
@@ -73,7 +80,7 @@ test("who is never the first tries for some seconds, and is answered 409", async
     assert.equal(await idempotency.commit({ name: NAME, seen: undefined }, INTENT), false);
     return undefined;
   };
-  await assert.rejects(idempotency.repeat(attempt), { status: 409, retry: "same", param: "Idempotency-Key" });
+  await assert.rejects(idempotency.repeat(NAME, attempt), { status: 409, retry: "same", param: "Idempotency-Key" });
   assert.ok(tries === 20 && passedMs() > 1_000 && passedMs() < 10_000, `${tries} tries in ${passedMs()} ms`);
 });
 

@@ -25,30 +25,9 @@ export interface Judged {
   verdict: FinalVerdict;
 }
 
-/** Intents in the store. Each change is a compare-and-set: a gateway that was frozen reads and judges again. */
-export interface Idempotency {
-  read(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
-  /**
-   * Reads the missing facts, applies the rule, and writes an outcome; undefined when another gateway was first.
-   * @throws {GatewayError} when the outcome of an envelope is unknown
-   */
-  judge(
-    name: TransactionIntentName,
-    seen: KeptTransactionIntent | undefined,
-    source: string,
-    known?: Known,
-  ): Promise<Judged | undefined>;
-  /** Writes an intent; false when another gateway was first. @throws {GatewayError} `rate_limited` for too many intents */
-  commit(judged: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean>;
-  /** Writes the use of an intent, which prolongs its retention. */
-  noteUse(judged: Pick<Judged, "name" | "seen">): Promise<void>;
-  /**
-   * Repeats an attempt until it returns a value; undefined means that another gateway was first.
-   * @throws {GatewayError} 409 after 20 attempts
-   */
-  repeat<T>(attempt: () => Promise<{ is: T } | undefined>): Promise<T>;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
+/** Intents in the store. Each change is a compare-and-set: a gateway that was frozen reads and judges again. */
 export function createIdempotency({ intents, transactions, clock, networkSeconds, newVersion, onFull }: {
   intents: Pick<IntentStore, "transaction" | "setTransaction">;
   transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
@@ -59,9 +38,10 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
   newVersion(): string;
   /** Called for each request refused because the store has too many intents. */
   onFull?(): void;
-}): Idempotency {
+}) {
   const networkMs = () => networkSeconds() * 1_000;
 
+  /** Writes an intent; false when another gateway was first. @throws {GatewayError} `rate_limited` for too many intents */
   async function commit({ name, seen }: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean> {
     const step = { name, seen: seen?.version, version: newVersion(), intent, ...KEPT_INTENTS, atMs: networkMs() };
     const answer = await intents.setTransaction(step);
@@ -85,26 +65,42 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
   }
 
   return {
-    read: intents.transaction,
+    /**
+     * Reads the intent and acts, again and again until `act` returns a value; undefined means that another gateway was first.
+     * @throws {GatewayError} 409 after 20 attempts
+     */
+    async repeat<T>(
+      name: TransactionIntentName,
+      act: (seen: KeptTransactionIntent | undefined) => Promise<{ is: T } | undefined>,
+    ): Promise<T> {
+      for (let n = 0; n < MOST_TRIES; n++) {
+        if (n > 0) await clock.wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** n));
+        const done = await act(await intents.transaction(name));
+        if (done !== undefined) return done.is;
+      }
+      throw busy(LONGEST_PAUSE_MS);
+    },
     commit,
-    async judge(name, seen, source, known = {}) {
+    /**
+     * Gathers the missing facts, applies the rule, and writes an outcome; undefined when another gateway was first.
+     * @throws {GatewayError} when the outcome of an envelope is unknown
+     */
+    async judge(
+      name: TransactionIntentName,
+      seen: KeptTransactionIntent | undefined,
+      source: string,
+      known: Known = {},
+    ): Promise<Judged | undefined> {
       const judged = { name, seen, verdict: await verdictOn(seen, source, known) };
       const isNew = judged.verdict.kind === "outcome" && seen!.outcome === undefined;
       if (!isNew) return judged;
       const intent = withOutcome(seen!, judged.verdict as Extract<Verdict, { kind: "outcome" }>);
       return await commit(judged, intent) ? { ...judged, seen: { ...seen!, ...intent } } : undefined;
     },
-    async noteUse(judged) {
+    /** Writes the use of an intent, which prolongs its retention. */
+    async noteUse(judged: Pick<Judged, "name" | "seen">): Promise<void> {
       const { seen } = judged;
       if (seen !== undefined && seen.usedAtMs + USE_NOTED_MS < networkMs()) await commit(judged, seen);
-    },
-    async repeat(attempt) {
-      for (let n = 0; n < MOST_TRIES; n++) {
-        if (n > 0) await clock.wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** n));
-        const done = await attempt();
-        if (done !== undefined) return done.is;
-      }
-      throw busy(LONGEST_PAUSE_MS);
     },
   };
 }

@@ -63,56 +63,36 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
 
   return async function once<T>(name: IntentName, task: Task<T>): Promise<T> {
     const endsAtMs = clock.monotonicMs() + waitMs;
-    let looked: Intent | undefined;
     for (let pauseMs = FIRST_PAUSE_MS;; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       const isLastLook = clock.monotonicMs() >= endsAtMs;
       const seen = await intents.get(name);
-      // While another gateway works, only a new result is worth a look.
-      if (seen !== undefined && (seen.id !== looked?.id || seen.result !== looked.result)) {
-        const answer = await repeated(name, task, seen);
-        if (answer !== undefined) return answer.is;
-        looked = seen;
-      }
-      if (isLastLook) throw busy(seen?.claimedForMs ?? 0);
-      if (seen === undefined || seen.claimedForMs === 0) {
-        const claim = await intents.claim({
-          name,
-          seen,
-          id: newId(),
-          request: task.request,
-          durationMs,
-          ...KEPT_INTENTS,
-          atMs: networkMs(),
-        });
-        if (claim === "full") {
-          onFull?.();
-          throw full();
-        }
-        if (claim !== "taken") {
-          const answer = await done(claim, task);
-          if (answer !== undefined) return answer.is;
-          looked = undefined;
-        }
-      }
+      if (seen !== undefined && seen.request !== task.request) throw anotherRequest(name.key);
+      if (seen?.result !== undefined) return await task.repeat(seen.result);
+      const claimedForMs = seen?.claimedForMs ?? 0;
+      if (isLastLook) throw busy(claimedForMs);
+      const done = claimedForMs > 0 ? undefined : await attempt(name, seen, task);
+      if (done !== undefined) return done.is;
       await clock.wait(pauseMs);
     }
   };
 
-  /** The response of an earlier request; undefined without a result. */
-  async function repeated<T>(
+  /** The response after the work; undefined when another gateway has claimed the intent, so that it must be read again. */
+  async function attempt<T>(
     name: IntentName,
-    task: Task<T>,
-    { request, result }: Intent,
+    seen: Intent | undefined,
+    { request, work }: Task<T>,
   ): Promise<{ is: T } | undefined> {
-    if (request !== task.request) throw anotherRequest(name.key);
-    return result === undefined ? undefined : { is: await task.repeat(result) };
-  }
-
-  /** The response after the work; undefined when the caller must read the intent again. */
-  async function done<T>(claim: IntentClaim, task: Task<T>): Promise<{ is: T } | undefined> {
-    let work;
+    const step = { name, seen, id: newId(), request, durationMs, ...KEPT_INTENTS, atMs: networkMs() };
+    const claim = await intents.claim(step);
+    if (claim === "taken") return undefined;
+    if (claim === "full") {
+      onFull?.();
+      throw full();
+    }
     try {
-      work = await task.work(claim);
+      const { answer, result } = await work(claim);
+      await intents.complete(claim, { request, result, atMs: networkMs() });
+      return { is: answer };
     } catch (error) {
       if (isFenced(error)) return undefined;
       // After any other error the effect of the work is unknown. The claim expires, and the next request continues.
@@ -121,24 +101,11 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
       await intents.release(claim);
       throw error;
     }
-    const isMine = await completed(claim, { request: task.request, result: work.result });
-    return isMine ? { is: work.answer } : undefined;
   }
 
   /** Whether another gateway has claimed the intent since, so that its work may have caused an error. */
   async function isClaimedByOther(claim: IntentClaim): Promise<boolean> {
     const seen = await intents.get(claim);
     return seen !== undefined && (seen.id !== claim.id || seen.term !== claim.term);
-  }
-
-  /** False when another gateway has claimed the intent since. */
-  async function completed(claim: IntentClaim, done: { request: string; result: string }): Promise<boolean> {
-    try {
-      await intents.complete(claim, { ...done, atMs: networkMs() });
-      return true;
-    } catch (error) {
-      if (isFenced(error)) return false;
-      throw error;
-    }
   }
 }

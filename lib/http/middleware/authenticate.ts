@@ -1,7 +1,7 @@
 import { GatewayError } from "../../errors.ts";
-import type { KeyRefusal, KeyVerdict } from "../../keys/verifier.ts";
+import type { KeyRefusal } from "../../keys/verifier.ts";
 import type { KeyRecord, Scope } from "../../store/store.ts";
-import type { RequestContext } from "../request_context.ts";
+import { after, type RequestContext } from "../request_context.ts";
 import { takeFromAddress } from "./rate_limit.ts";
 
 const REASONS: Record<KeyRefusal, string> = {
@@ -19,14 +19,11 @@ const REASONS: Record<KeyRefusal, string> = {
 export function authenticate(context: RequestContext): KeyRecord | Promise<KeyRecord> {
   const presented = presentedKey(context.request);
   if (typeof presented !== "string") return refuse(context, presented.problem);
-  const verdict = context.parts.verifier.verify(presented);
-  return verdict instanceof Promise ? verdict.then((v) => keyOf(context, v)) : keyOf(context, verdict);
-}
-
-function keyOf(context: RequestContext, verdict: KeyVerdict): KeyRecord {
-  if ("reason" in verdict) return refuse(context, REASONS[verdict.reason]);
-  context.key = verdict.record;
-  return verdict.record;
+  return after(context.parts.verifier.verify(presented), (verdict) => {
+    if ("reason" in verdict) return refuse(context, REASONS[verdict.reason]);
+    context.key = verdict.record;
+    return verdict.record;
+  });
 }
 
 function refuse(context: RequestContext, message: string): never {

@@ -16,28 +16,27 @@ const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, Last-Even
 /** How long a browser may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = "600";
 
-/** CORS (the Fetch standard). Credentials are never allowed, because pages send the key themselves. */
-export interface Cors {
-  /** For every response. */
-  headers(request: Request): Record<string, string>;
-  /** For the response to a preflight of a path with these methods. */
-  preflightHeaders(methods: readonly string[]): Record<string, string>;
-}
+export type Cors = ReturnType<typeof createCors>;
 
-/** @param origins the origins whose pages may call, or `*` */
-export function createCors(origins: readonly string[]): Cors {
+/**
+ * CORS (the Fetch standard). Credentials are never allowed, because pages send the key themselves.
+ * @param origins the origins whose pages may call, or `*`
+ */
+export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes("*");
   const allowed = new Set(origins);
   const open = { "access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED_HEADERS };
   const others = { vary: "Origin" };
   return {
-    headers(request) {
+    /** For every response. */
+    headers(request: Request): Record<string, string> {
       if (isOpen) return open;
       const origin = request.headers.get("origin");
       if (origin === null || !allowed.has(origin)) return others;
       return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED_HEADERS, ...others };
     },
-    preflightHeaders: (methods) => ({
+    /** For the response to a preflight of a path with these methods. */
+    preflightHeaders: (methods: readonly string[]) => ({
       "access-control-allow-methods": methods.join(", "),
       "access-control-allow-headers": ALLOWED_HEADERS,
       "access-control-max-age": PREFLIGHT_SECONDS,

@@ -8,7 +8,7 @@ import { publicAttempt, publicFailedDelivery } from "../../webhooks/public_webho
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 import { AS } from "../openapi_schemas.ts";
-import { anyEventId, count, isoTime, ledgerSequence, nextCursor } from "../response_fields.ts";
+import { anyEventId, count, flag, isoTime, ledgerSequence, nextCursor, text } from "../response_fields.ts";
 import { integerText } from "../validation/query.ts";
 
 export const WEBHOOK_EXAMPLE = "wh_qhm4MArw4uzzJbyAEo0RI2";
@@ -21,12 +21,9 @@ export const webhookId = z.object({
 });
 
 export const attempt = z.object({
-  id: z.string().meta({ description: "Id of the attempt: a decimal string.", example: "3" }),
+  id: text("Id of the attempt: a decimal string.", "3"),
   eventId: anyEventId("Id of the event; a test event's begins with test-."),
-  eventType: z.string().meta({
-    description: "Type of the event, webhook.test for a test event.",
-    example: "payment.authorized",
-  }),
+  eventType: text("Type of the event, webhook.test for a test event.", "payment.authorized"),
   deliveryId: z.string().nullable().meta({
     description:
       "Id of the delivery: the event's id, in a replay followed by a colon and the replay's id. Null for a test event.",
@@ -153,7 +150,7 @@ export const deliveries = new Hono<AppEnv>()
       response: z.object({
         attempt,
         request: z.object({
-          url: z.string().meta({ description: "URL of the webhook.", example: "https://shop.example.com/hook" }),
+          url: text("URL of the webhook.", "https://shop.example.com/hook"),
           headers: z.record(z.string(), z.string()).meta({ description: "The request's headers by name." }),
           body: z.string().meta({
             description: "The request's body, byte by byte as signed.",
@@ -162,12 +159,11 @@ export const deliveries = new Hono<AppEnv>()
         }).meta({ id: "SentRequest", description: "A request to a webhook." }).nullable().meta({
           description: "The request of the attempt; null when the gateway no longer stores the event.",
         }),
-        secretRotatedSince: z.boolean().meta({
-          description:
-            "True: the secret was rotated after the attempt, or up to three seconds before it. The signatures are made with " +
+        secretRotatedSince: flag(
+          "True: the secret was rotated after the attempt, or up to three seconds before it. The signatures are made with " +
             "the present secrets.",
-          example: false,
-        }),
+          false,
+        ),
       }).meta({ id: "SentAttempt", description: "An attempt with its request." }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {

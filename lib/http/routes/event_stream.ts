@@ -6,7 +6,7 @@ import type { KeyRecord } from "../../store/store.ts";
 import { plainResponse } from "../response.ts";
 import { type Endpoint, guarded } from "../endpoint.ts";
 import type { AnySpec, Input } from "../endpoint_spec.ts";
-import type { RequestContext } from "../request_context.ts";
+import { after, type RequestContext } from "../request_context.ts";
 import { presentedKey } from "../middleware/authenticate.ts";
 import type { streamQuery } from "../validation/event_query.ts";
 
@@ -61,19 +61,15 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
   /** Returns a check that reports why the key may no longer read this stream, undefined while it may. */
   function refusalOf({ parts, request }: RequestContext, { id }: KeyRecord) {
     const presented = presentedKey(request) as string;
-    type Verdict = Awaited<ReturnType<typeof parts.verifier.verify>>;
-    const judged = (verdict: Verdict): string | undefined => {
-      if ("reason" in verdict) return verdict.reason;
-      const { record } = verdict;
-      return record.id === id && spec.scopes.some((scope) => record.scopes.includes(scope)) ? undefined : "scope";
-    };
-    return () => {
-      const verdict = parts.verifier.verify(presented);
-      return verdict instanceof Promise ? verdict.then(judged) : judged(verdict);
-    };
+    return () =>
+      after(parts.verifier.verify(presented), (verdict): string | undefined => {
+        if ("reason" in verdict) return verdict.reason;
+        const { record } = verdict;
+        return record.id === id && spec.scopes.some((scope) => record.scopes.includes(scope)) ? undefined : "scope";
+      });
   }
 
-  return guarded(spec, ({ env: context }, input: StreamInput) => opened(context, input));
+  return guarded<unknown, StreamInput["query"], unknown>(spec, opened);
 }
 
 /** The error about the cursor, with the name of the header that held it. */

@@ -6,7 +6,7 @@ import { address, contractId, deviceHash } from "../../escrow/values.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { anyEventId, isoTime, ledgerSequence } from "../response_fields.ts";
+import { anyEventId, isoTime, ledgerSequence, text } from "../response_fields.ts";
 import { eventsQuery, streamQuery } from "../validation/event_query.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
@@ -24,7 +24,7 @@ const common = {
   }),
   ledger: ledgerSequence("Ledger of the event."),
   ledgerClosedAt: isoTime("Close time of the ledger, UTC."),
-  txHash: z.string().meta({ description: "Hash of the transaction: 64 hex digits.", example: EXAMPLE.txHash }),
+  txHash: text("Hash of the transaction: 64 hex digits.", EXAMPLE.txHash),
 };
 
 const agent = address.meta({
@@ -38,10 +38,7 @@ const merchant = address.meta({
 
 /** Of an event that moves money. */
 const movement = {
-  amount: z.string().meta({
-    description: "Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1.",
-    example: "40000000",
-  }),
+  amount: text("Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1.", "40000000"),
   asset: contractId.nullable().meta({
     description: "Contract id (C…) of the asset; null when the gateway could not read it.",
   }),
@@ -101,10 +98,7 @@ export const events = new Hono<AppEnv>()
       query: eventsQuery,
       response: z.object({
         events: z.array(eventSchema).meta({ description: "The events of the page." }),
-        cursor: z.string().meta({
-          description: "Cursor of the next page, present on every page.",
-          example: "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX",
-        }),
+        cursor: text("Cursor of the next page, present on every page.", "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX"),
         latestLedger: ledgerSequence("Sequence of the latest ledger that the gateway knows.", 1200),
         oldestLedger: ledgerSequence(
           "First ledger from which the gateway stores all events: older events are missing. Null while unknown.",

@@ -5,7 +5,7 @@ import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { count } from "../response_fields.ts";
+import { count, text } from "../response_fields.ts";
 
 /** Pending payments, payment checks and assets. */
 export const payments = new Hono<AppEnv>()
@@ -87,15 +87,11 @@ export const payments = new Hono<AppEnv>()
       params: z.object({ asset: contractId }),
       response: z.object({
         asset: contractId,
-        symbol: z.string().meta({
-          description:
-            "Symbol of the asset, native for the network's own. A token's symbol proves nothing about the token.",
-          example: "native",
-        }),
-        name: z.string().meta({
-          description: "Name of the asset, CODE:ISSUER for an issued asset.",
-          example: "native",
-        }),
+        symbol: text(
+          "Symbol of the asset, native for the network's own. A token's symbol proves nothing about the token.",
+          "native",
+        ),
+        name: text("Name of the asset, CODE:ISSUER for an issued asset.", "native"),
         decimals: count("Digits after the decimal point in one unit of the asset.", 7),
       }).meta({ id: "Asset", description: "Names of an asset, and the decimals of its amounts." }),
       errors: ["not_found", "upstream_error"],

@@ -8,7 +8,7 @@ import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { anyEventId, count, isoTime } from "../response_fields.ts";
+import { anyEventId, count, flag, isoTime, text } from "../response_fields.ts";
 import { attempt, WEBHOOK_EXAMPLE, webhookId } from "./deliveries.ts";
 import { eventId, eventSchema } from "./events.ts";
 
@@ -53,11 +53,8 @@ const newWebhook = z.strictObject({
 }).meta({ id: "NewWebhook", description: "A URL, and the events that the gateway delivers to it." });
 
 const webhook = z.object({
-  id: z.string().meta({ description: "Id of the webhook (wh_…).", example: WEBHOOK_EXAMPLE }),
-  url: z.string().meta({
-    description: "URL to which the gateway POSTs events.",
-    example: "https://shop.example.com/hook",
-  }),
+  id: text("Id of the webhook (wh_…).", WEBHOOK_EXAMPLE),
+  url: text("URL to which the gateway POSTs events.", "https://shop.example.com/hook"),
   types: z.array(z.enum(EVENT_TYPES)).nullable().meta({
     description: "Types of the delivered events. Null means all types.",
     example: TYPES_EXAMPLE,
@@ -70,10 +67,7 @@ const webhook = z.object({
     description: "Merchant of the delivered events (G… or C…). Null means all merchants.",
     example: null,
   }),
-  ordered: z.boolean().meta({
-    description: "Whether the gateway delivers strictly one event at a time.",
-    example: false,
-  }),
+  ordered: flag("Whether the gateway delivers strictly one event at a time.", false),
   createdAt: isoTime("Time of the creation, UTC."),
   failingSince: isoTime("Time since which the endpoint has been failing, UTC; null while it is well.").nullable(),
   retrying: count("Deliveries that failed and wait for a retry.", 0),
@@ -86,10 +80,10 @@ const webhook = z.object({
 }).meta({ id: "Webhook", description: "A webhook of the calling key." });
 
 const webhookWithSecret = webhook.extend({
-  secret: z.string().meta({
-    description: "Secret (whsec_…) that signs every delivery; the gateway shows it only in this response.",
-    example: SECRET_EXAMPLE,
-  }),
+  secret: text(
+    "Secret (whsec_…) that signs every delivery; the gateway shows it only in this response.",
+    SECRET_EXAMPLE,
+  ),
 }).meta({ id: "WebhookWithSecret", description: "A webhook with its secret." });
 
 const replayBody = z.strictObject({
@@ -118,7 +112,7 @@ const replayBody = z.strictObject({
 
 /** The body of a delivery. */
 export const webhookDelivery = z.object({
-  subscription: z.string().meta({ description: "Id of the webhook (wh_…).", example: WEBHOOK_EXAMPLE }),
+  subscription: text("Id of the webhook (wh_…).", WEBHOOK_EXAMPLE),
   event: z.union([
     eventSchema,
     z.object({
@@ -248,10 +242,7 @@ export const webhooks = new Hono<AppEnv>()
             example: "rp_xk5ZwZWUcIbvNWbQc5BuAo",
           }),
           deliveries: count("Number of events to send, at most 10000.", 2),
-          atLeast: z.boolean().meta({
-            description: "True: there are more events, because the gateway counts at most 10000.",
-            example: false,
-          }),
+          atLeast: flag("True: there are more events, because the gateway counts at most 10000.", false),
         }).meta({ id: "Replay", description: "A replay that began, or its size with dryRun." }),
         errors: ["not_found"],
       },

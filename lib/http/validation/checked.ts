@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { AppParts } from "../request_context.ts";
-import { valueAt } from "./fields.ts";
-import { findTypo } from "./typos.ts";
+import { findTypo, valueAt } from "./typos.ts";
 
 /** A message quotes at most so many characters of a name. */
 const MAX_NAME_LENGTH = 100;

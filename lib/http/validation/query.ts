@@ -2,7 +2,6 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import { must } from "../../escrow/values.ts";
 import type { AnySpec } from "../endpoint_spec.ts";
-import type { RequestContext } from "../request_context.ts";
 import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
@@ -27,9 +26,9 @@ export const integerText = (min: number, max: number) => {
  * The checked query of a request. An endpoint without a query refuses every parameter.
  * @throws {GatewayError} `invalid_request`
  */
-export function checkedQuery(spec: AnySpec, { request, known }: RequestContext): unknown {
+export function checkedQuery(spec: AnySpec, request: Request): unknown {
   // Most reads have no query to parse.
-  if (spec.query === undefined && (known !== undefined || !request.url.includes("?"))) return NOTHING;
+  if (spec.query === undefined && !request.url.includes("?")) return NOTHING;
   const text = requestQuery(request);
   if (spec.ignoresQuery) return NOTHING;
   if (spec.query === undefined) {

@@ -1,7 +1,6 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createResponseCache } from "../../lib/http/response_cache.ts";
 import { networkOfFile, startGateway } from "./test_gateway.ts";
 
 const on = networkOfFile();
@@ -51,14 +50,4 @@ test("with CORS an answer asked for again has its headers too", async () => {
     assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
   }
   await stop();
-});
-
-test("what is kept of URLs is bounded in number and length, and no query is kept", () => {
-  const responseCache = createResponseCache(() => {});
-  const remember = (url: string) => responseCache.remember(url, { path: "/v1/health", params: {} });
-  remember("http://a/v1/health?x=1");
-  remember(`http://a/v1/health#${"x".repeat(300)}`);
-  assert.equal(responseCache.size, 0);
-  for (let n = 0; n < 50_000; n++) remember(`http://host-${n}/v1/health`);
-  assert.ok(responseCache.size <= 20_000, `${responseCache.size}`);
 });
