@@ -82,7 +82,7 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
     },
     commit,
     /**
-     * Gathers the missing facts, applies the rule, and writes an outcome; undefined when another gateway was first.
+     * Reads the missing facts, applies the rule, and writes an outcome; undefined when another gateway was first.
      * @throws {GatewayError} when the outcome of an envelope is unknown
      */
     async judge(

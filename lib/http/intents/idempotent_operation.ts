@@ -76,7 +76,7 @@ export function createIdempotentOperation({ intents, clock, networkSeconds, newI
     }
   };
 
-  /** The response after the work; undefined when another gateway has claimed the intent, so that it must be read again. */
+  /** The response after the work; undefined when another gateway has claimed the intent. */
   async function attempt<T>(
     name: IntentName,
     seen: Intent | undefined,
