@@ -15,7 +15,7 @@ import { createHead } from "../stellar/head.ts";
 import { createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createSubmissionLog } from "./submission_log.ts";
-import { createUnresolvedLookup, createUnresolvedSubmissions } from "./unresolved_submissions.ts";
+import { createUnresolvedSubmissions } from "./unresolved_submissions.ts";
 import { createSharedState } from "./shared_state.ts";
 import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -104,7 +104,7 @@ export async function createChain(
     // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    unresolved: createUnresolvedLookup(store, unresolvedSubmissions),
+    unresolved: unresolvedSubmissions.of,
     keepUnresolved: unresolvedSubmissions.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),

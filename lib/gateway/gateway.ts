@@ -113,7 +113,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const limiter = await openLimiter(options, { clock, holder, onProblem });
   const verifier = createKeyVerifier({ source: keys, clock: storeClock, onProblem });
   await verifier.refresh();
-  const maintenance = createMaintenance({ store, clock, log });
+  const maintenance = createMaintenance({ store, log });
   const runRetention = createRetention({
     store,
     holder,

@@ -1,21 +1,17 @@
-import { type Clock, createStepWatch } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { type AskDisk, type StoreFileState, watchStoreFile } from "../store/file/file_watch.ts";
 import type { Store } from "../store/store.ts";
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
 
-/** Watches the store's file, its disk, and this machine's clock. */
-export function createMaintenance({ store, clock, log, askDisk }: {
+/** Watches the store's file and its disk. */
+export function createMaintenance({ store, log, askDisk }: {
   store: Pick<Store, "location">;
-  clock: Clock;
   log: Log;
   /** The operating system's values when absent. */
   askDisk?: AskDisk;
 }) {
   const lookAtFile = watchStoreFile(store.location, askDisk);
-  const stepOfClock = createStepWatch(clock);
-  let reverts = clock.networkReverts?.().length;
   let gone: string | undefined;
   let disk: string | undefined;
 
@@ -37,20 +33,9 @@ export function createMaintenance({ store, clock, log, askDisk }: {
     else log.warn(disk, { todo: "make room, or store events for a shorter time (SERVICE_API_RETENTION_DAYS)" });
   }
 
-  function reportClockStep(): void {
-    const stepMs = stepOfClock();
-    // A revert of the sandbox's network sets its clock back, and not this machine's.
-    const isReverted = clock.networkReverts?.().length !== reverts;
-    reverts = clock.networkReverts?.().length;
-    if (stepMs === 0 || isReverted) return;
-    const way = stepMs > 0 ? "ahead" : "back";
-    log.warn(`this machine's clock was set ${way} by ${Math.round(Math.abs(stepMs) / 1_000)} s`);
-  }
-
   return {
     /** Call it every second. */
     look() {
-      reportClockStep();
       const state = lookAtFile?.();
       if (state === undefined) return;
       reportFile(state);

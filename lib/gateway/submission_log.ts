@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type ErrorCode, ERRORS, GatewayError, type GatewayErrorOptions, RETRIES } from "../errors.ts";
-import type { SubmissionOutcome } from "../store/submission.ts";
+import type { Submission, SubmissionOutcome } from "../store/submission.ts";
 import { SUBMISSION_DAYS } from "../store/retention.ts";
 import type { Store } from "../store/store.ts";
 import type { Outcome, SubmissionLog } from "../stellar/transactions/submission_log.ts";
@@ -63,7 +63,22 @@ function restored({ status, ledger, error }: SubmissionOutcome): Outcome {
 }
 
 /** Hashes in one read of the store. */
-const PAGE = 200;
+const PAGE = 500;
+
+/** All submissions without an outcome, or those of one account. */
+export async function* withoutOutcome(
+  submissions: Pick<Store["submissions"], "withoutOutcome">,
+  source?: string,
+): AsyncGenerator<Submission> {
+  for (let after: string | undefined;;) {
+    const page = await submissions.withoutOutcome({ source, after, limit: PAGE });
+    yield* page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)!.hash;
+    await yieldToOthers();
+  }
+}
+
 /** A node may lag by so much. */
 const LATE_SECONDS = 60;
 
@@ -88,18 +103,11 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnr
   onUnresolved(hash: string): Promise<void>;
 }): (signal: AbortSignal) => Promise<void> {
   return async function lookUpOutcomes(signal) {
-    let after: string | undefined;
-    while (!signal.aborted) {
-      const page = await submissions.withoutOutcome({ after, limit: PAGE });
-      for (const { hash, validUntil } of page) {
-        if (signal.aborted) return;
-        // `status` stores the outcome. The next run retries one that is still unknown.
-        const isPastBound = validUntil + LATE_SECONDS < networkSeconds();
-        if (isPastBound) await untilAborted(signal, status(hash, onUnresolved).catch(() => {}));
-        await yieldToOthers();
-      }
-      if (page.length < PAGE) return;
-      after = page.at(-1)!.hash;
+    for await (const { hash, validUntil } of withoutOutcome(submissions)) {
+      if (signal.aborted) return;
+      // `status` stores the outcome. The next run retries one that is still unknown.
+      const isPastBound = validUntil + LATE_SECONDS < networkSeconds();
+      if (isPastBound) await untilAborted(signal, status(hash, onUnresolved).catch(() => {}));
     }
   };
 }

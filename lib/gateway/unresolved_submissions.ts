@@ -1,5 +1,6 @@
 import type { UnresolvedSubmission } from "../escrow/operations/outcome_warnings.ts";
 import type { Store } from "../store/store.ts";
+import { withoutOutcome } from "./submission_log.ts";
 
 export type UnresolvedSubmissions = ReturnType<typeof createUnresolvedSubmissions>;
 
@@ -17,7 +18,7 @@ const KEPT_MS = 90 * 86_400_000;
 const MAX_PER_OPERATION = 50;
 
 /**
- * Applied submissions whose client did not get the outcome, and rejected ones that the network may still apply. A client that
+ * Submissions whose client did not get the outcome, and rejected ones that the network may still apply. A client that
  * prepares the same operation again gets a warning, until a client has read the outcome, and for a day of network time. They
  * are in the store, for all gateways on it.
  */
@@ -27,8 +28,6 @@ export function createUnresolvedSubmissions(
   confirmed: () => { closeTime: number },
 ) {
   const nameOf = (source: string, operation: string) => `unresolved ${source} ${operation}`;
-  const hashesOf = async (name: string) => stillOpen(await sharedState.read(name)).map(({ hash }) => hash);
-
   const stillOpen = (all: Unresolved[] = []): Unresolved[] =>
     all.filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
 
@@ -44,9 +43,15 @@ export function createUnresolvedSubmissions(
     });
 
   return {
-    /** The unresolved submissions of an account for one operation (`operationDigest`), newest first. */
+    /** Those of an account for one operation (`operationDigest`), newest first, and then those without an outcome. */
     async of(source: string, operation: string): Promise<UnresolvedSubmission[]> {
-      return (await hashesOf(nameOf(source, operation))).map((hash) => ({ hash, operation }));
+      const hashes: string[] = [];
+      for await (const { hash, operation: its } of withoutOutcome(submissions, source)) {
+        if (its === operation) hashes.push(hash);
+      }
+      // Only after that: a submission that got its outcome meanwhile is in this list already.
+      const unread = stillOpen(await sharedState.read(nameOf(source, operation))).map(({ hash }) => hash);
+      return [...new Set([...unread, ...hashes])].map((hash) => ({ hash, operation }));
     },
     /** Ignores a hash that was not submitted here. */
     async add(hash: string): Promise<void> {
@@ -58,28 +63,10 @@ export function createUnresolvedSubmissions(
     /** A client has read the outcome. */
     async resolve(hash: string): Promise<void> {
       const name = await nameOfHash(hash);
-      if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
+      if (name === undefined) return;
+      const stored = await sharedState.read<Unresolved[]>(name);
+      if (!stored?.some((one) => one.hash === hash)) return;
       await change(name, (stored) => stored.filter((one) => one.hash !== hash));
     },
-  };
-}
-
-const PAGE = 500;
-
-/** The submissions of an account for one operation without an outcome, or with a response that the client did not get. */
-export function createUnresolvedLookup(
-  { submissions }: { submissions: Pick<Store["submissions"], "withoutOutcome"> },
-  unresolvedSubmissions: Pick<UnresolvedSubmissions, "of">,
-): (source: string, operation: string) => Promise<UnresolvedSubmission[]> {
-  return async function unresolved(source, operation) {
-    const open: UnresolvedSubmission[] = [];
-    for (let after: string | undefined, isLast = false; !isLast;) {
-      const page = await submissions.withoutOutcome({ source, after, limit: PAGE });
-      for (const { hash, operation: its } of page) if (its === operation) open.push({ hash, operation });
-      isLast = page.length < PAGE;
-      after = page.at(-1)?.hash;
-    }
-    // Only after that: a submission that got its outcome meanwhile is in this list already.
-    return [...await unresolvedSubmissions.of(source, operation), ...open];
   };
 }

@@ -6,18 +6,14 @@ import { test } from "node:test";
 import { createMaintenance } from "../../lib/gateway/maintenance.ts";
 import { createLog } from "../../lib/log.ts";
 import type { AskDisk } from "../../lib/store/file/file_watch.ts";
-import { createTestClock } from "../test_clock.ts";
 import { folderForTests } from "../folder.ts";
 
 const folder = folderForTests();
 
 function stage(location: string, askDisk?: AskDisk) {
   const lines: string[] = [];
-  const reverts: number[] = [];
-  const clock = { ...createTestClock(), networkReverts: () => reverts };
-  const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
-  const maintenance = createMaintenance({ store: { location }, clock, log, askDisk });
-  return { clock, lines, maintenance, tellRevert: () => void reverts.push(1) };
+  const log = createLog({ level: "debug", format: "json", now: () => 0, write: (line) => lines.push(line) });
+  return { lines, maintenance: createMaintenance({ store: { location }, log, askDisk }) };
 }
 
 test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
@@ -80,29 +76,4 @@ test("a disk that is almost full is told once, and once when it has room again; 
   maintenance.look();
   assert.deepEqual(told().slice(1), [["info", "the store's disk has room again"]]);
   assert.deepEqual(maintenance.troubles(), []);
-});
-
-test("a step of this machine's clock is told, with its way and size", () => {
-  const { maintenance, clock, lines } = stage("memory:");
-  clock.advance(10_000);
-  maintenance.look();
-  assert.deepEqual(lines, []);
-  clock.step(86_400_000);
-  maintenance.look();
-  clock.step(-3_600_000);
-  maintenance.look();
-  assert.match(lines[0]!, /clock was set ahead by 86400 s/);
-  assert.match(lines[1]!, /clock was set back by 3600 s/);
-  assert.deepEqual(maintenance.troubles(), []);
-});
-
-test("the time that a network takes back with its ledgers is no step of this machine's clock", () => {
-  const { maintenance, clock, lines, tellRevert } = stage("memory:");
-  clock.step(-86_400_000);
-  tellRevert();
-  maintenance.look();
-  assert.deepEqual(lines, []);
-  clock.step(-3_600_000);
-  maintenance.look();
-  assert.match(lines[0]!, /clock was set back by 3600 s/);
 });

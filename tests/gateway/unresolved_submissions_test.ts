@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutcomeLookUp, createSubmissionLog } from "../../lib/gateway/submission_log.ts";
-import { createUnresolvedLookup, createUnresolvedSubmissions } from "../../lib/gateway/unresolved_submissions.ts";
+import { createUnresolvedSubmissions } from "../../lib/gateway/unresolved_submissions.ts";
 import { createOutcomeWarnings } from "../../lib/escrow/operations/outcome_warnings.ts";
 import { contractCall, operationDigest } from "../../lib/escrow/operations/operations.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { StoreError } from "../../lib/store/store.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { memoryStore } from "../webhooks/parts.ts";
 
 const CONFIRMED = { closeTime: 400 };
@@ -45,7 +46,7 @@ async function sentOnce() {
   const warning = createOutcomeWarnings({
     contracts,
     status,
-    unresolved: createUnresolvedLookup(store, unresolvedSubmissions),
+    unresolved: unresolvedSubmissions.of,
     keepUnresolved: unresolvedSubmissions.add,
   });
   const lookUp = createOutcomeLookUp({
@@ -96,6 +97,7 @@ test("a batch of payments whose answers were all lost is warned of from its firs
   const batch = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(64, "0"));
   for (const hash of batch) {
     await submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: hash });
+    await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
     await unresolvedSubmissions.add(hash);
   }
   for (const hash of batch) assert.deepEqual(await unresolvedSubmissions.of(SOURCE, hash), [{ hash, operation: hash }]);
@@ -110,9 +112,9 @@ test("who prepares again is warned of a payment, however many others of his acco
   await Promise.all(
     batch.map((hash) => submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: hash })),
   );
-  const unresolved = createUnresolvedLookup(store, createUnresolvedSubmissions(store, () => CONFIRMED));
+  const { of } = createUnresolvedSubmissions(store, () => CONFIRMED);
   for (const hash of [batch[0]!, batch[700]!, batch.at(-1)!]) {
-    assert.deepEqual(await unresolved(SOURCE, hash), [{ hash, operation: hash }]);
+    assert.deepEqual(await of(SOURCE, hash), [{ hash, operation: hash }]);
   }
 });
 
@@ -120,23 +122,19 @@ test("who prepares again just as his payment is found to be applied is warned of
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   await submissionLog.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
-  const unresolvedSubmissions = createUnresolvedSubmissions(store, () => CONFIRMED);
-  /** As by another gateway, while the second question is on its way. */
-  async function findOut(): Promise<void> {
-    await unresolvedSubmissions.add(HASH);
+  /** As another gateway finds it out, between the two reads. */
+  async function findOut<T>(read: Promise<T>): Promise<T> {
+    const found = await read;
+    await createUnresolvedSubmissions(store, () => CONFIRMED).add(HASH);
     await submissionLog.recordOutcome(HASH, { status: "success", ledger: 7 });
+    return found;
   }
-  async function of(source: string, operation: string) {
-    const lost = await unresolvedSubmissions.of(source, operation);
-    await findOut();
-    return lost;
-  }
-  async function withoutOutcome(page: Parameters<typeof store.submissions.withoutOutcome>[0]) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return await store.submissions.withoutOutcome(page);
-  }
-  const unresolved = createUnresolvedLookup({ submissions: { withoutOutcome } }, { of });
-  assert.equal((await unresolved(SOURCE, "ab"))[0]?.hash, HASH);
+  const bent = bentStore(store, {
+    submissions: { withoutOutcome: (page) => findOut(store.submissions.withoutOutcome(page)) },
+    sharedState: { read: (name) => findOut(store.sharedState.read(name)) },
+  });
+  const unresolved = await createUnresolvedSubmissions(bent, () => CONFIRMED).of(SOURCE, "ab");
+  assert.deepEqual(unresolved.map(({ hash }) => hash), [HASH]);
 });
 
 test("who prepares again is warned for a day by the network's time, however the store's clock stands", async () => {
@@ -146,6 +144,7 @@ test("who prepares again is warned for a day by the network's time, however the 
   const [first, second] = ["01", "02"].map((digits) => digits.repeat(32));
   for (const hash of [first!, second!]) {
     await submissionLog.record({ hash, validUntil: 100, source: SOURCE, operation: "ab" });
+    await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
   }
   const confirmed = { closeTime: 400 };
   const unresolvedSubmissions = createUnresolvedSubmissions(store, () => confirmed);
