@@ -67,21 +67,15 @@ export function createHttp(
 ): GatewayApp {
   const { rpc, head, escrow, watcher, sharedState, unresolvedSubmissions } = chain;
 
-  const once = createIdempotentOperation({
+  const intentParts = {
     intents: store.intents,
     clock,
     networkSeconds: head.networkSeconds,
     newId: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
-  });
-  const idempotency = createIdempotency({
-    intents: store.intents,
-    transactions: escrow.transactions,
-    clock,
-    networkSeconds: head.networkSeconds,
-    newVersion: () => randomBase62(22, secureRandom),
-    onFull: () => metrics.requests.limited("idempotency_keys"),
-  });
+  };
+  const once = createIdempotentOperation(intentParts);
+  const idempotency = createIdempotency({ ...intentParts, transactions: escrow.transactions });
   const prepareFor = createPrepare({ idempotency, escrow });
   const submitFor = createSubmit({ idempotency, escrow });
 

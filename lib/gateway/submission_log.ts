@@ -70,7 +70,8 @@ export async function* withoutOutcome(
   submissions: Pick<Store["submissions"], "withoutOutcome">,
   source?: string,
 ): AsyncGenerator<Submission> {
-  for (let after: string | undefined;;) {
+  let after: string | undefined;
+  for (;;) {
     const page = await submissions.withoutOutcome({ source, after, limit: PAGE });
     yield* page;
     if (page.length < PAGE) return;

@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Keypair, TransactionBuilder } from "@stellar/stellar-sdk";
+import { Address, xdr as xdrTypes } from "@stellar/stellar-sdk/base";
+import { type ExpectedCall, expectedCall, type PreparedOperation } from "../../lib/client/operation_call.ts";
 import { explain } from "../../lib/http/pages/docs/envelope_box.js";
+import { authorisation, envelopeOf, NETWORK, OPERATIONS, OWNER, THIEF_CONTRACT } from "../client/envelopes.ts";
 import examples from "../../lib/http/openapi_examples.json" with { type: "json" };
 
 const { prepareTransaction, submitTransaction, getNetwork } = examples.operations;
@@ -78,4 +81,89 @@ test("the box names the reason for an envelope that it cannot read", async () =>
   const elsewhere = await explain(xdr, "Public Global Stellar Network ; September 2015");
   assert.match(elsewhere.sentence, /with 100000000 of asset C\w{3}…\w{4}, in its smallest unit/);
   assert.notEqual(elsewhere.hash, prepared.fundEscrow.hash);
+});
+
+const operation = (kind: PreparedOperation["kind"]) => OPERATIONS.find((one) => one.kind === kind)!;
+const own = (kind: PreparedOperation["kind"]) => expectedCall(NETWORK, OWNER.publicKey(), operation(kind));
+/** The same call, of a stranger's contract. */
+const foreign = (kind: PreparedOperation["kind"]) =>
+  expectedCall(
+    {
+      ...NETWORK,
+      contracts: { deviceRegistry: THIEF_CONTRACT, agentRegistry: THIEF_CONTRACT, paymentEscrow: THIEF_CONTRACT },
+    },
+    OWNER.publicKey(),
+    operation(kind),
+  );
+const say = (envelope: string, known: typeof NETWORK.contracts | undefined) =>
+  explain(envelope, NETWORK.networkPassphrase, known);
+
+test("the box names each call that a signature allows and the operation does not need", async () => {
+  const [theft] = foreign("fundEscrow").under;
+  for (const call of [own("claim"), foreign("claim")]) {
+    for (const auth of [[authorisation({ ...call, under: [theft!] })], [authorisation(call), authorisation(theft!)]]) {
+      for (const known of [NETWORK.contracts, undefined]) {
+        const { sentence, verdict } = await say(envelopeOf(call, { auth }), known);
+        assert.equal(verdict, "bad");
+        assert.match(sentence, /allow claim of C.*, transfer of CDLZ…CYSC in your name, which no operation/);
+      }
+    }
+  }
+});
+
+test("the transfer beneath a funding has to be the funding's own", async () => {
+  const fund = own("fundEscrow");
+  const [transfer] = fund.under as [ExpectedCall];
+  assert.equal((await say(envelopeOf(fund), NETWORK.contracts)).verdict, "good");
+  const more = { ...transfer, args: [transfer.args[0]!, ...own("claim").args.slice(0, 1), transfer.args[2]!] };
+  for (const under of [[], [more], [transfer, transfer], [{ ...transfer, contract: THIEF_CONTRACT }]]) {
+    assert.equal(
+      (await say(envelopeOf(fund, { auth: [authorisation({ ...fund, under })] }), NETWORK.contracts)).verdict,
+      "bad",
+    );
+  }
+});
+
+test("the box reports an operation of another contract than the gateway's", async () => {
+  for (const { kind } of OPERATIONS) {
+    const { sentence, verdict } = await say(envelopeOf(foreign(kind)), NETWORK.contracts);
+    assert.equal(verdict, "bad", kind);
+    assert.match(sentence, /call \w+ of CCW6…MI75, which is not this gateway's contract for that/);
+  }
+});
+
+test("without the gateway's contracts the box leaves its verdict open", async () => {
+  for (const call of [own("fundEscrow"), foreign("fundEscrow")]) {
+    const { sentence, verdict } = await say(envelopeOf(call), undefined);
+    assert.equal(verdict, "open");
+    assert.match(
+      sentence,
+      /about to sign: fund card .* This page does not know whether C.{3}….{4} is this gateway's contract\./,
+    );
+  }
+});
+
+test("the box describes a policy that ends beyond the calendar", async () => {
+  const forEver = { ...operation("registerAgent"), expiresAt: Number.MAX_SAFE_INTEGER } as PreparedOperation;
+  const call = expectedCall(NETWORK, OWNER.publicKey(), forEver);
+  assert.match(
+    (await say(envelopeOf(call), NETWORK.contracts)).sentence,
+    /without a cap, in .*, until beyond the calendar, fee/,
+  );
+});
+
+test("the box rejects an authorisation of another account", async () => {
+  const credentials = xdrTypes.SorobanCredentials.sorobanCredentialsAddress(
+    new xdrTypes.SorobanAddressCredentials({
+      address: Address.fromString(OWNER.publicKey()).toScAddress(),
+      nonce: 1n,
+      signatureExpirationLedger: 9,
+      signature: xdrTypes.ScVal.scvVoid(),
+    }),
+  );
+  const call = own("claim");
+  await assert.rejects(
+    say(envelopeOf(call, { auth: [authorisation(call, credentials)] }), NETWORK.contracts),
+    /calls of another account/,
+  );
 });

@@ -188,3 +188,15 @@ test("a store that fails is counted, and costs the page only what the store woul
   assert.ok(value(families, "gateway_ledger_sequence") !== undefined);
   await broken.stop();
 });
+
+test("a caller who wants more webhooks than a key may have is refused, and nobody is told that the store fails", async () => {
+  const settings = { metricsToken: METRICS_TOKEN };
+  const many = await startGateway(on, { started: false, settings, targets: { allowLoopbackHttp: true } });
+  await many.gateway.turn(20_000);
+  const create = () => many.request("POST", "/v1/webhooks", { body: { url: "http://127.0.0.1:9/hook" } });
+  for (let n = 0; n < 100; n++) assert.equal((await create()).status, 201);
+  for (let n = 0; n < 3; n++) assert.equal((await create()).status, 400);
+  const { samples } = (await many.scrape()).get("gateway_store_errors_total")!;
+  assert.deepEqual(samples.map(({ labels, value }) => [labels.kind, value]), [["unavailable", 0], ["full", 0]]);
+  await many.stop();
+});

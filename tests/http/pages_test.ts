@@ -130,3 +130,16 @@ test("a page of HTML runs the gateway's own files only, unless it has its own po
   assert.doesNotMatch(strict, /unsafe|\*|https?:/);
   assert.equal(await policyOf("default-src 'self'"), "default-src 'self'");
 });
+
+test("the next request reads a page again after a failed read, as without file descriptors", async () => {
+  let reads = 0;
+  const answer = createPageAnswer({
+    path: "/docs",
+    read: () => ++reads === 1 ? Promise.reject(new Error("Too many open files")) : Promise.resolve("<!doctype html>"),
+  });
+  const request = new Request("http://gateway.test/docs");
+  await assert.rejects(answer(request), /Too many open files/);
+  assert.equal(await (await answer(request)).text(), "<!doctype html>");
+  assert.equal((await answer(request)).status, 200);
+  assert.equal(reads, 2);
+});
