@@ -9,7 +9,6 @@ import { createLoop } from "../loop.ts";
 import { createGatewayMetrics } from "./gateway_metrics.ts";
 import { watchLoopDelay } from "../metrics/loop_delay.ts";
 import { randomBase62, secureRandom } from "../random.ts";
-import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
 import { openStoreClock } from "../store/store_clock.ts";
 import { createMaintenance } from "./maintenance.ts";
@@ -22,38 +21,7 @@ import { createGatewayWebhooks } from "./webhooks.ts";
 
 export type { GatewayOptions } from "./options.ts";
 
-export interface Gateway {
-  fetch(request: Request, peer: Peer): Response | Promise<Response>;
-  /**
-   * Resolves after the check of the nodes' network, or when a node does not answer. Await it before `start`.
-   * @throws {ConfigError} when a node's network differs from the settings
-   */
-  networkChecked: Promise<void>;
-  /** Begins to watch the network and to deliver. */
-  start(): void;
-  /**
-   * One bounded turn of the work of `start`, for platforms with crons instead of loops. It reads up to the latest ledger, then
-   * delivers all due events; it takes at most about `boundMs`. Never rejects.
-   */
-  turn(boundMs: number): Promise<void>;
-  /** Runs the retention job, for at most about `boundMs`. Never rejects. */
-  tidy(boundMs: number): Promise<void>;
-  /**
-   * Reads the ledgers of the other gateways on the store, and the store's time, for platforms without loops. Never rejects.
-   */
-  lookAround(): Promise<void>;
-  /** Writes rate limits and key uses from memory to the store. Never rejects. */
-  flush(): Promise<void>;
-  /** Begins to drain: each connection closes after its response, and the health check returns 503. */
-  drain(): void;
-  /** Requests in progress. */
-  readonly requestsInFlight: number;
-  /**
-   * Refuses all requests, stops background work, and writes the state in memory to the store. Returns whether all parts stopped
-   * in time; never rejects.
-   */
-  stop(): Promise<boolean>;
-}
+export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
 /** Interval of the retention job. */
 const RETENTION_MS = 3_600_000;
@@ -67,7 +35,7 @@ const STORE_CLOCK_MS = 10_000;
  * @throws {StoreError} `locked` when another gateway serves this store, `network_mismatch` when it belongs to another network
  * @throws {ConfigError} when the secrets key is wrong
  */
-export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+export async function createGateway(options: GatewayOptions) {
   const { config, store, keys, log, clock = systemClock } = options;
   const metrics = createGatewayMetrics({ now: clock.now });
   store.observe({ called: (_method, _durationMs, failure) => failure !== undefined && metrics.storeFailed(failure) });
@@ -167,8 +135,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   return {
-    fetch: (request, peer) => app.fetch(request, peer),
+    fetch: app.fetch,
+    /**
+     * Resolves after the check of the nodes' network, or when a node does not answer. Await it before `start`.
+     * @throws {ConfigError} when a node's network differs from the settings
+     */
     networkChecked,
+    /** Begins to watch the network and to deliver. */
     start() {
       chain.watcher.start();
       chain.sharedState?.start();
@@ -183,27 +156,43 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       storeClockTimer = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },
-    turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn failed; the next turn retries", { error })),
-    async tidy(boundMs) {
+    /**
+     * One bounded turn of the work of `start`, for platforms with crons instead of loops. It reads up to the latest ledger, then
+     * delivers all due events; it takes at most about `boundMs`. Never rejects.
+     */
+    turn: (boundMs: number) =>
+      turn(boundMs).catch((error) => log.error("a turn failed; the next turn retries", { error })),
+    /** Runs the retention job, for at most about `boundMs`. Never rejects. */
+    async tidy(boundMs: number) {
       const timeIsUp = AbortSignal.timeout(boundMs);
       // At most half of the time: a slow node must not keep the retention job from shrinking the store.
       const half = AbortSignal.timeout(boundMs / 2);
       await lookUpOutcomes(half).then(() => runRetention(timeIsUp))
         .catch((cause) => log.warn("the retention job failed", { cause }));
     },
+    /**
+     * Reads the ledgers of the other gateways on the store, and the store's time, for platforms without loops. Never rejects.
+     */
     async lookAround() {
       await Promise.all([chain.sharedState?.look(), chain.watcher.refresh(), lookAtStoreClock()]);
     },
+    /** Writes rate limits and key uses from memory to the store. Never rejects. */
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);
     },
+    /** Begins to drain: each connection closes after its response, and the health check returns 503. */
     drain() {
       isDraining = true;
       streams.drain();
     },
+    /** Requests in progress. */
     get requestsInFlight() {
       return metrics.requests.inFlight;
     },
+    /**
+     * Refuses all requests, stops background work, and writes the state in memory to the store. Returns whether all parts stopped
+     * in time; never rejects.
+     */
     async stop() {
       isDraining = true;
       isStopping = true;

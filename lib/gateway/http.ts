@@ -67,15 +67,15 @@ export function createHttp(
 ): GatewayApp {
   const { rpc, head, escrow, watcher, sharedState, unresolvedSubmissions } = chain;
 
-  const intentParts = {
+  const intents = {
     intents: store.intents,
     clock,
     networkSeconds: head.networkSeconds,
-    newId: () => randomBase62(22, secureRandom),
+    newVersion: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
   };
-  const once = createIdempotentOperation(intentParts);
-  const idempotency = createIdempotency({ ...intentParts, transactions: escrow.transactions });
+  const once = createIdempotentOperation({ ...intents, newId: intents.newVersion });
+  const idempotency = createIdempotency({ ...intents, transactions: escrow.transactions });
   const prepareFor = createPrepare({ idempotency, escrow });
   const submitFor = createSubmit({ idempotency, escrow });
 

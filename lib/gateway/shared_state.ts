@@ -3,7 +3,19 @@ import { createLoop } from "../loop.ts";
 import type { Head } from "../stellar/head.ts";
 import type { Store, WatcherState } from "../store/store.ts";
 
-export type SharedState = ReturnType<typeof createSharedState>;
+/**
+ * Knowledge that the gateways on a store share. The newest confirmed ledger lets a read at another gateway show a confirmed
+ * transaction.
+ */
+export interface SharedState {
+  /** Publishes this gateway's latest ledger. Never rejects. */
+  tellLedger(): Promise<void>;
+  /** Reads the latest ledger of the other gateways. Never rejects. */
+  look(): Promise<void>;
+  /** Begins to look twice a second. */
+  start(): void;
+  stop(): Promise<void>;
+}
 
 export interface SharedStateParts {
   store: Pick<Store, "sharedState" | "events">;
@@ -30,11 +42,7 @@ const LOOK_MS = 500;
 /** After that the watcher's state is as new, and a starting gateway uses it. */
 const LEDGER_KEPT_MS = 60_000;
 
-/**
- * Knowledge that the gateways on a store share. The newest confirmed ledger lets a read at another gateway show a confirmed
- * transaction.
- */
-export function createSharedState(parts: SharedStateParts) {
+export function createSharedState(parts: SharedStateParts): SharedState {
   const { store: { sharedState, events }, head, clock, onUnread, onProblem } = parts;
   let observed: SeenLedger | undefined;
   /** At the last look the log lacked its events. */
@@ -64,7 +72,6 @@ export function createSharedState(parts: SharedStateParts) {
     }
   }
 
-  /** Reads the latest ledger of the other gateways. Never rejects. */
   const look = () =>
     attempt(async () => {
       const seen = await sharedState.read<SeenLedger>(LEDGER);
@@ -90,7 +97,6 @@ export function createSharedState(parts: SharedStateParts) {
   });
 
   return {
-    /** Publishes this gateway's latest ledger. Never rejects. */
     tellLedger: () =>
       attempt(async () => {
         const seen = newest(await events.watcherState() ?? NOTHING_STORED);
@@ -99,7 +105,6 @@ export function createSharedState(parts: SharedStateParts) {
         });
       }),
     look,
-    /** Begins to look twice a second. */
     start: loop.start,
     stop: loop.stop,
   };

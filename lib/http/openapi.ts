@@ -5,7 +5,7 @@ import type { AnySpec } from "./endpoint_spec.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import { errorSchema } from "./error_fields.ts";
 import type { AppEnv } from "./request_context.ts";
-import { type DescribedErrors, errorResponse, errorsOf } from "./openapi_errors.ts";
+import { type DescribedErrors, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
 import { webhookDelivery } from "./routes/webhooks.ts";
 
@@ -125,7 +125,7 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
       },
       schemas: book.components(),
       responses: Object.fromEntries(
-        errors.map((one) => [one.name, errorResponse(one, headerRefs(), errorExamples(one, examples))]),
+        errors.map((one) => [one.name, errorResponse(one, errorExamples(one, examples))]),
       ),
       headers: HEADERS,
       parameters: { [IDEMPOTENCY_KEY]: IDEMPOTENCY_PARAMETER },
@@ -172,13 +172,26 @@ function errorExamples({ status, codes }: DescribedErrors, { errors, invalidRequ
   return Object.fromEntries(codes.map((code) => [code, recorded(code)]).filter(([, value]) => value !== undefined));
 }
 
+/** Statuses with a Retry-After header. */
+const RETRY_AFTER = [409, 429, 503];
+
+/** @param examples recorded error bodies by name */
+function errorResponse({ status, description }: DescribedErrors, examples: Json): Json {
+  const retryAfter = header("Seconds to wait before the next request.", "integer", 1);
+  return {
+    description,
+    headers: { ...headerRefs(), ...(RETRY_AFTER.includes(status) ? { "Retry-After": retryAfter } : {}) },
+    content: json({ $ref: "#/components/schemas/Error" }, examples),
+  };
+}
+
 /** The recorded errors of this endpoint; for a status without any, the component that all endpoints share. */
 function errorResponses(spec: AnySpec, examples: Record<string, Record<string, unknown>>): Json {
   return Object.fromEntries(
     errorsOf(spec).map((one) => {
       const own = examples[one.status];
       const shared = { $ref: `#/components/responses/${one.name}` };
-      return [one.status, own === undefined ? shared : errorResponse(one, headerRefs(), own)];
+      return [one.status, own === undefined ? shared : errorResponse(one, own)];
     }),
   );
 }
@@ -253,7 +266,7 @@ const DELIVERY_HEADERS = {
 };
 
 /** A header of a response, with an example. */
-export function header(description: string, type: "integer" | "string", example: number | string): Json {
+function header(description: string, type: "integer" | "string", example: number | string): Json {
   return { description, schema: { type }, example };
 }
 
@@ -261,8 +274,8 @@ function headerRefs(): Json {
   return Object.fromEntries(Object.keys(HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function json(schema: Json, examples?: Record<string, unknown>, mediaType = "application/json"): Json {
-  if (examples === undefined) return { [mediaType]: { schema } };
+function json(schema: Json, examples: Record<string, unknown> = {}, mediaType = "application/json"): Json {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  if (named.length === 0) return { [mediaType]: { schema } };
   return { [mediaType]: { schema, examples: Object.fromEntries(named) } };
 }

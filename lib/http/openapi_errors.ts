@@ -1,6 +1,5 @@
 import { type ErrorCode, ERRORS } from "../errors.ts";
 import type { AnySpec } from "./endpoint_spec.ts";
-import type { Json } from "./openapi_schemas.ts";
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
 import { IDEMPOTENCY_KEY } from "./validation/idempotency_key.ts";
 
@@ -15,13 +14,13 @@ const KEY_ERRORS: ErrorCode[] = [
 ];
 const OPEN_ERRORS: ErrorCode[] = ["internal_error", "unavailable"];
 
-/** `invalid_request` with a status other than 400, and the endpoints that return it. */
-const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(spec: AnySpec): boolean }[] = [
+/** `invalid_request` with a status other than 400, of endpoints with a body or with an `Idempotency-Key`. */
+const INVALID_REQUESTS: { status: number; name: string; meaning: string; of: "body" | "idempotent" }[] = [
   {
     status: 408,
     name: "BodyTooLate",
     meaning: `The body did not arrive within ${BODY_TIMEOUT_MS / 1_000} seconds; send the same request again.`,
-    isOf: ({ body }) => body !== undefined,
+    of: "body",
   },
   {
     status: 409,
@@ -29,19 +28,14 @@ const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(sp
     meaning:
       `Another request with this ${IDEMPOTENCY_KEY} is in progress, or the time bound of an earlier envelope has not passed. ` +
       "Send the same request again after Retry-After seconds.",
-    isOf: ({ idempotent = false }) => idempotent,
+    of: "idempotent",
   },
-  {
-    status: 413,
-    name: "BodyTooLarge",
-    meaning: `The body is larger than ${MAX_BODY_BYTES / 1_024} KiB.`,
-    isOf: ({ body }) => body !== undefined,
-  },
+  { status: 413, name: "BodyTooLarge", meaning: `The body is larger than ${MAX_BODY_BYTES / 1_024} KiB.`, of: "body" },
   {
     status: 415,
     name: "BodyEncoded",
     meaning: "The body has a Content-Encoding, which the gateway does not decode.",
-    isOf: ({ body }) => body !== undefined,
+    of: "body",
   },
 ];
 
@@ -63,7 +57,7 @@ export function errorsOf(spec: AnySpec): DescribedErrors[] {
     name: codes.map(pascalCase).join("Or"),
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
   }));
-  const invalid = INVALID_REQUESTS.filter(({ isOf }) => isOf(spec)).map(({ status, name, meaning }) => ({
+  const invalid = INVALID_REQUESTS.filter(({ of }) => spec[of]).map(({ status, name, meaning }) => ({
     status,
     codes: ["invalid_request" as const],
     name,
@@ -74,34 +68,4 @@ export function errorsOf(spec: AnySpec): DescribedErrors[] {
 
 function pascalCase(code: ErrorCode): string {
   return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** Statuses with a Retry-After header. */
-const RETRY_AFTER = [409, 429, 503];
-
-/**
- * The response for these errors.
- * @param examples recorded error bodies by name
- */
-export function errorResponse(
-  { status, description }: DescribedErrors,
-  headers: Json,
-  examples: Record<string, unknown>,
-): Json {
-  const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
-  const retryAfter = {
-    description: "Seconds to wait before the next request.",
-    schema: { type: "integer" },
-    example: 1,
-  };
-  return {
-    description,
-    headers: { ...headers, ...(RETRY_AFTER.includes(status) ? { "Retry-After": retryAfter } : {}) },
-    content: {
-      "application/json": {
-        schema: { $ref: "#/components/schemas/Error" },
-        ...(shown.length === 0 ? {} : { examples: Object.fromEntries(shown) }),
-      },
-    },
-  };
 }

@@ -32,7 +32,7 @@ async function stage(answer?: "changed" | "full") {
     },
     clock: { wait: (ms) => Promise.resolve(void (nowMs += ms)) },
     networkSeconds: () => nowMs / 1_000,
-    newId: () => `v${++versions}`,
+    newVersion: () => `v${++versions}`,
     onFull: () => void told.full++,
   });
   return {

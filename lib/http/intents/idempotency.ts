@@ -25,31 +25,25 @@ export interface Judged {
   verdict: FinalVerdict;
 }
 
-/** What all intents need. */
-export interface IntentParts {
-  /** The network's time, Unix seconds. It only decides the retention of an intent. */
-  networkSeconds(): number;
-  /** 22 random letters and digits. */
-  newId(): string;
-  /** Called for each request refused because the store has too many intents. */
-  onFull?(): void;
-}
-
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Intents in the store. Each change is a compare-and-set: a gateway that was frozen reads and judges again. */
-export function createIdempotency(
-  { intents, transactions, clock, networkSeconds, newId, onFull }: IntentParts & {
-    intents: Pick<IntentStore, "transaction" | "setTransaction">;
-    transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
-    clock: Pick<Clock, "wait">;
-  },
-) {
+export function createIdempotency({ intents, transactions, clock, networkSeconds, newVersion, onFull }: {
+  intents: Pick<IntentStore, "transaction" | "setTransaction">;
+  transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
+  clock: Pick<Clock, "wait">;
+  /** The network's time, Unix seconds. It only decides the retention of an intent. */
+  networkSeconds(): number;
+  /** A unique text. */
+  newVersion(): string;
+  /** Called for each request refused because the store has too many intents. */
+  onFull?(): void;
+}) {
   const networkMs = () => networkSeconds() * 1_000;
 
   /** Writes an intent; false when another gateway was first. @throws {GatewayError} `rate_limited` for too many intents */
   async function commit({ name, seen }: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean> {
-    const step = { name, seen: seen?.version, version: newId(), intent, ...KEPT_INTENTS, atMs: networkMs() };
+    const step = { name, seen: seen?.version, version: newVersion(), intent, ...KEPT_INTENTS, atMs: networkMs() };
     const answer = await intents.setTransaction(step);
     if (answer !== "full") return answer === "written";
     onFull?.();

@@ -2,7 +2,6 @@ import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Intent, IntentClaim, IntentName, IntentStore } from "../../store/intent.ts";
 import { isFenced } from "../../store/store.ts";
-import type { IntentParts } from "./idempotency.ts";
 import { anotherRequest, busy, full, KEPT_INTENTS } from "./intent_errors.ts";
 
 /** The operation of a request with an `Idempotency-Key`. */
@@ -49,9 +48,16 @@ const LONGEST_PAUSE_MS = 500;
  *   `complete`, and this gateway then returns the result of the other one.
  * - Side effects of `work` use the intent's `id`, which outlives the claim. Side effects that others may undo use the claim.
  */
-export function createIdempotentOperation(
-  { intents, clock, networkSeconds, newId, onFull }: IntentParts & { intents: IntentStore; clock: Clock },
-): IdempotentOperation {
+export function createIdempotentOperation({ intents, clock, networkSeconds, newId, onFull }: {
+  intents: IntentStore;
+  clock: Clock;
+  /** The network's time, Unix seconds. */
+  networkSeconds(): number;
+  /** 22 random letters and digits. */
+  newId(): string;
+  /** Called for each request refused because the store has too many intents. */
+  onFull?(): void;
+}): IdempotentOperation {
   const { claimMs: durationMs, waitMs } = INTENT_LIMITS;
   const networkMs = () => networkSeconds() * 1_000;
 

@@ -4,75 +4,64 @@ import type { Picture } from "./markdown.ts";
 
 type Load = () => Promise<{ default: string }>;
 
-/** The pages of the repository's `docs/`, in the order of the navigation. */
-const PAGES: [group: string, name: string, title: string, load: Load][] = [
-  ["Start", "index", "What it is", () => import("../../../../docs/index.md", { with: { type: "text" } })],
-  [
-    "Start",
-    "first-payment",
-    "First payment",
-    () => import("../../../../docs/first-payment.md", { with: { type: "text" } }),
+type Page = [name: string, title: string, load: Load];
+
+/** The pages of the repository's `docs/` by group, in the order of the navigation. */
+const GROUPS: Record<string, Page[]> = {
+  Start: [
+    ["index", "What it is", () => import("../../../../docs/index.md", { with: { type: "text" } })],
+    ["first-payment", "First payment", () => import("../../../../docs/first-payment.md", { with: { type: "text" } })],
   ],
-  [
-    "Build",
-    "take-a-payment",
-    "Take a payment",
-    () => import("../../../../docs/take-a-payment.md", { with: { type: "text" } }),
+  Build: [
+    [
+      "take-a-payment",
+      "Take a payment",
+      () => import("../../../../docs/take-a-payment.md", { with: { type: "text" } }),
+    ],
+    ["get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
+    ["lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
+    ["webhooks", "Webhooks", () => import("../../../../docs/webhooks.md", { with: { type: "text" } })],
+    ["clients", "Client libraries", () => import("../../../../docs/clients.md", { with: { type: "text" } })],
+    ["signing", "Signing", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
+    ["idempotency", "Idempotency", () => import("../../../../docs/idempotency.md", { with: { type: "text" } })],
+    ["testing", "Testing", () => import("../../../../docs/testing.md", { with: { type: "text" } })],
   ],
-  ["Build", "get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
-  ["Build", "lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
-  ["Build", "webhooks", "Webhooks", () => import("../../../../docs/webhooks.md", { with: { type: "text" } })],
-  ["Build", "clients", "Client libraries", () => import("../../../../docs/clients.md", { with: { type: "text" } })],
-  ["Build", "signing", "Signing", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
-  [
-    "Build",
-    "idempotency",
-    "Idempotency",
-    () => import("../../../../docs/idempotency.md", { with: { type: "text" } }),
+  Run: [
+    ["install", "Install", () => import("../../../../docs/install.md", { with: { type: "text" } })],
+    ["settings", "Settings", () => import("../../../../docs/settings.md", { with: { type: "text" } })],
+    ["keys", "API keys", () => import("../../../../docs/keys.md", { with: { type: "text" } })],
+    ["behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
+    ["container", "Container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
+    ["kubernetes", "Kubernetes", () => import("../../../../docs/kubernetes.md", { with: { type: "text" } })],
+    ["systemd", "systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
+    [
+      "several-gateways",
+      "Several gateways",
+      () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
+    ],
+    ["postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
+    ["deno-deploy", "Deno Deploy", () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } })],
+    ["monitoring", "Monitoring", () => import("../../../../docs/monitoring.md", { with: { type: "text" } })],
+    [
+      "backup-and-upgrade",
+      "Backup and upgrade",
+      () => import("../../../../docs/backup-and-upgrade.md", { with: { type: "text" } }),
+    ],
+    ["security", "Security", () => import("../../../../docs/security.md", { with: { type: "text" } })],
+    ["assets", "Assets", () => import("../../../../docs/assets.md", { with: { type: "text" } })],
   ],
-  ["Build", "testing", "Testing", () => import("../../../../docs/testing.md", { with: { type: "text" } })],
-  ["Run", "install", "Install", () => import("../../../../docs/install.md", { with: { type: "text" } })],
-  ["Run", "settings", "Settings", () => import("../../../../docs/settings.md", { with: { type: "text" } })],
-  ["Run", "keys", "API keys", () => import("../../../../docs/keys.md", { with: { type: "text" } })],
-  ["Run", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
-  ["Run", "container", "Container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
-  ["Run", "kubernetes", "Kubernetes", () => import("../../../../docs/kubernetes.md", { with: { type: "text" } })],
-  ["Run", "systemd", "systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
-  [
-    "Run",
-    "several-gateways",
-    "Several gateways",
-    () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
+  Reference: [
+    ["api", "API", () => import("../../../../docs/api.md", { with: { type: "text" } })],
+    ["events", "Events", () => import("../../../../docs/events.md", { with: { type: "text" } })],
+    ["errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
+    ["limits", "Limits", () => import("../../../../docs/limits.md", { with: { type: "text" } })],
+    ["command-line", "Command line", () => import("../../../../docs/command-line.md", { with: { type: "text" } })],
+    ["figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
+    ["reliability", "Reliability", () => import("../../../../docs/reliability.md", { with: { type: "text" } })],
   ],
-  ["Run", "postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
-  ["Run", "deno-deploy", "Deno Deploy", () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } })],
-  ["Run", "monitoring", "Monitoring", () => import("../../../../docs/monitoring.md", { with: { type: "text" } })],
-  [
-    "Run",
-    "backup-and-upgrade",
-    "Backup and upgrade",
-    () => import("../../../../docs/backup-and-upgrade.md", { with: { type: "text" } }),
-  ],
-  ["Run", "security", "Security", () => import("../../../../docs/security.md", { with: { type: "text" } })],
-  ["Run", "assets", "Assets", () => import("../../../../docs/assets.md", { with: { type: "text" } })],
-  ["Reference", "api", "API", () => import("../../../../docs/api.md", { with: { type: "text" } })],
-  ["Reference", "events", "Events", () => import("../../../../docs/events.md", { with: { type: "text" } })],
-  ["Reference", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
-  ["Reference", "limits", "Limits", () => import("../../../../docs/limits.md", { with: { type: "text" } })],
-  [
-    "Reference",
-    "command-line",
-    "Command line",
-    () => import("../../../../docs/command-line.md", { with: { type: "text" } }),
-  ],
-  ["Reference", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
-  [
-    "Reference",
-    "reliability",
-    "Reliability",
-    () => import("../../../../docs/reliability.md", { with: { type: "text" } }),
-  ],
-];
+};
+
+const PAGES = Object.values(GROUPS).flat();
 
 /** The pictures of the repository's `docs/` that its pages show. */
 const PICTURES: Record<string, Load> = {
@@ -85,10 +74,10 @@ const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-anc
 
 const pathOf = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
 
-const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map(([group, pages]) => ({
+const NAVIGATION: Navigation = Object.entries(GROUPS).map(([group, pages]) => ({
   group,
   pages: [
-    ...pages.map(([, name, title]) => ({ path: pathOf(name), title })),
+    ...pages.map(([name, title]) => ({ path: pathOf(name), title })),
     ...(group === "Reference" ? [{ path: "/docs/reference", title: "API reference" }] : []),
   ],
 }));
@@ -96,7 +85,7 @@ const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map((
 /** The address of a file of `docs/` on the gateway; undefined when only the repository has the file. */
 function linkTo(file: string): string | undefined {
   const [, name, hash = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
-  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + hash : undefined;
+  return PAGES.some(([known]) => known === name) ? pathOf(name!) + hash : undefined;
 }
 
 /** The pictures of a page, by file. Their sizes let the browser reserve the space. */
@@ -139,7 +128,7 @@ function page(name: string, load: Load): PageFile {
  */
 async function searchIndex(): Promise<string> {
   const { sectionsOf } = await import("./markdown.ts");
-  const pages = await Promise.all(PAGES.map(async ([, name, title, load]) => {
+  const pages = await Promise.all(PAGES.map(async ([name, title, load]) => {
     const sections = sectionsOf((await load()).default);
     return {
       path: pathOf(name).slice(1),
@@ -153,7 +142,7 @@ async function searchIndex(): Promise<string> {
 /** The list of pages for programs (https://llmstxt.org). Its links are relative, so that a prefix of a proxy stays. */
 async function llmsText(): Promise<string> {
   const { renderMarkdown } = await import("./markdown.ts");
-  const lines = await Promise.all(PAGES.map(async ([, name, title, load]) => {
+  const lines = await Promise.all(PAGES.map(async ([name, title, load]) => {
     const { summary } = renderMarkdown((await load()).default, { linkTo, parts: {} });
     return `- [${title}](docs/${name}.md): ${summary}`;
   }));
@@ -172,7 +161,7 @@ ${lines.join("\n")}
 
 /** `/docs`: the pages of the repository's `docs/` as HTML and as Markdown, and the files that these pages load. */
 export const DOCS_FILES: PageFile[] = [
-  ...PAGES.flatMap(([, name, , load]) => [page(name, load), textFile(`/docs/${name}.md`, load)]),
+  ...PAGES.flatMap(([name, , load]) => [page(name, load), textFile(`/docs/${name}.md`, load)]),
   ...Object.entries(PICTURES).map(([file, load]) => ({ ...textFile(`/docs/${file}`, load), policy: PICTURE_POLICY })),
   { path: "/docs/search.json", read: searchIndex },
   textFile("/docs/docs.css", () => import("./docs.css", { with: { type: "text" } })),
