@@ -1,6 +1,6 @@
 /*
  * One live stream: it pages through the log, then receives new events. A slow one falls behind and reads the log again.
- * `stream_feed.ts` passes new events, `stream_watch.ts` ends streams, and `streams.ts` opens them.
+ * `stream_feed.ts` passes new events, and `streams.ts` opens and ends streams.
  */
 
 import {
@@ -33,33 +33,6 @@ export type StreamFrame =
   /** The last frame: the key is no longer valid, and why. */
   | { kind: "revoked"; reason: string };
 
-/** A stream for its client. */
-export interface EventStream {
-  /** The next frames, at most a page; undefined at the end. Call it again after sending them. */
-  next(): Promise<StreamFrame[] | undefined>;
-  /** The client has left. */
-  close(): void;
-}
-
-/** A stream for the feed. */
-export interface FedStream extends EventStream {
-  /** The stream has read all up to this sequence. */
-  readonly sequence: number;
-  /** Whether the client waits for frames. */
-  readonly isAsked: boolean;
-  /** How many pages of frames the client has taken. */
-  readonly taken: number;
-  /** Passes new events up to a sequence. False when the queue is full; the stream then reads the log itself. */
-  hand(events: readonly LoggedEvent[], upTo: number): boolean;
-  /** Makes the stream read the log itself. */
-  fallBehind(): void;
-  tellGap(gap: HistoryGap): void;
-  /** Sends a `ledger` frame, unless other frames wait. */
-  tellLedger(latestLedger: number): void;
-  /** Ends it after its waiting frames, without them, or with a `revoked` frame alone. */
-  end(how: "drained" | "cut" | { revoked: string }): void;
-}
-
 export interface StreamParts {
   reader: LogReader;
   bounds(): Promise<LogBounds>;
@@ -68,14 +41,15 @@ export interface StreamParts {
   subjects: Subjects;
   /** The first frames. */
   first: StreamFrame[];
+  /** Why the key is no longer valid; undefined while it is. */
+  refusal(): string | undefined | Promise<string | undefined>;
   /** Joins the feed of new events. Returns false while there is more to read. */
-  join(stream: FedStream): boolean;
-  /** Ends it when its key is no longer valid, unless that was checked just now. */
-  checkKey(stream: FedStream): Promise<void>;
+  join(stream: EventStream): boolean;
+  monotonicMs(): number;
   latestLedger(): number;
   /** The current gaps. */
   gaps(): readonly HistoryGap[];
-  onClose(): void;
+  onClose(stream: EventStream): void;
 }
 
 /**
@@ -90,138 +64,155 @@ const PAGE_EVENTS = 100;
 export const MOST_WAITING = 256;
 
 /**
- * Creates a stream. It reads stored events page by page as the client takes them, and then receives new ones. Its
- * memory is bounded: a slow stream reads the log itself again.
+ * A live stream. It reads stored events page by page as the client takes them, and then receives new ones. Its memory is
+ * bounded: a slow stream reads the log itself again.
  */
-export function createStream(parts: StreamParts): FedStream {
-  const { reader, subjects, join, onClose } = parts;
-  let place = parts.place;
-  let waiting: StreamFrame[] = parts.first;
-  let phase: Phase = "catching_up";
-  const taking = { isAsked: false, taken: 0 };
-  let wake = () => {};
+export class EventStream {
+  /** Since when the client has taken no frames (monotonic ms); Infinity while it waits for some. */
+  unreadSinceMs: number;
+  readonly #parts: StreamParts;
+  readonly #filter: EventFilter;
+  #place: CursorParts;
+  #waiting: StreamFrame[];
+  #phase: Phase = "catching_up";
+  #wake = () => {};
 
-  const filter: EventFilter = { ...subjects, fromHeight: place.floor || undefined };
-  const placeAt = (event: LoggedEvent) => ({ ...place, sequence: event.sequence, mark: markOf(event) });
-
-  const isOver = () => phase === "over";
-
-  function leave(): void {
-    if (phase === "live") phase = "behind";
+  constructor(parts: StreamParts) {
+    this.#parts = parts;
+    this.#place = parts.place;
+    this.#waiting = parts.first;
+    this.#filter = { ...parts.subjects, fromHeight: parts.place.floor || undefined };
+    this.unreadSinceMs = parts.monotonicMs();
   }
 
-  function say(frame: StreamFrame): void {
-    waiting.push(frame);
-    wake();
+  /** The stream has read all up to this sequence. */
+  get sequence(): number {
+    return this.#place.sequence;
+  }
+
+  /** The next frames, at most a page; undefined at the end. Call it again after sending them. */
+  async next(): Promise<StreamFrame[] | undefined> {
+    this.unreadSinceMs = Infinity;
+    try {
+      while (true) {
+        if (this.#waiting.length > 0) return this.#waiting.splice(0);
+        if (this.#phase === "over") return undefined;
+        if (this.#phase === "live") await new Promise<void>((resolve) => this.#wake = resolve);
+        else {
+          const frames = await this.#readLog();
+          await this.checkKey();
+          // An ended stream drops the frames just read: only `revoked` remains.
+          if (this.#isOver()) this.#waiting = this.#waiting.filter(({ kind }) => kind === "revoked");
+          else if (frames.length > 0) return [...frames, ...this.#waiting.splice(0)];
+        }
+      }
+    } finally {
+      this.unreadSinceMs = this.#parts.monotonicMs();
+    }
+  }
+
+  /** The client has left. */
+  close(): void {
+    this.end("cut");
+  }
+
+  /** Ends it when its key is no longer valid. While that is unknown, as when the store fails, it goes on. */
+  async checkKey(): Promise<void> {
+    const refusal = await Promise.resolve(this.#parts.refusal()).catch(() => undefined);
+    if (refusal !== undefined) this.end({ revoked: refusal });
+  }
+
+  /** Passes new events up to a sequence. False when the queue is full; the stream then reads the log itself. */
+  hand(events: readonly LoggedEvent[], upTo: number): boolean {
+    for (const event of events) {
+      if (event.sequence <= this.sequence || !matches(this.#filter, event)) continue;
+      if (this.#waiting.length >= MOST_WAITING) return false;
+      this.#place = this.#placeAt(event);
+      this.#say(this.#frameOf(event));
+    }
+    if (upTo <= this.sequence) return true;
+    const lastRead = events.at(-1);
+    const isEvent = lastRead?.sequence === upTo;
+    this.#place = isEvent ? this.#placeAt(lastRead) : { ...this.#place, sequence: upTo, mark: 0 };
+    return true;
+  }
+
+  /** Makes it read the log itself. */
+  fallBehind(): void {
+    if (this.#phase === "live") this.#phase = "behind";
+    this.#wake();
+  }
+
+  tellGap(gap: HistoryGap): void {
+    // While it catches up, gaps come with `caught_up`.
+    if (this.#phase !== "catching_up") { for (const frame of this.#gapFrames(gap)) this.#say(frame); }
+  }
+
+  /** Sends a `ledger` frame, unless other frames wait. */
+  tellLedger(latestLedger: number): void {
+    if (this.#phase !== "live" || this.#waiting.length > 0) return;
+    this.#say({ kind: "ledger", cursor: encodeCursor(this.#place), latestLedger });
+  }
+
+  /** Ends it after its waiting frames, without them, or with a `revoked` frame alone. */
+  end(how: "drained" | "cut" | { revoked: string }): void {
+    if (this.#isOver()) return;
+    this.#phase = "over";
+    if (how !== "drained") this.#waiting = [];
+    if (typeof how === "object") this.#waiting = [{ kind: "revoked", reason: how.revoked }];
+    this.#parts.onClose(this);
+    this.#wake();
   }
 
   /**
    * Reads stored events after its place, again when retention deleted some meanwhile. At the end of the log the stream
    * is live.
    */
-  async function readLog(): Promise<StreamFrame[]> {
+  async #readLog(): Promise<StreamFrame[]> {
+    const { reader, subjects, ...parts } = this.#parts;
     const frames: StreamFrame[] = [];
     const bounds = await parts.bounds();
-    if (place.sequence < bounds.forgotten) {
+    if (this.sequence < bounds.forgotten) {
       frames.push({ kind: "gap", gap: { reason: "not_held", oldestLedger: await parts.oldestLedger() } });
-      place = { ...place, sequence: bounds.forgotten, mark: 0 };
+      this.#place = { ...this.#place, sequence: bounds.forgotten, mark: 0 };
     }
-    const read = await reader.read(place, { subjects, limit: PAGE_EVENTS }, bounds);
-    const mayMiss = place.sequence < bounds.last;
-    if (mayMiss && place.sequence < (await parts.bounds()).forgotten) return [...frames, ...await readLog()];
-    place = read.place;
-    frames.push(...read.events.map(frameOf));
-    if (!read.isAtEnd || !join(stream)) return frames;
-    const isFirst = phase === "catching_up";
-    phase = "live";
+    const read = await reader.read(this.#place, { subjects, limit: PAGE_EVENTS }, bounds);
+    const mayMiss = this.sequence < bounds.last;
+    if (mayMiss && this.sequence < (await parts.bounds()).forgotten) return [...frames, ...await this.#readLog()];
+    this.#place = read.place;
+    frames.push(...read.events.map((event) => this.#frameOf(event)));
+    if (!read.isAtEnd || !parts.join(this)) return frames;
+    const isFirst = this.#phase === "catching_up";
+    this.#phase = "live";
     if (!isFirst) return frames;
-    const latestLedger = parts.latestLedger();
-    return [...frames, ...parts.gaps().flatMap(gapFrames), {
+    const [latestLedger, gaps] = [parts.latestLedger(), parts.gaps()];
+    return [...frames, ...gaps.flatMap((gap) => this.#gapFrames(gap)), {
       kind: "caught_up",
-      cursor: encodeCursor(place),
+      cursor: encodeCursor(this.#place),
       latestLedger,
     }];
   }
 
   /** Only a gap in the stream's range. */
-  function gapFrames(gap: HistoryGap): StreamFrame[] {
-    const isConcerned = heightOf(gap.epoch, gap.toLedger) >= place.floor;
+  #gapFrames(gap: HistoryGap): StreamFrame[] {
+    const isConcerned = heightOf(gap.epoch, gap.toLedger) >= this.#place.floor;
     return isConcerned ? [{ kind: "gap", gap: { ...gap, reason: "not_read" } }] : [];
   }
 
-  function frameOf(event: LoggedEvent): StreamFrame {
-    return { kind: "event", cursor: encodeCursor(placeAt(event)), event: publicEvent(event) };
+  #frameOf(event: LoggedEvent): StreamFrame {
+    return { kind: "event", cursor: encodeCursor(this.#placeAt(event)), event: publicEvent(event) };
   }
 
-  async function untilSomething(): Promise<StreamFrame[] | undefined> {
-    while (true) {
-      if (waiting.length > 0) return waiting.splice(0);
-      if (phase === "over") return undefined;
-      if (phase === "live") await new Promise<void>((resolve) => wake = resolve);
-      else {
-        const frames = await readLog();
-        await parts.checkKey(stream);
-        // An ended stream drops the frames just read: only `revoked` remains.
-        if (isOver()) waiting = waiting.filter(({ kind }) => kind === "revoked");
-        else if (frames.length > 0) return [...frames, ...waiting.splice(0)];
-      }
-    }
+  #placeAt(event: LoggedEvent): CursorParts {
+    return { ...this.#place, sequence: event.sequence, mark: markOf(event) };
   }
 
-  const stream: FedStream = {
-    get sequence() {
-      return place.sequence;
-    },
-    get isAsked() {
-      return taking.isAsked;
-    },
-    get taken() {
-      return taking.taken;
-    },
-    async next() {
-      taking.isAsked = true;
-      try {
-        return await untilSomething();
-      } finally {
-        taking.isAsked = false;
-        taking.taken++;
-      }
-    },
-    hand(events, upTo) {
-      for (const event of events) {
-        if (event.sequence <= place.sequence || !matches(filter, event)) continue;
-        if (waiting.length >= MOST_WAITING) {
-          leave();
-          return false;
-        }
-        place = placeAt(event);
-        say(frameOf(event));
-      }
-      if (upTo <= place.sequence) return true;
-      const lastRead = events.at(-1);
-      place = lastRead?.sequence === upTo ? placeAt(lastRead) : { ...place, sequence: upTo, mark: 0 };
-      return true;
-    },
-    fallBehind() {
-      leave();
-      wake();
-    },
-    tellGap(gap) {
-      // While it catches up, gaps come with `caught_up`.
-      if (phase !== "catching_up") { for (const frame of gapFrames(gap)) say(frame); }
-    },
-    tellLedger(latestLedger) {
-      if (phase === "live" && waiting.length === 0) say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });
-    },
-    end(how) {
-      if (isOver()) return;
-      phase = "over";
-      if (how !== "drained") waiting = [];
-      if (typeof how === "object") waiting = [{ kind: "revoked", reason: how.revoked }];
-      onClose();
-      wake();
-    },
-    close: () => stream.end("cut"),
-  };
-  return stream;
+  #say(frame: StreamFrame): void {
+    this.#waiting.push(frame);
+    this.#wake();
+  }
+
+  #isOver(): boolean {
+    return this.#phase === "over";
+  }
 }

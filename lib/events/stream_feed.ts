@@ -1,124 +1,65 @@
-/*
- * Reads new events of the log once for all live streams and passes them on. `stream.ts` decides when a stream joins,
+import type { LoggedEvent } from "../store/event.ts";
+import { LogTail } from "../store/log_tail.ts";
+import type { HistoryGap, LogBounds, Store } from "../store/store.ts";
+import { isPartOf } from "./notices.ts";
+import type { EventStream } from "./stream.ts";
+
+/**
+ * Passes new events and gaps to live streams, with one read of the log for all. `stream.ts` decides when a stream joins,
  * and what it does when it falls behind.
  */
+export function createStreamFeed(store: Pick<Store, "events">, streams: ReadonlyMap<EventStream, unknown>) {
+  // A client that reconnects learns that its cursor is ahead of the log.
+  const log = new LogTail(store, () => {
+    for (const stream of streams.keys()) stream.end("cut");
+  });
+  /** The streams that receive events after `log.tail`. */
+  const live = new Set<EventStream>();
+  let toldGaps: readonly HistoryGap[] = [];
 
-import type { Clock } from "../clock.ts";
-import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
-import { isPartOf } from "./notices.ts";
-import { type FedStream, MOST_WAITING } from "./stream.ts";
-
-/** Passes new events to live streams, with one read of the log for all. */
-export interface StreamFeed {
-  /** The current gaps. */
-  readonly gaps: readonly HistoryGap[];
-  /** The stored head; 0 before the first commit. */
-  readonly storedLedger: number;
-  /** Call it when the log may have grown. */
-  notify(): void;
-  /** Takes the stored state, and sends new gaps to the streams. */
-  learn(state: WatcherState | undefined): void;
-  /**
-   * Adds a stream that has read the whole log. False when the feed has passed on events that the stream has not read.
-   */
-  join(stream: FedStream): boolean;
-  leave(stream: FedStream): void;
-  /** Reads new events if there may be some. Never rejects. */
-  read(): Promise<void>;
-}
-
-export interface StreamFeedParts {
-  store: Pick<Store, "events" | "isShared">;
-  clock: Pick<Clock, "monotonicMs">;
-  /** All open streams. */
-  streams: ReadonlyMap<FedStream, unknown>;
-  /** Called when there is something to read at once. */
-  wake(): void;
-  onProblem(message: string, cause?: unknown): void;
-}
-
-/** With a shared store and no loop of this gateway, as in isolates, no other signal arrives. */
-const SHARED_LOOK_MS = 5_000;
-
-export function createStreamFeed({ store, clock, streams, wake, onProblem }: StreamFeedParts): StreamFeed {
-  const { events: log } = store;
-  /** The streams that receive events after `tail`. */
-  const live = new Set<FedStream>();
-  let tail = 0;
-  const known: { gaps: readonly HistoryGap[]; storedLedger: number } = { gaps: [], storedLedger: 0 };
-  let mayHaveNew = false;
-  let isFailing = false;
-  let readAtMs = -Infinity;
-
-  function learn(state: WatcherState | undefined): void {
-    if (state === undefined) return;
-    const { gaps: before } = known;
-    Object.assign(known, { gaps: state.gaps, storedLedger: state.latestLedger });
-    for (const gap of state.gaps) {
-      if (before.some((one) => isPartOf(gap, one))) continue;
+  /** Reads the ends of the log, and sends new gaps to the streams. */
+  async function look(): Promise<LogBounds> {
+    const bounds = await log.look();
+    const gaps = log.watcher?.gaps ?? [];
+    for (const gap of gaps) {
+      if (toldGaps.some((one) => isPartOf(gap, one))) continue;
       for (const stream of streams.keys()) stream.tellGap(gap);
     }
+    toldGaps = gaps;
+    return bounds;
   }
 
-  function leaveAll(): void {
-    for (const stream of live) stream.fallBehind();
-    live.clear();
-  }
-
-  async function readNew(): Promise<void> {
-    const [state, { last }] = await Promise.all([log.watcherState(), log.bounds()]);
-    learn(state);
-    while (live.size > 0 && tail < last) {
-      const from = tail;
-      const events = await log.read({ filter: {}, after: from, upTo: last, order: "asc", limit: MOST_WAITING });
-      // Sequences have no holes: retention deleted a missing event. Each stream reports that as a gap when it reads the
-      // log.
-      if (events.length !== Math.min(last - from, MOST_WAITING)) return leaveAll();
-      const upTo = events.length === MOST_WAITING ? events.at(-1)!.sequence : last;
-      for (const stream of live) {
-        // A stream that joined meanwhile may be behind the start of this read.
-        const isFed = stream.sequence >= from && stream.hand(events, upTo);
-        if (isFed) continue;
-        live.delete(stream);
-        stream.fallBehind();
-      }
-      tail = upTo;
+  function hand(from: number, events: LoggedEvent[], upTo: number): void {
+    // Sequences have no holes: retention deleted a missing event. Each stream reports that when it reads the log.
+    const isWhole = events[0]?.sequence === from + 1;
+    for (const stream of live) {
+      // A stream that joined meanwhile may be behind the start of this read.
+      if (isWhole && stream.sequence >= from && stream.hand(events, upTo)) continue;
+      live.delete(stream);
+      stream.fallBehind();
     }
   }
 
   return {
-    get gaps() {
-      return known.gaps;
-    },
-    get storedLedger() {
-      return known.storedLedger;
-    },
-    notify: () => void (mayHaveNew = true),
-    learn,
-    join(stream) {
+    log,
+    look,
+    /**
+     * Adds a stream that has read the whole log. False when the feed has passed on events that the stream has not read.
+     */
+    join(stream: EventStream): boolean {
       if (!streams.has(stream)) return false;
-      if (live.size === 0) {
-        tail = stream.sequence;
-        // Without live streams the feed read nothing of what comes after.
-        mayHaveNew = true;
-        wake();
-      }
-      if (stream.sequence < tail) return false;
+      if (live.size === 0) log.tail = Math.max(log.tail, stream.sequence);
+      if (stream.sequence < log.tail) return false;
       live.add(stream);
       return true;
     },
-    leave: (stream) => void live.delete(stream),
-    async read() {
-      const nowMs = clock.monotonicMs();
-      if (!mayHaveNew && !(store.isShared && nowMs - readAtMs >= SHARED_LOOK_MS)) return;
-      mayHaveNew = false;
-      readAtMs = nowMs;
-      try {
-        await readNew();
-        isFailing = false;
-      } catch (cause) {
-        if (!isFailing) onProblem("new events for live streams cannot be read; retrying", cause);
-        isFailing = mayHaveNew = true;
+    leave: (stream: EventStream) => void live.delete(stream),
+    /** Reads new events. */
+    async read(): Promise<void> {
+      const { last } = await look();
+      while (log.tail < last) {
+        const from = log.tail;
+        await log.readOn(last, live.size === 0 ? undefined : (events, upTo) => hand(from, events, upTo));
       }
     },
   };

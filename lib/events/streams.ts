@@ -1,6 +1,6 @@
 /*
- * Opens live streams, limits their number, and runs one loop for all. `stream.ts` is one stream; `stream_feed.ts` and
- * `stream_watch.ts` do the work of the loop.
+ * Opens live streams, limits their number, and runs one loop for all. `stream.ts` is one stream, and `stream_feed.ts`
+ * passes new events.
  */
 
 import type { Clock } from "../clock.ts";
@@ -11,9 +11,8 @@ import type { Store } from "../store/store.ts";
 import type { CursorParts } from "./cursor.ts";
 import type { History } from "./history.ts";
 import { createLogReader, type Start, type Subjects } from "./log_reader.ts";
-import { createStream, type EventStream, type FedStream, type StreamFrame } from "./stream.ts";
+import { EventStream, type StreamFrame } from "./stream.ts";
 import { createStreamFeed } from "./stream_feed.ts";
-import { createStreamWatch, type WatchedStream } from "./stream_watch.ts";
 
 export interface StreamRequest extends Omit<Start, "order"> {
   subjects: Subjects;
@@ -25,25 +24,8 @@ export interface StreamRequest extends Omit<Start, "order"> {
   refusal(): string | undefined | Promise<string | undefined>;
 }
 
-/** The event history as live streams: stored events, then new ones. */
-export interface EventStreams {
-  /**
-   * Opens a stream. A `lastEventId` older than the stored events is no error: the stream begins with a gap.
-   * @throws {GatewayError} `invalid_request` as a page of history does; `rate_limited` when the key has too many open
-   * @throws {GatewayError} `unavailable` when the gateway has too many open, or stops
-   */
-  open(request: StreamRequest): Promise<EventStream>;
-  /** Call it when the log may have grown. */
-  wake(): void;
-  /** Ends all streams and opens no more. */
-  drain(): void;
-  stop(): Promise<void>;
-  /** How many streams are open. */
-  readonly size: number;
-}
-
 export interface StreamsParts {
-  store: Pick<Store, "id" | "events" | "isShared">;
+  store: Pick<Store, "id" | "events">;
   history: Pick<History, "oldestLedger">;
   head: Pick<Head, "sequence">;
   clock: Clock;
@@ -51,30 +33,33 @@ export interface StreamsParts {
 }
 
 export const STREAM_LIMITS = { perKey: 20, inAll: 1_000 } as const;
-/** How often the loop checks keys and clients. */
-const LOOK_MS = 300;
+/** How often the loop checks keys and clients, and reads the log without a wake-up: other processes write to it too. */
+const LOOK_MS = 500;
+const LEDGER_MS = 5_000;
+/** A client that takes nothing for this long is cut off. It reconnects with `Last-Event-ID`. */
+const UNREAD_MS = 30_000;
 const OPEN_AGAIN_SECONDS = 5;
 
-/** Creates the streams. Without any, the loop rests. */
-export function createEventStreams({ store, history, head, clock, onProblem }: StreamsParts): EventStreams {
+/** The event history as live streams: stored events, then new ones. Without any, the loop rests. */
+export function createEventStreams({ store, history, head, clock, onProblem }: StreamsParts) {
   const { events: log } = store;
   const reader = createLogReader(store);
-  const streams = new Map<FedStream, WatchedStream>();
+  /** Open streams, and the id of the key of each. */
+  const streams = new Map<EventStream, string>();
   /** Keys of streams that are opening. */
   const opening: string[] = [];
   let isDraining = false;
-  const feed = createStreamFeed({ store, clock, streams, onProblem, wake: () => loop.wake() });
-  const latestLedger = () => head.sequence || feed.storedLedger;
-  const watch = createStreamWatch({ streams, latestLedger, clock });
+  let toldLedgerAtMs = -Infinity;
+  const feed = createStreamFeed(store, streams);
+  const latestLedger = () => head.sequence || (feed.log.watcher?.latestLedger ?? 0);
 
   async function begin(request: StreamRequest): Promise<{ place: CursorParts; first: StreamFrame[] }> {
     const { fromLedger, cursor, lastEventId } = request;
-    const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
-    feed.learn(state);
+    const bounds = await feed.look();
     const first: StreamFrame[] = [];
     // The stream itself reports events that were deleted since.
     const place = lastEventId === undefined
-      ? await reader.begin({ fromLedger, cursor }, state?.epoch ?? 0, bounds)
+      ? await reader.begin({ fromLedger, cursor }, feed.log.watcher?.epoch ?? 0, bounds)
       : await reader.begin({ cursor: lastEventId }, 0, { ...bounds, forgotten: 0 });
     if (place.order === "desc") {
       const message = "cursor must be of an ascending page or a stream; got one of a descending page";
@@ -95,7 +80,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
   function refuseTooMany(keyId: string): void {
     const headers = { "Retry-After": String(OPEN_AGAIN_SECONDS) };
     if (isDraining) throw new GatewayError("unavailable", "the gateway is shutting down", { headers });
-    const keys = [...Array.from(streams.values(), (entry) => entry.keyId), ...opening];
+    const keys = [...streams.values(), ...opening];
     if (keys.length >= STREAM_LIMITS.inAll) {
       const message = `the gateway has ${STREAM_LIMITS.inAll} streams open, its limit; retry later`;
       throw new GatewayError("unavailable", message, { headers });
@@ -108,12 +93,19 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
 
   const loop = createLoop({
     wait: clock.wait,
-    onProblem: (cause) => onProblem("the loop of live streams fails; retrying", cause),
+    onProblem: (cause) => onProblem("new events for live streams cannot be read; retrying", cause),
     async step() {
       if (streams.size === 0) return Infinity;
-      await watch.afterStandstill();
+      // First, because a key may have been disabled while this process was suspended.
+      await Promise.all(Array.from(streams.keys(), (stream) => stream.checkKey()));
       await feed.read();
-      watch.look();
+      const nowMs = clock.monotonicMs();
+      const isTime = nowMs - toldLedgerAtMs >= LEDGER_MS;
+      if (isTime) toldLedgerAtMs = nowMs;
+      for (const stream of streams.keys()) {
+        if (nowMs - stream.unreadSinceMs >= UNREAD_MS) stream.end("cut");
+        else if (isTime) stream.tellLedger(latestLedger());
+      }
       return LOOK_MS;
     },
   });
@@ -124,14 +116,19 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
   }
 
   return {
-    async open(request) {
+    /**
+     * Opens a stream. A `lastEventId` older than the stored events is no error: the stream begins with a gap.
+     * @throws {GatewayError} `invalid_request` as a page of history does; `rate_limited` when the key has too many open
+     * @throws {GatewayError} `unavailable` when the gateway has too many open, or stops
+     */
+    async open(request: StreamRequest): Promise<EventStream> {
       const { keyId, refusal, subjects } = request;
       refuseTooMany(keyId);
       opening.push(keyId);
       try {
         const { place, first } = await begin(request);
         if (isDraining) throw new GatewayError("unavailable", "the gateway is shutting down");
-        const stream: FedStream = createStream({
+        const stream = new EventStream({
           reader,
           bounds: () => log.bounds(),
           oldestLedger: history.oldestLedger,
@@ -139,16 +136,16 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
           subjects,
           first,
           join: feed.join,
-          checkKey: watch.beforeReading,
+          refusal,
+          monotonicMs: clock.monotonicMs,
           latestLedger,
-          gaps: () => feed.gaps,
-          onClose() {
-            streams.delete(stream);
-            feed.leave(stream);
+          gaps: () => feed.log.watcher?.gaps ?? [],
+          onClose(closed) {
+            streams.delete(closed);
+            feed.leave(closed);
           },
         });
-        const takenAtMs = clock.monotonicMs();
-        streams.set(stream, { keyId, refusal, asking: undefined, askedAtMs: -Infinity, taken: 0, takenAtMs });
+        streams.set(stream, keyId);
         loop.start();
         loop.wake();
         return stream;
@@ -156,18 +153,19 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
         opening.splice(opening.indexOf(keyId), 1);
       }
     },
-    wake() {
-      if (streams.size === 0) return;
-      feed.notify();
-      loop.wake();
-    },
+    /** Call it when the log may have grown. */
+    wake: loop.wake,
+    /** Ends all streams and opens no more. */
     drain,
-    async stop() {
+    async stop(): Promise<void> {
       drain();
       await loop.stop();
     },
-    get size() {
+    /** How many streams are open. */
+    get size(): number {
       return streams.size;
     },
   };
 }
+
+export type EventStreams = ReturnType<typeof createEventStreams>;

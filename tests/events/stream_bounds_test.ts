@@ -170,7 +170,7 @@ describe("the bounds of streams", () => {
     await stage.pass(2_000);
     assert.deepEqual(stage.problems.length, 1);
     stage.store.events.bounds = bounds;
-    await stage.pass(1_000);
+    await stage.pass(3_000);
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 

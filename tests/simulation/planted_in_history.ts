@@ -1,6 +1,6 @@
 import * as kinds from "./kinds.ts";
 
-const STREAMS = "lib/events/stream_watch.ts";
+const STREAMS = "lib/events/stream.ts";
 
 /** Bugs of what is believed of the network and kept of its events: the head, the log, live streams, what is forgotten. */
 export const IN_HISTORY = [
@@ -52,23 +52,22 @@ export const IN_HISTORY = [
   {
     name: "a live stream's heartbeat passes one event too many",
     file: "lib/events/stream.ts",
-    from: 'say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });',
-    to:
-      'say({ kind: "ledger", cursor: encodeCursor({ ...place, sequence: place.sequence + 1, mark: 0 }), latestLedger });',
+    from: 'kind: "ledger", cursor: encodeCursor(this.#place), latestLedger',
+    to: 'kind: "ledger", cursor: encodeCursor({ ...this.#place, sequence: this.sequence + 1, mark: 0 }), latestLedger',
     seed: 2,
   },
   {
     name: "a live stream repeats what it has read",
     file: "lib/events/stream.ts",
-    from: "if (event.sequence <= place.sequence || !matches(filter, event)) continue;",
-    to: "if (!matches(filter, event)) continue;",
+    from: "if (event.sequence <= this.sequence || !matches(this.#filter, event)) continue;",
+    to: "if (!matches(this.#filter, event)) continue;",
     seed: 37,
   },
   {
     name: "a live stream outlives its key",
     file: STREAMS,
-    from: "refusal !== undefined && stream.end({ revoked: refusal });",
-    to: "refusal === null && stream.end({ revoked: refusal });",
+    from: "if (refusal !== undefined) this.end({ revoked: refusal });",
+    to: "if (refusal === null) this.end({ revoked: refusal });",
     seed: 85,
   },
   {
