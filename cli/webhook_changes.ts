@@ -115,13 +115,12 @@ const SETTING = "SERVICE_API_SECRETS_KEY";
 export interface RotateCall {
   store: Store;
   io: CommandIo;
-  wait: Wait;
   consumer: StoredConsumer;
   json: boolean;
 }
 
 /** Gives a webhook a new secret beside a running gateway, and prints it once. */
-export async function rotateWebhook({ store, io, wait, consumer, json }: RotateCall): Promise<number> {
+export async function rotateWebhook({ store, io, consumer, json }: RotateCall): Promise<number> {
   const { subscription, progress } = consumer;
   const { id } = subscription;
   if (io.isOutputUnread) {
@@ -130,7 +129,7 @@ export async function rotateWebhook({ store, io, wait, consumer, json }: RotateC
   const secrets = await cipherOf(store, io);
   // The gateways of this store end the old secret by this clock.
   const { clock } = await openStoreClock(store, { ...systemClock, now: io.now });
-  const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now, wait };
+  const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
     throw new CommandError(`${id} is deleted, or another command has just rotated its secret: try again`);

@@ -25,12 +25,6 @@ export interface Backlog {
 }
 
 const CONSUMERS_PAGE = 500;
-/**
- * How many deliveries are counted before a pause for other work. A subscription costs as much as `COST_OF_ONE` of them.
- */
-const COUNTED_AT_ONCE = 1_000;
-const COST_OF_ONE = 20;
-
 /** The backlog of one subscription. The cost does not grow with it. */
 export async function backlogOf(
   { events, deliveries }: Pick<Store, "events" | "deliveries">,
@@ -75,7 +69,6 @@ export async function backlogOfAll(
   };
   const { last } = await store.events.bounds();
   let after: string | undefined;
-  let counted = 0;
   while (true) {
     const page = await store.deliveries.consumers({ after, limit: CONSUMERS_PAGE });
     for (const consumer of page) {
@@ -90,9 +83,6 @@ export async function backlogOfAll(
         all.failing += failing;
         if (oldestSince !== null) all.oldestSince = Math.min(oldestSince, all.oldestSince ?? Infinity);
       }
-      counted += COST_OF_ONE + one.pending;
-      if (counted < COUNTED_AT_ONCE) continue;
-      counted = 0;
       await yieldToOthers();
     }
     if (page.length < CONSUMERS_PAGE) return all;

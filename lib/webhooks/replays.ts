@@ -112,10 +112,13 @@ export async function beginReplay(
     const consumer = await deliveries.consumer(subscriptionId).catch(() => undefined);
     if (consumer?.replay?.id === id) return replay;
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
-    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way; wait until it has ended`, {
-      retry: "same",
-    });
+    throw isUnderWay(subscriptionId);
   }
   if (!isThere) throw new GatewayError("not_found", `the webhook ${subscriptionId} was deleted meanwhile`);
   return replay;
+}
+
+export function isUnderWay(subscriptionId: string): GatewayError {
+  const message = `a replay of ${subscriptionId} is under way; wait until it has ended`;
+  return new GatewayError("invalid_request", message, { retry: "same" });
 }

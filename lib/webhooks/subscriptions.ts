@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
-import { isFenced, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Attempt, FailedDelivery, StoredConsumer } from "../store/webhook.ts";
 import {
   createSubscription,
@@ -14,56 +14,15 @@ import {
 import { type Attempter, type EventMessage, recipientOf, type SignedPost, signedPost } from "./delivery/attempt.ts";
 import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts";
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
-import { beginReplay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
+import { beginReplay, isUnderWay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
-import { createReplayAllowance, takeTest } from "./allowances.ts";
+import { takeReplay, takeTest } from "./allowances.ts";
 
 export interface SubscriptionsParts extends CreationParts {
   store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState">;
   attempt: Attempter;
   /** Called after a subscription was created, changed or deleted, and after a replay started. */
   onChange(subscriptionId: string): Promise<void>;
-}
-
-/** The operations of an API key on its subscriptions. Those of other keys are `not_found`. */
-export interface Subscriptions {
-  /** See `createSubscription`. */
-  create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret>;
-  /** A subscription of this key with its current secret; undefined when there is none. */
-  withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
-  /** Ascending by id. */
-  list(keyId: string): Promise<StoredConsumer[]>;
-  get(keyId: string, id: string): Promise<StoredConsumer>;
-  remove(keyId: string, id: string): Promise<void>;
-  /** Creates a new secret. The former one stays valid for a day. @throws as `rotateSecret` does */
-  rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret & Pick<StoredConsumer, "progress">>;
-  /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
-  test(keyId: string, id: string): Promise<Attempt>;
-  /** Newest first; `cursor` is null when there are no older ones. */
-  attempts(
-    keyId: string,
-    id: string,
-    page: { cursor?: string; limit: number },
-  ): Promise<{ attempts: Attempt[]; cursor: string | null }>;
-  /** Failed deliveries in a state; see `failedDeliveries`. */
-  failed(
-    keyId: string,
-    id: string,
-    page: { state: FailedDelivery["state"]; beyond?: number; limit: number },
-  ): Promise<FailedWithAttempt[]>;
-  /** One attempt and its request. @throws {GatewayError} `not_found` when it is not stored */
-  sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
-  /**
-   * Replays past events, or one. `id` is null for a dry run. With the claim of an intent, a replay that the intent has
-   * started is returned.
-   * @throws {StoreError} `fenced` as `beginReplay` does
-   */
-  replay(
-    keyId: string,
-    id: string,
-    request: (ReplayRequest | { eventId: string }) & { dryRun: boolean },
-    claim?: IntentClaim,
-  ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }>;
 }
 
 /** An attempt with its request, rebuilt from the event. */
@@ -78,9 +37,9 @@ export interface Sent {
   isRotatedSince: boolean;
 }
 
-export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
+/** The operations of an API key on its subscriptions. Those of other keys are `not_found`. */
+export function createSubscriptions(parts: SubscriptionsParts) {
   const { store, secrets, attempt, createSecret, randomText, clock, onChange } = parts;
-  const replays = createReplayAllowance(store);
   /** The change is stored. A worker that misses this call notices it by the version. */
   const changed = (id: string) => onChange(id).catch(() => {});
 
@@ -98,49 +57,49 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   }
 
   return {
-    async create(keyId, wanted, claim) {
+    /** See `createSubscription`. */
+    async create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret> {
       const created = await createSubscription(parts, keyId, wanted, claim);
       await changed(created.id);
       return created;
     },
 
-    async list(keyId) {
+    /** Ascending by id. */
+    async list(keyId: string): Promise<StoredConsumer[]> {
       const subscriptions = await store.subscriptions.list({ keyId, limit: MAX_SUBSCRIPTIONS_PER_KEY });
       const consumers = await Promise.all(subscriptions.map(({ id }) => store.deliveries.consumer(id)));
       return consumers.filter((consumer) => consumer !== undefined);
     },
 
     get: own,
-    withSecret: (keyId, id) => withSecret(parts, keyId, id),
+    /** A subscription of this key with its current secret; undefined when there is none. */
+    withSecret: (keyId: string, id: string) => withSecret(parts, keyId, id),
 
-    async remove(keyId, id) {
+    async remove(keyId: string, id: string): Promise<void> {
       await own(keyId, id);
       await store.subscriptions.delete(id);
       await changed(id);
     },
 
-    async rotateSecret(keyId, id) {
+    /** Creates a new secret. The former one stays valid for a day. @throws as `rotateSecret` does */
+    async rotateSecret(
+      keyId: string,
+      id: string,
+    ): Promise<SubscriptionWithSecret & Pick<StoredConsumer, "progress">> {
       const { subscription, progress } = await own(keyId, id);
-      const rotated = await rotateSecret(
-        { store, secrets, createSecret, now: clock.now, wait: clock.wait },
-        subscription,
-      );
+      const rotated = await rotateSecret({ store, secrets, createSecret, now: clock.now }, subscription);
       if (rotated === undefined) {
         // Either it is deleted, or another request has just rotated it.
         await own(keyId, id);
-        throw new GatewayError(
-          "invalid_request",
-          `another request is rotating the secret of ${id}; retry`,
-          {
-            retry: "same",
-          },
-        );
+        const message = `another request is rotating the secret of ${id}; retry`;
+        throw new GatewayError("invalid_request", message, { retry: "same" });
       }
       await changed(id);
       return { ...rotated, progress };
     },
 
-    async test(keyId, id) {
+    /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
+    async test(keyId: string, id: string): Promise<Attempt> {
       await own(keyId, id);
       await takeTest(store, id);
       // The store may have been slow. A second read makes sure that no post goes to a deleted webhook, or has an old
@@ -155,19 +114,26 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       throw new GatewayError("not_found", `the webhook ${id} was deleted meanwhile`);
     },
 
-    async attempts(keyId, id, { cursor, limit }) {
+    /** Newest first; `cursor` is null when there are no older ones. */
+    async attempts(keyId: string, id: string, { cursor, limit }: { cursor?: string; limit: number }) {
       await own(keyId, id);
       const before = cursor === undefined ? undefined : Number(cursor);
       const attempts = await store.deliveries.attempts(id, { before, limit });
       return { attempts, cursor: attempts.length < limit ? null : String(attempts.at(-1)!.ordinal) };
     },
 
-    async failed(keyId, id, page) {
+    /** Failed deliveries in a state; see `failedDeliveries`. */
+    async failed(
+      keyId: string,
+      id: string,
+      page: { state: FailedDelivery["state"]; beyond?: number; limit: number },
+    ): Promise<FailedWithAttempt[]> {
       await own(keyId, id);
       return await failedDeliveries(store, id, page);
     },
 
-    async sent(keyId, id, attemptId) {
+    /** One attempt and its request. @throws {GatewayError} `not_found` when it is not stored */
+    async sent(keyId: string, id: string, attemptId: string): Promise<Sent> {
       const { subscription } = await own(keyId, id);
       const ordinal = Number(attemptId);
       const [found] = await store.deliveries.attempts(id, { before: ordinal + 1, limit: 1 });
@@ -182,7 +148,17 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       return { attempt: found, request, isRotatedSince: rotated };
     },
 
-    async replay(keyId, id, { dryRun, ...what }, claim) {
+    /**
+     * Replays past events, or one. `id` is null for a dry run. With the claim of an intent, a replay that the intent
+     * has started is returned.
+     * @throws {StoreError} `fenced` as `beginReplay` does
+     */
+    async replay(
+      keyId: string,
+      id: string,
+      { dryRun, ...what }: (ReplayRequest | { eventId: string }) & { dryRun: boolean },
+      claim?: IntentClaim,
+    ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }> {
       const { subscription, replay: begun } = await own(keyId, id);
       if (claim && begun?.id.startsWith(`rp_${claim.id}`)) {
         return { id: begun.id, deliveries: begun.deliveries, atLeast: begun.atLeast };
@@ -192,22 +168,20 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
-      const takenMs = await replays.take(keyId, lookedThrough);
+      // Before it is counted. Two requests at once are both counted.
+      if (begun !== null) throw isUnderWay(id);
+      await takeReplay(store, keyId, lookedThrough);
       // Workers skip the id of an ended job, so a job that starts again needs another id.
       const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
       const job = { id: `rp_${jobId}`, nowMs: clock.now(), claim };
-      const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
-        // A refused or fenced job did not start. After other store errors that is unknown.
-        if (error instanceof GatewayError || isFenced(error)) {
-          await replays.giveBack(keyId, lookedThrough, takenMs).catch(() => {});
-        }
-        throw error;
-      });
+      const replay = await beginReplay(store, id, plan, job);
       await changed(id);
       return { id: replay.id, deliveries, atLeast };
     },
   };
 }
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 /** The event of a test, which is in no log. */
 function testMessage(id: string, atMs: number): EventMessage {

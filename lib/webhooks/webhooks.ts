@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { type LoggedEvent, publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
-import { type Backlog, createBacklog } from "./backlog.ts";
+import { createBacklog } from "./backlog.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
 import { createDeliveryWorker, type DeliveryWorker } from "./delivery/worker.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
@@ -10,7 +10,7 @@ import { createSecret, type RandomBytes } from "./delivery/signature.ts";
 import type { WorkerLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";
-import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
+import { createSubscriptions } from "./subscriptions.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
 
 export interface WebhooksParts {
@@ -33,22 +33,6 @@ export interface WebhooksParts {
   workerLimits?: Partial<WorkerLimits>;
 }
 
-export interface Webhooks {
-  subscriptions: Subscriptions;
-  /** The recent backlog of all webhooks. */
-  backlog(): Promise<Backlog>;
-  start(): void;
-  /** Call it when the log has grown. */
-  wake(): void;
-  /**
-   * Delivers until nothing is due, for at most `boundMs`, for platforms without loops. Joins a turn under way. Never
-   * rejects.
-   */
-  turn(boundMs: number): Promise<void>;
-  /** Waits for posts under way, commits their outcomes and releases all leases. */
-  stop(): Promise<void>;
-}
-
 /** Longer than a healthy endpoint takes. Aborted posts are delivered again. */
 const DRAIN_MS = 5_000;
 /** How often a turn checks whether anything is left to do. */
@@ -56,11 +40,12 @@ const LOOK_MS = 100;
 const HOLDER_LENGTH = 12;
 
 /** Creates the subscriptions and the worker that delivers the log to them. */
-export function createWebhooks(parts: WebhooksParts): Webhooks {
+export function createWebhooks(parts: WebhooksParts) {
   const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem, randomText } = parts;
   const attempt = createAttempter({
     post: poster.post,
     clock,
+    onProblem,
     next: (number, outcome, nowMs, ageMs) =>
       nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: Math.random }),
   });
@@ -109,23 +94,32 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       clock,
       onChange: async (subscriptionId) => await worker?.changed(subscriptionId),
     }),
+    /** The recent backlog of all webhooks. */
     backlog: createBacklog(store, isKeyEnabled, clock.monotonicMs),
-    start() {
+    start(): void {
       worker = newWorker();
       worker.start();
     },
+    /** Call it when the log has grown. */
     wake: () => worker?.wake(),
-    turn(boundMs) {
+    /**
+     * Delivers until nothing is due, for at most `boundMs`, for platforms without loops. Joins a turn under way. Never
+     * rejects.
+     */
+    turn(boundMs: number): Promise<void> {
       turning ??= takeTurn(boundMs).finally(() => turning = undefined);
       return turning;
     },
-    async stop() {
+    /** Waits for posts under way, commits their outcomes and releases all leases. */
+    async stop(): Promise<void> {
       await turning;
       await worker?.stop({ drainMs: DRAIN_MS });
       poster.close();
     },
   };
 }
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** Creates messages of events. An event for many receivers is written as JSON once. */
 function createMessages(): (event: LoggedEvent) => EventMessage {

@@ -91,10 +91,9 @@ test("no more replays of a key are begun once they have looked through a million
   const path = `/v1/webhooks/${id}/replay`;
   const { deliveries } = (await post(path, { fromLedger: 1 })).body;
   const name = `replayed/${key.split("_")[2]!}`;
-  const events = 1_000_000;
   await api.store.sharedState.change(name, (before, nowMs) => {
-    assert.deepEqual((before as { events: number }[]).map(({ events }) => events), [deliveries]);
-    return { value: [{ hourMs: nowMs - 3_600_000, events }], keepMs: 86_400_000, answer: undefined };
+    assert.deepEqual((before as { count: number }[]).map(({ count }) => count), [deliveries]);
+    return { value: [{ atMs: nowMs - 3_600_000, count: 1_000_000 }], keepMs: 86_400_000, answer: undefined };
   });
   const refused = await post(path, { fromLedger: 1 });
   assert.deepEqual([refused.status, refused.body.error.code], [429, "rate_limited"]);

@@ -3,7 +3,7 @@ import * as kinds from "./kinds.ts";
 const CONSUMERS = "lib/webhooks/delivery/consumers.ts";
 const CURSOR = "lib/webhooks/delivery/cursor.ts";
 const CONSUMER = "lib/webhooks/delivery/consumer.ts";
-const READY = "lib/webhooks/delivery/ready.ts";
+const WORKER = "lib/webhooks/delivery/worker.ts";
 const POSTING = "lib/webhooks/delivery/posting.ts";
 
 /** Bugs of how events are delivered: leases, cursors, attempts, replays, secrets. */
@@ -17,7 +17,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "settled before it is posted",
-    file: READY,
+    file: CONSUMER,
     from: "  consumer.turn.wasRetry = failed !== null;\n",
     to: "  consumer.turn.wasRetry = failed !== null;\n  cursor?.open.delete(event.sequence);\n",
     seed: 20,
@@ -52,7 +52,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "one that is full misses the event that comes next",
-    file: CONSUMER,
+    file: WORKER,
     from: "consumer.cursor.scannedTo = event.sequence - 1;",
     to: "consumer.cursor.scannedTo = event.sequence;",
     seed: 57,
@@ -73,9 +73,9 @@ export const IN_DELIVERY = [
   },
   {
     name: "types are not looked at",
-    file: "lib/webhooks/delivery/matching.ts",
-    from: "if (matches(filter, event)) found.push(listener);",
-    to: "if (matches({ ...filter, types: undefined }, event)) found.push(listener);",
+    file: WORKER,
+    from: "if (!matches(consumer.filter, event)) continue;",
+    to: "if (!matches({ ...consumer.filter, types: undefined }, event)) continue;",
     seed: 9,
   },
   {
@@ -101,7 +101,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "a failure is not kept",
-    file: "lib/webhooks/delivery/settlement.ts",
+    file: "lib/webhooks/delivery/commit.ts",
     from: "(settlement.failed ??= []).push(failed);",
     to: 'if (failed.state === "dead") (settlement.failed ??= []).push(failed);',
     seed: 2,

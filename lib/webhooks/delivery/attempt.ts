@@ -25,6 +25,7 @@ export interface AttemptParts {
   clock: Clock;
   /** The state of a delivery after this attempt. `ageMs`: how long it has been pending. */
   next(attempt: number, outcome: PostOutcome, nowMs: number, ageMs: number): NextAttempt;
+  onProblem(message: string, cause: unknown): void;
 }
 
 export interface AttemptRequest {
@@ -41,14 +42,14 @@ export interface AttemptRequest {
   atMs?: number;
 }
 
-/** Makes one attempt and returns its result. Never rejects for what an endpoint or a network does. */
+/** Makes one attempt and returns its result. Never rejects. */
 export type Attempter = (request: AttemptRequest, signal?: AbortSignal) => Promise<NewAttempt>;
 
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const USER_AGENT = "payment-escrow-gateway-webhooks";
 
 /** Creates the function that signs and posts one event. */
-export function createAttempter({ post, clock, next }: AttemptParts): Attempter {
+export function createAttempter({ post, clock, next, onProblem }: AttemptParts): Attempter {
   return async ({ recipient, message, attempts, ageMs, kind, replayId, atMs = clock.now() }, signal) => {
     const { url, headers, body } = signedPost(recipient, message, atMs);
     const result = await post({
@@ -59,6 +60,10 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       ignoresSuccessBody: kind !== "test",
       timeoutMs: ATTEMPT_TIMEOUT_MS,
       signal,
+    }).catch((cause): PostResult => {
+      // Endpoints and networks do not throw: this is a problem on our side.
+      onProblem("a webhook delivery cannot be attempted", cause);
+      return { error: "the gateway failed to send it", responseBody: "", durationMs: 0 };
     });
     const durationMs = Math.max(0, Math.round(result.durationMs));
     // A probe is no attempt, and so never the last one.

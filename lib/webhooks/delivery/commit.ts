@@ -1,13 +1,22 @@
 /*
- * Commits the outcomes of posts in batches, one after the other. `settlement.ts` builds a batch; `worker.ts` reacts to
- * a commit, and to a lost lease.
+ * Commits the outcomes of posts in batches, one after the other. `worker.ts` reacts to a commit, and to a lost lease.
  */
 
 import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
-import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
-import { type Consumer, isClosed } from "./consumer.ts";
-import { leaveOutStored, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
+import { MAX_SETTLED_WRITES, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import { type Consumer, isClosed, scannedTo, type Settled } from "./consumer.ts";
+import { positionOf, type ReplayCursor } from "./cursor.ts";
+
+/** The outcome of a post, or a moved cursor, to be committed. */
+export interface Outcome {
+  consumer: Consumer;
+  /** The finished delivery; absent when there is only an attempt or a cursor. */
+  delivery?: Settled;
+  attempt?: NewAttempt;
+  /** A replay that is done. */
+  ended?: ReplayCursor;
+}
 
 export interface CommitParts {
   store: Pick<Store, "deliveries">;
@@ -23,21 +32,11 @@ export interface CommitParts {
   onProblem(message: string, cause?: unknown): void;
 }
 
-/** Commits outcomes of posts, many at a time, in order. */
-export interface Commits {
-  add(outcome: Outcome): void;
-  /** How many outcomes are not committed. */
-  readonly size: number;
-  /** Whether any of them belongs to this partition. */
-  isPending(partition: number): boolean;
-  /** Commits all at once. Gives up after a few tries: uncommitted deliveries are made again. */
-  drain(): Promise<void>;
-}
-
 const PAUSE_MS = 1_000;
 const TRIES_WHEN_DRAINING = 3;
 
-export function createCommits(parts: CommitParts): Commits {
+/** Commits outcomes of posts, many at a time, in order. */
+export function createCommits(parts: CommitParts) {
   const { store, clock, gatherMs } = parts;
   /** Uncommitted outcomes, and how many writes they take. */
   let waiting: Outcome[] = [];
@@ -60,13 +59,17 @@ export function createCommits(parts: CommitParts): Commits {
     }
   }
 
-  /** Retries until the batch is committed; false when it gives up. */
+  /**
+   * Retries until the batch is committed; false when it gives up. A commit whose answer was lost is made twice, and may
+   * list its attempts twice.
+   */
   async function write(batch: Outcome[]): Promise<boolean> {
     const settlements = settlementsOf(batch.filter(({ consumer }) => !isClosed(consumer)));
     for (let failures = 0;; failures++) {
       try {
         if (failures > 0) await parts.beforeRetry();
-        return await tryWrite(settlements, failures > 0);
+        await tryWrite([...settlements].filter(([consumer]) => !isClosed(consumer)));
+        return true;
       } catch (cause) {
         if (!isFenced(cause) && failures === 0) {
           parts.onProblem("webhook attempts cannot be committed; retrying", cause);
@@ -77,19 +80,16 @@ export function createCommits(parts: CommitParts): Commits {
     }
   }
 
-  async function tryWrite(all: Map<Consumer, Settlement>, isRetry: boolean): Promise<true> {
-    const own = new Map([...all].filter(([consumer]) => !isClosed(consumer)));
-    if (isRetry) await leaveOutStored(store, own.values());
-    if (own.size === 0) return true;
-    const leases = [...new Set([...own.keys()].map(({ lease }) => lease))];
+  async function tryWrite(own: [Consumer, Settlement][]): Promise<void> {
+    if (own.length === 0) return;
+    const leases = [...new Set(own.map(([{ lease }]) => lease))];
     try {
-      await store.deliveries.settle({ leases, settlements: [...own.values()] });
+      await store.deliveries.settle({ leases, settlements: own.map(([, settlement]) => settlement) });
     } catch (cause) {
-      if (isFenced(cause)) await parts.fenced([...own.keys()]);
+      if (isFenced(cause)) await parts.fenced(own.map(([consumer]) => consumer));
       throw cause;
     }
     for (const [{ cursor }, settlement] of own) cursor.written = Math.max(cursor.written, settlement.cursor ?? 0);
-    return true;
   }
 
   function ensureRunning(): void {
@@ -100,17 +100,20 @@ export function createCommits(parts: CommitParts): Commits {
   }
 
   return {
-    add(outcome) {
+    add(outcome: Outcome): void {
       waiting.push(outcome);
       size += writesOf(outcome);
       if (size >= MAX_SETTLED_WRITES) pause.abort();
       ensureRunning();
     },
+    /** How many outcomes are not committed. */
     get size() {
       return waiting.length;
     },
-    isPending: (partition) => waiting.some(({ consumer }) => consumer.partition === partition),
-    async drain() {
+    /** Whether any of them belongs to this partition. */
+    isPending: (partition: number) => waiting.some(({ consumer }) => consumer.partition === partition),
+    /** Commits all at once. Gives up after a few tries: uncommitted deliveries are made again. */
+    async drain(): Promise<void> {
       isDraining = true;
       pause.abort();
       ensureRunning();
@@ -123,4 +126,47 @@ function firstThatFit(outcomes: Outcome[]): Outcome[] {
   let room = MAX_SETTLED_WRITES;
   const end = outcomes.findIndex((outcome) => (room -= writesOf(outcome)) < 0);
   return outcomes.slice(0, end < 0 ? undefined : end);
+}
+
+/** The most writes that it takes, including one for the cursor. */
+function writesOf({ consumer, delivery, attempt }: Outcome): number {
+  const writes = attempt === undefined ? 1 : 1 + WRITES.attempt;
+  if (delivery?.failed !== undefined) return writes + WRITES.failed;
+  return delivery !== undefined && consumer.dueAtMs !== undefined ? writes + WRITES.delivered : writes;
+}
+
+/** The settlements of these outcomes, one per consumer. Their cursors may pass them from now on. */
+function settlementsOf(outcomes: Outcome[]): Map<Consumer, Settlement> {
+  const settlements = new Map<Consumer, Settlement>();
+  for (const { consumer, delivery, attempt, ended } of outcomes) {
+    let settlement = settlements.get(consumer);
+    if (settlement === undefined) {
+      settlement = { subscriptionId: consumer.subscription.id, attempts: [] };
+      settlements.set(consumer, settlement);
+    }
+    if (attempt !== undefined) settlement.attempts.push(attempt);
+    if (ended !== undefined) settlement.replay = { id: ended.id, cursor: positionOf(ended), done: true };
+    if (delivery === undefined) continue;
+    const { sequence, cursor, failed } = delivery;
+    cursor?.open.delete(sequence);
+    if (failed !== undefined) (settlement.failed ??= []).push(failed);
+    else if (consumer.dueAtMs !== undefined) (settlement.delivered ??= []).push(sequence);
+  }
+  for (const [consumer, settlement] of settlements) addProgress(consumer, settlement);
+  return settlements;
+}
+
+function addProgress(consumer: Consumer, settlement: Settlement): void {
+  const { cursor, replay, failingSinceMs } = consumer;
+  settlement.failingSinceMs = failingSinceMs;
+  const position = positionNow(consumer);
+  if (position > cursor.saved) settlement.cursor = cursor.saved = position;
+  if (!replay?.isOpen || settlement.replay !== undefined) return;
+  const replayed = positionOf(replay);
+  if (replayed > replay.saved) settlement.replay = { id: replay.id, cursor: replay.saved = replayed, done: false };
+}
+
+/** All events up to here are finished or do not match. */
+export function positionNow(consumer: Consumer): number {
+  return positionOf({ open: consumer.cursor.open, scannedTo: scannedTo(consumer) });
 }

@@ -1,21 +1,21 @@
 /*
- * The state of one subscription at work, and its transitions. It decides whether a consumer may post, and until when it
- * rests. `ready.ts` holds its queue, `cursor.ts` its position, `endpoint.ts` its endpoint's health; `worker.ts`
- * schedules it.
+ * The state of one subscription at work, and its transitions: its queue, and whether it may post or rests. `cursor.ts`
+ * has its position, `endpoint.ts` its endpoint's health; `worker.ts` schedules it.
  */
 
-import type { LoggedEvent } from "../../store/event.ts";
+import type { EventFilter } from "../../store/event.ts";
 import type { Lease } from "../../store/store.ts";
 import {
   type FailedDelivery,
+  filterOf,
   isDue,
   type NextDelivery,
   type StoredConsumer,
   type Subscription,
 } from "../../store/webhook.ts";
 import type { Recipient } from "./attempt.ts";
-import { type Cursor, cursorAt, isDone, openReplay, type ReplayCursor } from "./cursor.ts";
-import { type Endpoint, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
+import { type Cursor, cursorAt, openReplay, type ReplayCursor } from "./cursor.ts";
+import { type Endpoint, isProbed, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
 
 /** One delivery to post. */
 export interface Delivery extends NextDelivery {
@@ -27,6 +27,14 @@ export interface Delivery extends NextDelivery {
 /** One delivery under way. `isProbe`: it tests whether the endpoint is back, and its failure uses no attempt. */
 export interface Post extends Delivery {
   isProbe: boolean;
+}
+
+/** A finished delivery. */
+export interface Settled {
+  sequence: number;
+  cursor: Cursor | undefined;
+  /** Undefined when it was delivered. */
+  failed: FailedDelivery | undefined;
 }
 
 /** The work of a consumer. */
@@ -42,9 +50,10 @@ export type Work =
   /** Its subscription was deleted, or another process has its lease. */
   | { state: "closed" };
 
-/** One subscription at work. Only the functions of this file, and of `ready.ts`, change its queue and work. */
+/** One subscription at work. Only the functions of this file change its queue and work. */
 export interface Consumer {
   subscription: Subscription;
+  filter: EventFilter;
   readonly partition: number;
   /** Every commit of this consumer needs this lease. */
   readonly lease: Lease;
@@ -54,7 +63,7 @@ export interface Consumer {
   replay: ReplayCursor | undefined;
   /** Sequences that were read from the store and are not committed. */
   readonly inFlight: Set<number>;
-  /** Those of them that wait for a post, in order. */
+  /** Those of them that wait for a post. New events of a cursor are in their order. */
   ready: Delivery[];
   /** Posts under way. */
   posts: number;
@@ -76,8 +85,6 @@ export interface Eligible {
   checkedAt: number;
 }
 
-/** How long a consumer rests after a failure on our side. */
-export const PUT_OFF_MS = 5_000;
 /** How many posts a consumer makes in a row. Runs of one consumer need fewer writes to commit. */
 export const POSTS_IN_A_ROW = 32;
 
@@ -89,6 +96,7 @@ export function openConsumer(
   const { cursor, failingSinceMs, retrying, rejected, dead } = progress;
   return {
     subscription,
+    filter: filterOf(subscription),
     partition,
     lease,
     work: { state: "behind" },
@@ -114,10 +122,14 @@ export function renew(consumer: Consumer, { subscription, replay }: StoredConsum
 }
 
 /** The only way to change `work`. A closed consumer stays closed. */
-function become(consumer: Consumer, work: Work): void {
+export function become(consumer: Consumer, work: Work): void {
   if (consumer.work.state === "closed") return;
   consumer.cursor.scannedTo = scannedTo(consumer);
   consumer.work = work;
+}
+
+export function isClosed({ work }: Consumer): boolean {
+  return work.state === "closed";
 }
 
 /** The sequence up to which it has read: the end of the log for a consumer that follows it. */
@@ -141,38 +153,16 @@ export function fallBehind(consumer: Consumer): void {
   if (consumer.work.state === "following") become(consumer, { state: "behind" });
 }
 
-/** Its queue is full: it will read this event and later ones from the log. */
-export function overflow(consumer: Consumer, event: LoggedEvent): void {
-  fallBehind(consumer);
-  consumer.cursor.scannedTo = event.sequence - 1;
-}
-
-export function beginAsking(consumer: Consumer): void {
-  become(consumer, { state: "asking" });
-}
-
-export function endAsking(consumer: Consumer): void {
-  if (consumer.work.state === "asking") become(consumer, { state: "behind" });
-}
-
 /** Puts it off after a failure on our side, or holds it back. @param untilAt monotonic ms */
 export function putOff(consumer: Consumer, untilAt: number, isHeldBack: boolean): void {
   if (restsUntil(consumer) < untilAt) become(consumer, { state: "waiting", untilAt, isHeldBack });
 }
 
-export function close(consumer: Consumer): void {
-  become(consumer, { state: "closed" });
-}
-
-export function isClosed({ work }: Consumer): boolean {
-  return work.state === "closed";
-}
-
-/** Whether it may post now. */
-export function canPost(consumer: Consumer, nowAt: number): boolean {
+/** Whether it may post now. @param begun posts under way that wait for this answer */
+export function canPost(consumer: Consumer, nowAt: number, begun = 0): boolean {
   const { work: { state }, endpoint, subscription, ready, posts } = consumer;
   if (state === "closed" || state === "waiting" || ready.length === 0 || nowAt < readyAt(endpoint)) return false;
-  return posts < (subscription.ordered ? 1 : windowOf(endpoint));
+  return posts - begun < (subscription.ordered ? 1 : windowOf(endpoint));
 }
 
 /** It posts nothing before this time (monotonic ms). */
@@ -188,9 +178,11 @@ export function restOf(consumer: Consumer, nowMs: number, nowAt: number): number
   return dueInMs > 0 ? dueInMs : Infinity;
 }
 
-/** Makes it ask the store again for due deliveries, after the clock was set back or events were deleted. */
-export function askForDue(consumer: Consumer): void {
-  if (consumer.dueAtMs !== undefined) consumer.dueAtMs = 0;
+/** Whether it has nothing to do before this time, by the wall clock and by the monotonic one. */
+export function isIdleUntil(consumer: Consumer, untilMs: number, untilAt: number): boolean {
+  const { work, ready, replay, dueAtMs = Infinity } = consumer;
+  if ((work.state === "waiting" && work.isHeldBack) || restsUntil(consumer) >= untilAt) return true;
+  return work.state === "following" && ready.length === 0 && !replay?.isOpen && dueAtMs >= untilMs;
 }
 
 /** Whether an ordered consumer waits for a commit that may hold a failure. */
@@ -208,43 +200,51 @@ export function keep(consumer: Consumer, dueAtMs: number): void {
   consumer.dueAtMs = Math.min(consumer.dueAtMs ?? Infinity, dueAtMs);
 }
 
-function isReplaying({ replay }: Consumer): boolean {
-  return replay !== undefined && replay.state !== "ended";
+/** Queues deliveries. @param cursor the one that new events were read with */
+export function enqueue(consumer: Consumer, deliveries: NextDelivery[], cursor: Cursor): void {
+  const replayId = cursor === consumer.replay ? consumer.replay.id : null;
+  for (const { event, failed } of deliveries) {
+    consumer.inFlight.add(event.sequence);
+    if (failed === null) cursor.open.add(event.sequence);
+    consumer.ready.push(
+      failed === null ? { event, failed, cursor, replayId } : {
+        ...{ event, failed },
+        ...{ cursor: undefined, replayId: null },
+      },
+    );
+  }
 }
 
-/** Whether it only waits for new events. */
-export function isQuiet(consumer: Consumer): boolean {
-  const { work, inFlight } = consumer;
-  return work.state === "following" && inFlight.size === 0 && !isReplaying(consumer) && !retries(consumer);
+/** Takes the next delivery. New events and retries alternate, because the endpoint may fail at one kind only. */
+export function take(consumer: Consumer, nowMs: number): Post {
+  const { subscription: { ordered }, endpoint, ready, turn } = consumer;
+  const place = ordered ? 0 : Math.max(0, ready.findIndex(({ failed }) => (failed === null) === turn.wasRetry));
+  const delivery = ready.splice(place, 1)[0]!;
+  const { cursor, failed } = delivery;
+  consumer.turn.wasRetry = failed !== null;
+  // An ordered consumer waits at a new event until that is days old. A replayed event does not age.
+  const isProbe = failed === null ? isProbed(endpoint, ordered && cursor === consumer.cursor) : !isDue(failed, nowMs);
+  return { ...delivery, isProbe };
 }
 
-/** Whether it has nothing to do before this time, by the wall clock and by the monotonic one. */
-export function isIdleUntil(consumer: Consumer, untilMs: number, untilAt: number): boolean {
-  const { work, ready, dueAtMs = Infinity } = consumer;
-  if ((work.state === "waiting" && work.isHeldBack) || restsUntil(consumer) >= untilAt) return true;
-  return work.state === "following" && ready.length === 0 && !isReplaying(consumer) && dueAtMs >= untilMs;
-}
-
-/** Whether its replay has ended and its end has to be committed. True once. */
-export function endReplay({ replay }: Consumer): boolean {
-  if (replay?.state !== "open" || !isDone(replay)) return false;
-  replay.state = "done";
-  return true;
+/** Empties its queue: the store returns these deliveries again. A failed probe is one of them. */
+export function requeue(consumer: Consumer, ...probe: Post[]): void {
+  const { inFlight, ready } = consumer;
+  consumer.ready = [];
+  for (const { event: { sequence }, cursor } of [...probe, ...ready]) {
+    inFlight.delete(sequence);
+    if (cursor === undefined) {
+      keep(consumer, 0);
+      continue;
+    }
+    if (cursor === consumer.cursor) fallBehind(consumer);
+    cursor.open.delete(sequence);
+    cursor.scannedTo = Math.min(cursor.scannedTo, sequence - 1);
+  }
 }
 
 /** Records a commit. From now on the store returns a retried delivery again. */
-export function settled(consumer: Consumer, delivery: Settled | undefined, nowMs: number): void {
-  if (consumer.replay?.state === "saved") consumer.replay.state = "ended";
-  if (delivery === undefined) return;
-  const { sequence, failed } = delivery;
+export function settled(consumer: Consumer, { sequence, failed }: Settled, nowMs: number): void {
   consumer.inFlight.delete(sequence);
   if (failed?.state === "retrying") keep(consumer, isDue(failed, nowMs) ? 0 : failed.dueAtMs!);
-}
-
-/** A finished delivery. */
-export interface Settled {
-  sequence: number;
-  cursor: Cursor | undefined;
-  /** Undefined when it was delivered. */
-  failed: FailedDelivery | undefined;
 }

@@ -4,59 +4,23 @@
  */
 
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { Clock } from "../../clock.ts";
-import type { LoggedEvent } from "../../store/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import { filterOf, partitionOf, type StoredConsumer } from "../../store/webhook.ts";
-import { close as closeConsumer, type Consumer, openConsumer, renew } from "./consumer.ts";
-import { REFRESH_MS } from "./eligibility.ts";
-import { createMatcher } from "./matching.ts";
+import { partitionOf, type StoredConsumer } from "../../store/webhook.ts";
+import { become, type Consumer, openConsumer, renew } from "./consumer.ts";
 import type { Partitions } from "./partitions.ts";
-
-/** The consumers of this process's partitions. */
-export interface Consumers {
-  all(): Iterable<Consumer>;
-  isEmpty(): boolean;
-  /** Whether all subscriptions are loaded. */
-  isLoaded(): boolean;
-  /**
-   * Loads one subscription, or all if their version or a lease has changed. Opens consumers of new ones, updates
-   * changed ones, and closes those that are deleted or another process's. Loads run one after the other.
-   */
-  load(subscriptionId?: string): Promise<void>;
-  /** Loads all, unless that was done a moment ago. */
-  refresh(): Promise<void>;
-  get(subscriptionId: string): Consumer | undefined;
-  matching(event: LoggedEvent): Iterable<Consumer>;
-  /** Whether this process still holds the lease under which it was opened. */
-  isOwn(consumer: Consumer): boolean;
-  /** Closes the consumers of lost leases. If these lost none, closes them: the store has changed under them. */
-  closeFenced(fenced: Consumer[]): void;
-  /** Closes these. The next `load` opens them again if the store has them. */
-  close(consumers: Iterable<Consumer>): void;
-}
 
 const PAGE = 500;
 
-/** The last load: its version, its leases, and when it began (monotonic ms). */
-interface Loaded {
-  version: number | undefined;
-  leases: (Lease | undefined)[];
-  loadedAt: number;
-}
-
-const NOT_LOADED: Loaded = { version: undefined, leases: [], loadedAt: -Infinity };
-
-export function createConsumers({ store, partitions, clock }: {
+/** The consumers of this process's partitions. */
+export function createConsumers({ store, partitions }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
   partitions: Partitions;
-  clock: Clock;
-}): Consumers {
+}) {
   const consumers = new Map<string, Consumer>();
   /** Ids to load; undefined stands for all. */
   const wanted = new Set<string | undefined>();
-  let matcher = createMatcher<Consumer>();
-  let loaded: Loaded = NOT_LOADED;
+  /** The version and the leases of the last load; undefined: all have to be loaded. */
+  let loaded: { version: number; leases: (Lease | undefined)[] } | undefined;
   let loading: Promise<void> | undefined;
 
   async function loadWanted(): Promise<void> {
@@ -75,21 +39,17 @@ export function createConsumers({ store, partitions, clock }: {
   }
 
   async function loadAll(): Promise<void> {
-    const loadedAt = clock.monotonicMs();
     const leases = partitions.leases();
     const version = await store.subscriptions.version();
-    const isNew = version !== loaded.version || leases.some((lease, partition) => lease !== loaded.leases[partition]);
-    if (isNew) {
-      // If the store fails from here on, the next load is a full one.
-      loaded = NOT_LOADED;
-      const there = await updateAll();
-      for (const consumer of [...consumers.values()]) {
-        if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
-      }
-      matcher = createMatcher();
-      for (const consumer of consumers.values()) matcher.add(filterOf(consumer.subscription), consumer);
+    const before = loaded;
+    if (version === before?.version && leases.every((lease, partition) => lease === before.leases[partition])) return;
+    // If the store fails from here on, the next load is a full one.
+    loaded = undefined;
+    const there = await updateAll();
+    for (const consumer of [...consumers.values()]) {
+      if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
     }
-    loaded = { version, leases, loadedAt };
+    loaded = { version, leases };
   }
 
   async function updateAll(): Promise<Set<string>> {
@@ -122,7 +82,6 @@ export function createConsumers({ store, partitions, clock }: {
     if (consumer === undefined) {
       consumer = openConsumer(found, partition, lease);
       consumers.set(subscription.id, consumer);
-      matcher.add(filterOf(consumer.subscription), consumer);
     } else {
       renew(consumer, found);
     }
@@ -132,37 +91,39 @@ export function createConsumers({ store, partitions, clock }: {
 
   function close(closed: Iterable<Consumer>): void {
     for (const consumer of closed) {
-      closeConsumer(consumer);
+      become(consumer, { state: "closed" });
       if (consumers.get(consumer.subscription.id) === consumer) consumers.delete(consumer.subscription.id);
     }
   }
 
   function closeAll(closed: Iterable<Consumer>): void {
     close([...closed]);
-    loaded = NOT_LOADED;
-  }
-
-  async function load(subscriptionId?: string): Promise<void> {
-    wanted.add(subscriptionId);
-    loading ??= loadWanted().finally(() => loading = undefined);
-    await loading;
+    loaded = undefined;
   }
 
   return {
     all: () => consumers.values(),
     isEmpty: () => consumers.size === 0,
-    isLoaded: () => loaded !== NOT_LOADED,
-    load,
-    async refresh() {
-      if (clock.monotonicMs() - loaded.loadedAt >= REFRESH_MS) await load();
+    /** Whether all subscriptions are loaded. */
+    isLoaded: () => loaded !== undefined,
+    /**
+     * Loads one subscription, or all if their version or a lease has changed. Opens consumers of new ones, updates
+     * changed ones, and closes those that are deleted or another process's. Loads run one after the other.
+     */
+    async load(subscriptionId?: string): Promise<void> {
+      wanted.add(subscriptionId);
+      loading ??= loadWanted().finally(() => loading = undefined);
+      await loading;
     },
-    get: (subscriptionId) => consumers.get(subscriptionId),
-    matching: (event) => matcher.matching(event),
+    get: (subscriptionId: string) => consumers.get(subscriptionId),
+    /** Whether this process still holds the lease under which it was opened. */
     isOwn,
-    closeFenced(fenced) {
+    /** Closes the consumers of lost leases. If these lost none, closes them: the store has changed under them. */
+    closeFenced(fenced: Consumer[]): void {
       if (fenced.every(isOwn)) closeAll(fenced);
       closeAll([...consumers.values()].filter((consumer) => !isOwn(consumer)));
     },
+    /** Closes these. The next `load` opens them again if the store has them. */
     close: closeAll,
   };
 }

@@ -1,12 +1,10 @@
 import type { EventFilter } from "../../store/event.ts";
 import { filterOf, type Replay, type Subscription } from "../../store/webhook.ts";
 
-/** The position of a consumer, or of its replay. */
+/** The position of a consumer, or of its replay. Events after it are posted in their order. */
 export interface Cursor {
   /** The log is read up to here. Matching events are in `open`, or passed to a commit. */
   scannedTo: number;
-  /** No later sequence was taken for a post. */
-  takenTo: number;
   /** Sequences that were read and not passed to a commit. */
   open: Set<number>;
   /** The position last passed to a commit, and the one that the store last confirmed. */
@@ -23,12 +21,12 @@ export interface ReplayCursor extends Cursor {
   endSequence: number;
   /** The next read is not before this time (monotonic ms). */
   readAt: number;
-  /** `done`: its end waits for a commit. `saved`: its end is being committed. `ended`: committed. */
-  state: "open" | "done" | "saved" | "ended";
+  /** False once its end is passed to a commit. */
+  isOpen: boolean;
 }
 
 export function cursorAt(sequence: number): Cursor {
-  return { scannedTo: sequence, takenTo: sequence, open: new Set(), saved: sequence, written: sequence };
+  return { scannedTo: sequence, open: new Set(), saved: sequence, written: sequence };
 }
 
 /** All events up to here are finished or do not match. */
@@ -40,7 +38,7 @@ export function openReplay(subscription: Subscription, replay: Replay): ReplayCu
   const { id, fromHeight, toHeight, cursor, endSequence } = replay;
   const filter = { ...filterOf(subscription), fromHeight, toHeight };
   const end = { endSequence: endSequence ?? Infinity, readAt: -Infinity };
-  return { ...cursorAt(cursor), id, filter, toHeight, ...end, state: "open" };
+  return { ...cursorAt(cursor), id, filter, toHeight, ...end, isOpen: true };
 }
 
 /** Whether a replay has sent all its events and passed them to a commit. */

@@ -4,28 +4,8 @@
  */
 
 import type { Clock } from "../../clock.ts";
-import { createLoop, type Loop } from "../../loop.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { partitionLease, PARTITIONS } from "../../store/webhook.ts";
-
-/** The partitions of this process. */
-export interface Partitions {
-  /**
-   * Renews leases and acquires free ones, up to this process's share. Releases partitions beyond the share once they
-   * are not busy. Returns how long to wait until the next call, in milliseconds.
-   */
-  keep(isBusy: (partition: number) => boolean): Promise<number>;
-  /** Whether posts to it may start: its lease is held, not about to be released, and was renewed in time. */
-  holds(partition: number): boolean;
-  /** Its lease, unless lost. Another object after each change of hands. */
-  lease(partition: number): Lease | undefined;
-  /** The leases of all partitions. */
-  leases(): (Lease | undefined)[];
-  /** Renews all leases at once, to find lost ones after a fenced write. */
-  recheck(): Promise<void>;
-  /** Releases all leases. */
-  release(): Promise<void>;
-}
 
 /** With `LOOK_MS`, this lets another process take over a dead one's partitions in under 15 s. */
 const LEASE_MS = 10_000;
@@ -52,7 +32,7 @@ export function createPartitions(
   { leases: store, sharedState, isShared }: Pick<Store, "leases" | "sharedState" | "isShared">,
   clock: Clock,
   holder: string,
-): Partitions {
+) {
   const held = new Map<number, Held>();
   const cameAt = clock.monotonicMs();
   let isCounted = false;
@@ -116,7 +96,11 @@ export function createPartitions(
   }
 
   return {
-    async keep(isBusy) {
+    /**
+     * Renews leases and acquires free ones, up to this process's share. Releases partitions beyond the share once they
+     * are not busy. Returns how long to wait until the next call, in milliseconds.
+     */
+    async keep(isBusy: (partition: number) => boolean): Promise<number> {
       if (held.size > 0) await renew();
       const most = await share();
       [...held.values()].forEach((one, place) => one.isLeaving = place >= most);
@@ -124,16 +108,21 @@ export function createPartitions(
       await giveBackLeaving(isBusy);
       return held.size > most ? LEAVING_MS : LOOK_MS;
     },
-    holds(partition) {
+    /** Whether posts to it may start: its lease is held, not about to be released, and was renewed in time. */
+    holds(partition: number): boolean {
       const found = held.get(partition);
       return found !== undefined && !found.isLeaving && clock.monotonicMs() < found.trustedUntil;
     },
-    lease: (partition) => held.get(partition)?.lease,
+    /** Its lease, unless lost. Another object after each change of hands. */
+    lease: (partition: number) => held.get(partition)?.lease,
+    /** The leases of all partitions. */
     leases: () => Array.from({ length: PARTITIONS }, (_, partition) => held.get(partition)?.lease),
-    async recheck() {
+    /** Renews all leases at once, to find lost ones after a fenced write. */
+    async recheck(): Promise<void> {
       if (held.size > 0) await renew();
     },
-    async release() {
+    /** Releases all leases. */
+    async release(): Promise<void> {
       const own = [...held.values()].map(({ lease }) => lease);
       held.clear();
       if (own.length > 0) await store.release(own);
@@ -145,27 +134,4 @@ export function createPartitions(
   };
 }
 
-/**
- * Renews leases in a separate loop that waits for nothing else. @param parts.onChange called when the leases have
- * changed
- */
-export function createLeaseLoop(
-  partitions: Partitions,
-  { clock, isBusy, onChange, onProblem }: {
-    clock: Clock;
-    isBusy(partition: number): boolean;
-    onChange(): void;
-    onProblem(message: string, cause: unknown): void;
-  },
-): Loop {
-  return createLoop({
-    async step() {
-      const before = partitions.leases();
-      const restMs = await partitions.keep(isBusy);
-      if (partitions.leases().some((lease, partition) => lease !== before[partition])) onChange();
-      return restMs;
-    },
-    wait: clock.wait,
-    onProblem: (cause) => onProblem("webhook leases cannot be renewed; retrying", cause),
-  });
-}
+export type Partitions = ReturnType<typeof createPartitions>;

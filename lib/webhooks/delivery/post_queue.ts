@@ -25,26 +25,14 @@ export const WORKER_LIMITS: WorkerLimits = {
 };
 
 /** A post under way. */
-export interface Slot {
+interface Slot {
   consumer: Consumer;
   startedAt: number;
   isTroubled: boolean;
 }
 
 /** Decides which consumer posts next: in turns, with separate limits for failing and slow ones. */
-export interface PostQueue {
-  /** Queues a consumer that has something to post. */
-  offer(consumer: Consumer): void;
-  /** The consumer that posts next, if a slot is free. Offer it again afterwards. */
-  next(): Consumer | undefined;
-  begin(consumer: Consumer, nowAt: number): Slot;
-  end(slot: Slot): void;
-  /** Counts a post that takes long as troubled, which frees a slot for a quick one. */
-  sweep(nowAt: number): void;
-  readonly underWay: number;
-}
-
-export function createPostQueue(limits: WorkerLimits): PostQueue {
+export function createPostQueue(limits: WorkerLimits) {
   const well: Consumer[] = [];
   const troubled: Consumer[] = [];
   /** In starting order. */
@@ -52,7 +40,8 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
   let troubledPosts = 0;
 
   return {
-    offer(consumer) {
+    /** Queues a consumer that has something to post. */
+    offer(consumer: Consumer): void {
       const { turn, endpoint } = consumer;
       if (turn.isWaiting) return;
       turn.isWaiting = true;
@@ -64,7 +53,8 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
       turn.postsLeft = POSTS_IN_A_ROW;
       waiting.push(consumer);
     },
-    next() {
+    /** The consumer that posts next, if a slot is free. Offer it again afterwards. */
+    next(): Consumer | undefined {
       if (slots.size >= limits.allPosts) return undefined;
       let consumer: Consumer | undefined;
       if (slots.size - troubledPosts < limits.posts) consumer = well.shift();
@@ -72,7 +62,7 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
       if (consumer !== undefined) consumer.turn.isWaiting = false;
       return consumer;
     },
-    begin(consumer, nowAt) {
+    begin(consumer: Consumer, nowAt: number): Slot {
       const slot = { consumer, startedAt: nowAt, isTroubled: consumer.endpoint.state !== "healthy" };
       slots.add(slot);
       if (slot.isTroubled) troubledPosts++;
@@ -80,12 +70,13 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
       consumer.turn.postsLeft--;
       return slot;
     },
-    end(slot) {
+    end(slot: Slot): void {
       slots.delete(slot);
       if (slot.isTroubled) troubledPosts--;
       slot.consumer.posts--;
     },
-    sweep(nowAt) {
+    /** Counts a post that takes long as troubled, which frees a slot for a quick one. */
+    sweep(nowAt: number): void {
       for (const slot of slots) {
         if (nowAt - slot.startedAt < limits.slowMs) break;
         if (slot.isTroubled) continue;
@@ -99,6 +90,8 @@ export function createPostQueue(limits: WorkerLimits): PostQueue {
     },
   };
 }
+
+export type PostQueue = ReturnType<typeof createPostQueue>;
 
 /**
  * Runs `work` once after all requests in this turn of the event loop. Posts that end together free slots for posts that

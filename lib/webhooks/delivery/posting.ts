@@ -1,107 +1,127 @@
-import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
-import type { NewAttempt } from "../../store/webhook.ts";
+import type { Store } from "../../store/store.ts";
+import type { FailedDelivery, NewAttempt } from "../../store/webhook.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
-import { type Consumer, fallBehind, isClosed, keep, type Post, PUT_OFF_MS, putOff } from "./consumer.ts";
-import type { Eligibility } from "./eligibility.ts";
-import { type EndpointOutcome, failuresOf, next } from "./endpoint.ts";
-import type { LogEnd } from "./log_end.ts";
+import type { Outcome } from "./commit.ts";
+import { type Consumer, fallBehind, isClosed, keep, type Post, requeue, take } from "./consumer.ts";
+import { checkEligible, type EligibilityParts, isEligible } from "./eligibility.ts";
+import { failuresOf, next } from "./endpoint.ts";
 import type { PostQueue, WorkerLimits } from "./post_queue.ts";
-import { forget, requeue, rewind } from "./ready.ts";
 import { breakAfter } from "./schedule.ts";
-import { ageOf, failedDelivery, type Outcome } from "./settlement.ts";
 
-export interface PostingParts {
+export interface PostingParts extends EligibilityParts {
+  store: Pick<Store, "subscriptions">;
   attempt: Attempter;
+  /** The message of an event. */
   message(event: LoggedEvent): EventMessage;
-  clock: Clock;
   limits: WorkerLimits;
   queue: PostQueue;
-  eligibility: Eligibility;
-  log: Pick<LogEnd, "networkMs" | "forgotten">;
-  /** Whether posts to a consumer may start: its lease is held, and the worker is not stopping. */
-  mayBegin(consumer: Consumer): boolean;
+  /** Network time: the close time of the latest ledger, Unix ms. So steps of our own clock age nothing. */
+  networkMs(): number;
+  /** Whether a begun post may still be made after a check. */
+  mayPost(consumer: Consumer): boolean;
+  /** Called after every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
-  onProblem(message: string, cause?: unknown): void;
 }
+
+/** By then the worker has loaded a rotated secret. */
+const NOTICED_MS = 2_000;
 
 /** Makes posts, and updates endpoint and delivery with each result. */
-export interface Posting {
-  /** Posts, and returns the outcome to commit; undefined when no attempt was made. Never rejects. */
-  post(consumer: Consumer, post: Post): Promise<Outcome | undefined>;
-  /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
-  drain(drainMs: number): Promise<void>;
-}
-
-export function createPosting(parts: PostingParts): Posting {
-  const { clock, queue, eligibility, limits, log } = parts;
+export function createPosting(parts: PostingParts) {
+  const { clock, queue, limits, networkMs } = parts;
   const cutting = new AbortController();
+  const checking = new Map<Consumer, Promise<void>>();
   const underWay = new Set<Promise<Outcome | undefined>>();
 
-  async function make(consumer: Consumer, post: Post): Promise<Outcome | undefined> {
+  async function make(consumer: Consumer): Promise<Outcome | undefined> {
     const slot = queue.begin(consumer, clock.monotonicMs());
     try {
-      // Another process may take the consumer over during the check, and a change of the subscription ends its result.
-      if (!await eligibility.check(consumer) || !parts.mayBegin(consumer)) return void requeue(consumer, post);
+      if (!isEligible(consumer, clock.monotonicMs())) {
+        await check(consumer);
+        // Another process may have taken the consumer over during the check.
+        if (!isEligible(consumer, clock.monotonicMs()) || !parts.mayPost(consumer)) return undefined;
+      }
+      const post = take(consumer, clock.now());
+      const { event, failed, replayId, isProbe } = post;
       const { eligible, subscription: { secret } } = consumer;
-      if (eligible === undefined) return void requeue(consumer, post);
       const made = await parts.attempt({
-        recipient: eligible.recipient,
-        message: parts.message(post.event),
-        attempts: post.failed?.attempts ?? 0,
-        ageMs: ageOf(post, log.networkMs),
-        kind: post.isProbe ? "probe" : "delivery",
-        replayId: post.replayId,
+        recipient: eligible!.recipient,
+        message: parts.message(event),
+        attempts: failed?.attempts ?? 0,
+        ageMs: replayId !== null ? 0 : networkMs() - (failed?.failedAtMs ?? event.knownAt * 1_000),
+        kind: isProbe ? "probe" : "delivery",
+        replayId,
         atMs: clock.now(),
       }, cutting.signal);
       // An aborted post has an unknown outcome, and is delivered again.
       if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
-      // The secret was rotated while the post was under way: a 4xx may only mean "old signature".
-      const isOutdated = made.outcome === "rejected" && consumer.subscription.secret !== secret;
-      const heeded = isOutdated ? { ...made, outcome: "retry" as const, nextAttemptAtMs: clock.now() } : made;
+      const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
+      const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
+      const heeded = isOutdated ? { ...made, ...again } : made;
       return isClosed(consumer) ? undefined : attempted(consumer, post, heeded);
-    } catch (cause) {
-      // Endpoints and networks do not throw: this is a problem on our side.
-      requeue(consumer, post);
-      putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
-      parts.onProblem("a webhook delivery cannot be attempted", cause);
     } finally {
       queue.end(slot);
     }
   }
 
+  /** Posts of a consumer share a check. */
+  function check(consumer: Consumer): Promise<void> {
+    const checked = checking.get(consumer) ?? checkEligible(parts, consumer).finally(() => checking.delete(consumer));
+    checking.set(consumer, checked);
+    return checked;
+  }
+
+  /** The secret was rotated, here or by another process: a 4xx may only mean "old signature". */
+  function hasChangedSecret({ subscription: { id } }: Consumer, secret: string): Promise<boolean> {
+    return parts.store.subscriptions.get(id).then((stored) => stored?.secret !== secret, () => true);
+  }
+
   function attempted(consumer: Consumer, post: Post, made: NewAttempt): Outcome {
     const nowMs = clock.now();
     const isFailed = made.outcome === "retry" || made.outcome === "dead";
-    const outcome: EndpointOutcome = isFailed ? "failed" : made.durationMs > limits.slowMs ? "slow" : "quick";
+    const outcome = isFailed ? "failed" : made.durationMs > limits.slowMs ? "slow" : "quick";
     consumer.endpoint = next(consumer.endpoint, outcome, clock.monotonicMs(), limits.postsPerEndpoint);
     consumer.failingSinceMs = isFailed ? consumer.failingSinceMs ?? nowMs : null;
     parts.onAttempt(made);
-    const { event: { sequence }, cursor } = post;
     if (post.isProbe && made.outcome === "retry") {
       requeue(consumer, post);
-      forget(consumer, log.forgotten);
-      rewind(consumer);
       return { consumer, attempt: { ...made, nextAttemptAtMs: nowMs + breakAfter(failuresOf(consumer.endpoint)) } };
     }
-    const failed = made.outcome === "delivered"
-      ? undefined
-      : failedDelivery(post, made, { nowMs, networkMs: log.networkMs });
+    const { event: { sequence }, cursor } = post;
+    const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, nowMs);
     if (failed !== undefined) keep(consumer, Infinity);
     // An ordered consumer goes on after the commit. So a crash cannot send the next event before the failed one.
     const isWaitedAt = failed !== undefined && consumer.subscription.ordered;
-    if (isFailed || isWaitedAt) rewind(consumer);
+    if (isFailed || isWaitedAt) requeue(consumer);
     if (isWaitedAt) fallBehind(consumer);
     return { consumer, attempt: made, delivery: { sequence, cursor, failed } };
   }
 
+  function failedDelivery({ event, failed: before }: Post, made: NewAttempt, nowMs: number): FailedDelivery {
+    return {
+      sequence: event.sequence,
+      state: made.outcome === "retry" ? "retrying" : made.outcome === "rejected" ? "rejected" : "dead",
+      attempts: (before?.attempts ?? 0) + 1,
+      dueAtMs: made.nextAttemptAtMs,
+      // An event of the first ledgers may be known before any close time.
+      failedAtMs: before?.failedAtMs ?? Math.max(networkMs(), event.knownAt * 1_000),
+      attemptedAtMs: nowMs,
+    };
+  }
+
   return {
-    post(consumer, post) {
-      const made = make(consumer, post).finally(() => underWay.delete(made));
+    /**
+     * Posts the next delivery, and returns the outcome to commit; undefined when there was no post, or its outcome is
+     * unknown. Rejects when the store fails.
+     */
+    post(consumer: Consumer): Promise<Outcome | undefined> {
+      const made = make(consumer).finally(() => underWay.delete(made));
       underWay.add(made);
       return made;
     },
-    async drain(drainMs) {
+    /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
+    async drain(drainMs: number): Promise<void> {
       const ended = Promise.all(underWay);
       const waiting = new AbortController();
       if (drainMs > 0) await Promise.race([ended, clock.wait(drainMs, waiting.signal)]);

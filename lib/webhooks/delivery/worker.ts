@@ -7,63 +7,38 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
-import type { LoggedEvent } from "../../store/event.ts";
+import { type LoggedEvent, matches } from "../../store/event.ts";
+import { LogTail } from "../../store/log_tail.ts";
 import type { Store } from "../../store/store.ts";
-import { CLOCK_STEP_MS, type NewAttempt } from "../../store/webhook.ts";
-import type { Attempter, EventMessage } from "./attempt.ts";
-import { createCommits } from "./commit.ts";
+import { CLOCK_STEP_MS } from "../../store/webhook.ts";
+import { createCommits, type Outcome, positionNow } from "./commit.ts";
 import {
-  askForDue,
+  become,
   canPost,
   type Consumer,
-  endReplay,
+  enqueue,
   isClosed,
   isIdleUntil,
-  isQuiet,
-  overflow,
   proceed,
-  PUT_OFF_MS,
   putOff,
+  requeue,
   restOf,
   settled,
 } from "./consumer.ts";
 import { createConsumers } from "./consumers.ts";
-import { createEligibility, type EligibilityParts } from "./eligibility.ts";
-import { createLogEnd } from "./log_end.ts";
-import { createLeaseLoop, createPartitions } from "./partitions.ts";
+import { isDone } from "./cursor.ts";
+import { createPartitions } from "./partitions.ts";
 import { createPostQueue, oncePerTurn, WORKER_LIMITS, type WorkerLimits } from "./post_queue.ts";
-import { createPosting } from "./posting.ts";
-import { createReading, mayHaveMore } from "./reading.ts";
-import { enqueue, forget, READ_AHEAD, take } from "./ready.ts";
-import { giveUpOld, type Outcome, positionNow } from "./settlement.ts";
+import { createPosting, type PostingParts } from "./posting.ts";
+import { mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
 
-export interface WorkerParts extends Omit<EligibilityParts, "refresh"> {
+export interface WorkerParts extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost"> {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
-  attempt: Attempter;
-  /** The message of an event. */
-  message(event: LoggedEvent): EventMessage;
   /** The holder of the leases, unique to this process. */
   holder: string;
-  /** Called after every attempt. Must not throw. */
-  onAttempt(attempt: NewAttempt): void;
   limits?: Partial<WorkerLimits>;
   /** How long an outcome waits for others to share its commit; 40 ms when absent. */
   gatherMs?: number;
-}
-
-export interface DeliveryWorker {
-  start(): void;
-  /** Call it when the log has grown. */
-  wake(): void;
-  /** Call it when a subscription was created or changed, or has a replay. */
-  changed(subscriptionId: string): Promise<void>;
-  /** Whether no post is under way, and none becomes due within this time. */
-  isIdle(forMs: number): Promise<boolean>;
-  /**
-   * Starts no more posts, waits for those under way for at most `drainMs`, commits their outcomes and releases its
-   * leases.
-   */
-  stop(options: { drainMs: number }): Promise<void>;
 }
 
 /** How often the loop reads the store without a wake-up: other processes write to it too. */
@@ -72,28 +47,28 @@ const LOOK_MS = 1_000;
 const MOST_PENDING = 2_000;
 /** How often cursors that moved over unmatched events are committed. */
 const SAVE_MS = 60_000;
+/** How long a consumer rests after a failure on our side. */
+const PUT_OFF_MS = 5_000;
 
 /**
  * Delivers the log to its subscriptions, at least once. Each subscription is a consumer with a cursor. The store has
  * the failed deliveries, and this process only those in flight. The worker reads a new event once and passes it to each
  * matching consumer at the end of the log. Many outcomes share a commit.
  */
-export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
+export function createDeliveryWorker(parts: WorkerParts) {
   const { store, clock, onProblem, gatherMs = 40 } = parts;
   const limits = { ...WORKER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
-  const consumers = createConsumers({ store, partitions, clock });
-  const reading = createReading(store, clock);
-  const log = createLogEnd(store, () => {
-    reading.forget();
-    consumers.close(consumers.all());
-  });
+  const consumers = createConsumers({ store, partitions });
+  const log = new LogTail(store, () => consumers.close(consumers.all()));
   const queue = createPostQueue(limits);
-  const eligibility = createEligibility({ ...parts, refresh: consumers.refresh });
-  const posting = createPosting({ ...parts, limits, queue, eligibility, log, mayBegin });
-  const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry: log.look, fenced, committed });
+  /** Network time: the close time of the latest ledger, Unix ms. */
+  const networkMs = () => (log.watcher?.latestLedgerCloseTime ?? 0) * 1_000;
+  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost });
+  const beforeRetry = () => log.look();
+  const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry, fenced, committed });
   const stepOfClock = createStepWatch(clock);
-  /** Reads of consumers under way. */
+  /** Reads of the store for consumers under way. */
   const asking = new Set<Promise<void>>();
   const state = { savedAt: clock.monotonicMs(), forgotten: 0, isStopping: false };
   const loop = createLoop({
@@ -101,7 +76,17 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     wait: clock.wait,
     onProblem: (cause) => onProblem("webhook deliveries cannot be read; retrying", cause),
   });
-  const leaseLoop = createLeaseLoop(partitions, { clock, isBusy, onChange: loop.wake, onProblem });
+  /** Renews leases, and waits for nothing else. */
+  const leaseLoop = createLoop({
+    async step() {
+      const before = partitions.leases();
+      const restMs = await partitions.keep(isBusy);
+      if (partitions.leases().some((lease, partition) => lease !== before[partition])) loop.wake();
+      return restMs;
+    },
+    wait: clock.wait,
+    onProblem: (cause) => onProblem("webhook leases cannot be renewed; retrying", cause),
+  });
   const dispatchSoon = oncePerTurn(dispatch);
 
   /** Whether a partition has posts under way, or outcomes to commit. */
@@ -112,23 +97,23 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
 
   /** One pass: reads the log's end, loads subscriptions, reads new events, and schedules consumers. */
   async function step(): Promise<number> {
-    const bounds = await log.look();
+    const { last, forgotten } = await log.look();
     await consumers.load();
     const isSetBack = stepOfClock() <= -CLOCK_STEP_MS;
-    const hasForgotten = bounds.forgotten > state.forgotten;
-    state.forgotten = bounds.forgotten;
+    const hasForgotten = forgotten > state.forgotten;
+    state.forgotten = forgotten;
     for (const consumer of consumers.all()) {
-      if (hasForgotten) forget(consumer, bounds.forgotten);
+      if (hasForgotten && consumer.ready.some(({ event }) => event.sequence <= forgotten)) requeue(consumer);
       // The store knows what is due now. An ordered consumer may wait at a deleted event.
-      if (isSetBack || hasForgotten) askForDue(consumer);
+      if ((isSetBack || hasForgotten) && consumer.dueAtMs !== undefined) consumer.dueAtMs = 0;
     }
-    while (log.tail < bounds.last && !state.isStopping) {
-      await log.readOn(bounds.last, consumers.isEmpty() ? undefined : hand);
+    while (log.tail < last && !state.isStopping) {
+      await log.readOn(last, consumers.isEmpty() ? undefined : (events) => events.forEach(hand));
       dispatch();
       await yieldToOthers();
     }
     queue.sweep(clock.monotonicMs());
-    for (const consumer of consumers.all()) if (!isQuiet(consumer)) schedule(consumer);
+    for (const consumer of consumers.all()) schedule(consumer);
     dispatch();
     if (clock.monotonicMs() - state.savedAt >= SAVE_MS) saveCursors();
     return restMs();
@@ -143,15 +128,17 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
 
   /** Passes a new event to the consumers that follow the log. A full one reads it later. */
   function hand(event: LoggedEvent): void {
-    for (const consumer of consumers.matching(event)) {
+    for (const consumer of consumers.all()) {
+      if (!matches(consumer.filter, event)) continue;
       // A new subscription may be ahead of the last read of the log's end.
       if (consumer.work.state !== "following" || event.sequence <= consumer.cursor.scannedTo) continue;
-      if (consumer.ready.length >= READ_AHEAD) {
-        overflow(consumer, event);
+      if (consumer.ready.length < READ_AHEAD) {
+        enqueue(consumer, [{ event, failed: null }], consumer.cursor);
+        schedule(consumer);
         continue;
       }
-      enqueue(consumer, [], [event], consumer.cursor);
-      schedule(consumer);
+      become(consumer, { state: "behind" });
+      consumer.cursor.scannedTo = event.sequence - 1;
     }
   }
 
@@ -160,20 +147,20 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     if (isClosed(consumer) || state.isStopping) return;
     const nowAt = clock.monotonicMs();
     proceed(consumer, log, nowAt);
-    for (const outcome of giveUpOld(consumer, log.networkMs)) commits.add(outcome);
-    if (endReplay(consumer)) commits.add({ consumer });
-    if (commits.size <= MOST_PENDING && mayHaveMore(consumer, log.tail, clock.now(), nowAt)) ask(consumer);
+    const { replay } = consumer;
+    if (replay?.isOpen && isDone(replay)) {
+      replay.isOpen = false;
+      commits.add({ consumer, ended: replay });
+    }
+    if (commits.size <= MOST_PENDING && mayHaveMore(consumer, log.tail, clock.now(), nowAt)) {
+      ask(consumer, readOn(parts, consumer, log.tail).then((isThere) => isThere || consumers.close([consumer])));
+    }
     if (canPost(consumer, nowAt)) queue.offer(consumer);
   }
 
-  /** Reads a consumer's next deliveries. */
-  function ask(consumer: Consumer): void {
-    const answered = reading.read(consumer, log.tail).then((isThere) => {
-      if (!isThere) consumers.close([consumer]);
-    }, (cause) => {
-      onProblem("the next webhook deliveries cannot be read; retrying", cause);
-      putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
-    }).finally(() => {
+  /** Schedules a consumer again once the store has answered. */
+  function ask(consumer: Consumer, answer: Promise<unknown>): void {
+    const answered = answer.then(() => {}, (cause) => failed(consumer, cause)).finally(() => {
       asking.delete(answered);
       schedule(consumer);
       dispatch();
@@ -181,28 +168,33 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     asking.add(answered);
   }
 
+  function failed(consumer: Consumer, cause: unknown): void {
+    onProblem("the next webhook deliveries cannot be read; retrying", cause);
+    putOff(consumer, clock.monotonicMs() + PUT_OFF_MS, false);
+  }
+
   /** Starts posts while there are free slots. */
   function dispatch(): void {
     while (!state.isStopping && commits.size <= MOST_PENDING) {
       const consumer = queue.next();
       if (consumer === undefined) return;
-      if (canPost(consumer, clock.monotonicMs()) && mayBegin(consumer)) void post(consumer);
+      if (mayPost(consumer, 0)) void post(consumer);
     }
   }
 
   async function post(consumer: Consumer): Promise<void> {
-    const posted = posting.post(consumer, take(consumer, clock.now()));
+    const posted = posting.post(consumer);
     schedule(consumer);
-    const outcome = await posted;
-    if (outcome !== undefined) commits.add(outcome);
+    const outcome = await posted.catch((cause) => failed(consumer, cause));
+    if (outcome) commits.add(outcome);
     schedule(consumer);
     dispatchSoon();
   }
 
   /** Whether this worker may post to a consumer. */
-  function mayBegin(consumer: Consumer): boolean {
-    return !state.isStopping && !isClosed(consumer) && consumers.isOwn(consumer) &&
-      partitions.holds(consumer.partition);
+  function mayPost(consumer: Consumer, begun = 1): boolean {
+    return !state.isStopping && consumers.isOwn(consumer) && partitions.holds(consumer.partition) &&
+      canPost(consumer, clock.monotonicMs(), begun);
   }
 
   async function fenced(of: Consumer[]): Promise<void> {
@@ -211,8 +203,10 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   }
 
   function committed(outcomes: Outcome[]): void {
-    for (const { consumer, delivery } of outcomes) settled(consumer, delivery, clock.now());
-    for (const { consumer } of outcomes) schedule(consumer);
+    for (const { consumer, delivery } of outcomes) {
+      if (delivery !== undefined) settled(consumer, delivery, clock.now());
+      schedule(consumer);
+    }
     dispatch();
   }
 
@@ -224,12 +218,14 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   }
 
   return {
-    start() {
+    start(): void {
       leaseLoop.start();
       loop.start();
     },
+    /** Call it when the log has grown. */
     wake: loop.wake,
-    async changed(subscriptionId) {
+    /** Call it when a subscription was created or changed, or has a replay. */
+    async changed(subscriptionId: string): Promise<void> {
       if (!log.isKnown) return;
       await consumers.load(subscriptionId);
       const consumer = consumers.get(subscriptionId);
@@ -237,13 +233,18 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
       schedule(consumer);
       dispatch();
     },
-    async isIdle(forMs) {
+    /** Whether no post is under way, and none becomes due within this time. */
+    async isIdle(forMs: number): Promise<boolean> {
       if (!consumers.isLoaded() || queue.underWay + asking.size + commits.size > 0) return false;
       if ((await store.events.bounds()).last > log.tail) return false;
       const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
       return [...consumers.all()].every((consumer) => isIdleUntil(consumer, untilMs, untilAt));
     },
-    async stop({ drainMs }) {
+    /**
+     * Starts no more posts, waits for those under way for at most `drainMs`, commits their outcomes and releases its
+     * leases.
+     */
+    async stop({ drainMs }: { drainMs: number }): Promise<void> {
       await loop.stop();
       state.isStopping = true;
       await posting.drain(drainMs);
@@ -255,3 +256,5 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     },
   };
 }
+
+export type DeliveryWorker = ReturnType<typeof createDeliveryWorker>;

@@ -12,6 +12,9 @@ import { START_MS } from "../parts.ts";
 
 const HOUR_MS = 3_600_000;
 
+const next: Parameters<typeof createAttempter>[0]["next"] = (attempt, outcome, nowMs, ageMs) =>
+  nextAttempt({ attempt, outcome, nowMs, ageMs, random: () => 0.5 });
+
 test("the next attempt is counted from the end of this one, by the clock as it is then", async () => {
   const clock = createTestClock(START_MS);
   let stepMs = 0;
@@ -22,7 +25,8 @@ test("the next attempt is counted from the end of this one, by the clock as it i
       return Promise.resolve({ statusCode: 503, durationMs: 2_000, responseBody: "" });
     },
     clock,
-    next: (number, outcome, nowMs, ageMs) => nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: () => 0.5 }),
+    next,
+    onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
   });
   for (stepMs of [0, -960 * HOUR_MS, HOUR_MS]) {
     const atMs = clock.now();
@@ -47,7 +51,8 @@ test("failures and tests store the body of an answer; a successful delivery does
   const attempt = createAttempter({
     post: poster.post,
     clock: systemClock,
-    next: (number, outcome, nowMs, ageMs) => nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: () => 0.5 }),
+    next,
+    onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
   });
   const kept: unknown[] = [];
   for (const kind of ["delivery", "probe", "test"] as const) {
@@ -78,4 +83,21 @@ test("failures and tests store the body of an answer; a successful delivery does
   ]);
   poster.close();
   await receiver.stop();
+});
+
+test("a post that fails on this side is a failed attempt, and is reported", async () => {
+  const problems: string[] = [];
+  const attempt = createAttempter({
+    post: () => Promise.reject(new TypeError("a bug")),
+    clock: createTestClock(START_MS),
+    next,
+    onProblem: (message) => problems.push(message),
+  });
+  const made = await attempt({
+    recipient: { id: "wh_1", url: "https://shop.example/", secrets: [] },
+    message: { id: "1-1", type: "claimed", json: "{}" },
+    ...{ attempts: 0, ageMs: 0, kind: "delivery", replayId: null },
+  });
+  assert.deepEqual([made.outcome, made.error], ["retry", "the gateway failed to send it"]);
+  assert.deepEqual(problems, ["a webhook delivery cannot be attempted"]);
 });

@@ -23,6 +23,7 @@ test("an ordered webhook has all its attempts: probes of the endpoint do not cou
       clock,
       post: () => Promise.resolve({ statusCode: 503, responseBody: "", durationMs: 1 }),
       next: (attempt, outcome, nowMs, ageMs) => nextAttempt({ attempt, outcome, nowMs, ageMs, random: () => 0.5 }),
+      onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
     }),
     isKeyEnabled: () => Promise.resolve(true),
     recipient: ({ id, url }) => ({ id, url, secrets: [] }),
