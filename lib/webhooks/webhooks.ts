@@ -5,7 +5,6 @@ import type { NewAttempt } from "../store/webhook.ts";
 import { createBacklog } from "./backlog.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
 import { createDeliveryWorker, type DeliveryWorker } from "./delivery/worker.ts";
-import { nextAttempt } from "./delivery/schedule.ts";
 import { createSecret, type RandomBytes } from "./delivery/signature.ts";
 import type { WorkerLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
@@ -45,9 +44,8 @@ export function createWebhooks(parts: WebhooksParts) {
   const attempt = createAttempter({
     post: poster.post,
     clock,
+    random: Math.random,
     onProblem,
-    next: (number, outcome, nowMs, ageMs) =>
-      nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: Math.random }),
   });
   const messageOf = createMessages();
   const newWorker = () =>

@@ -171,10 +171,10 @@ test("a replayed event is never too old for a retry; a pending one of that age i
   await append(store, Array.from({ length: 6 }, (_, n) => eventAt(101 + n)), 9_000, START_MS + 4 * 86_400_000);
   await insert(store, subscriptionOf("wh_2"));
   await begin(store, subscriptionOf("wh_2"), 101);
-  const unavailable = { kind: "status", statusCode: 503 } as const;
+  const unavailable = { statusCode: 503 };
   const made = await workerStage(
     ({ attempt, ageMs, atMs }) =>
-      nextAttempt({ attempt, outcome: unavailable, nowMs: atMs, ageMs, random: () => 0.5 }).outcome,
+      nextAttempt({ attempt, result: unavailable, nowMs: atMs, ageMs, random: () => 0.5 }).outcome,
     { on: store },
   );
   made.worker.start();

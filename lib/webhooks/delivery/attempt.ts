@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { NewAttempt, Subscription } from "../../store/webhook.ts";
 import type { Poster, PostResult } from "../post/post.ts";
-import type { NextAttempt, PostOutcome } from "./schedule.ts";
+import { nextAttempt } from "./schedule.ts";
 import { signatureHeaders, type SigningSecret, signingSecret } from "./signature.ts";
 
 /** An event as the receiver sees it. */
@@ -23,8 +23,8 @@ export interface Recipient {
 export interface AttemptParts {
   post: Poster["post"];
   clock: Clock;
-  /** The state of a delivery after this attempt. `ageMs`: how long it has been pending. */
-  next(attempt: number, outcome: PostOutcome, nowMs: number, ageMs: number): NextAttempt;
+  /** Uniform from 0 (inclusive) to 1 (exclusive). */
+  random(): number;
   onProblem(message: string, cause: unknown): void;
 }
 
@@ -49,7 +49,7 @@ const ATTEMPT_TIMEOUT_MS = 10_000;
 const USER_AGENT = "payment-escrow-gateway-webhooks";
 
 /** Creates the function that signs and posts one event. */
-export function createAttempter({ post, clock, next, onProblem }: AttemptParts): Attempter {
+export function createAttempter({ post, clock, random, onProblem }: AttemptParts): Attempter {
   return async ({ recipient, message, attempts, ageMs, kind, replayId, atMs = clock.now() }, signal) => {
     const { url, headers, body } = signedPost(recipient, message, atMs);
     const result = await post({
@@ -69,7 +69,7 @@ export function createAttempter({ post, clock, next, onProblem }: AttemptParts):
     // A probe is no attempt, and so never the last one.
     const attempt = kind === "probe" ? Math.max(1, attempts) : attempts + 1;
     // By the current clock, which may have been set meanwhile.
-    const { outcome, nextAttemptAtMs = null } = next(attempt, outcomeOf(result), clock.now(), ageMs);
+    const { outcome, nextAttemptAtMs = null } = nextAttempt({ attempt, result, nowMs: clock.now(), ageMs, random });
     const isDelivered = outcome === "delivered";
     return {
       replayId,
@@ -108,13 +108,6 @@ export function signedPost({ id, url, secrets }: Recipient, message: EventMessag
  */
 export function webhookBody(subscriptionId: string, eventJson: string): string {
   return `{"subscription":${JSON.stringify(subscriptionId)},"event":${eventJson}}`;
-}
-
-/** An incomplete answer counts as none: the receiver may not have done its work. */
-function outcomeOf({ statusCode, error, retryAfter }: PostResult): PostOutcome {
-  return error !== undefined || statusCode === undefined
-    ? { kind: "network_error" }
-    : { kind: "status", statusCode, retryAfter };
 }
 
 /** A subscription with the secrets that are valid now. `open` decrypts stored ones. */

@@ -1,5 +1,6 @@
 import { JITTER, MAX_RETRY_AFTER_SECONDS, SCHEDULE } from "../../retry_schedule.ts";
-import { type AttemptOutcome } from "../../store/webhook.ts";
+import type { AttemptOutcome } from "../../store/webhook.ts";
+import type { PostResult } from "../post/post.ts";
 
 /** The first attempt, and one after each delay. */
 export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;
@@ -7,16 +8,11 @@ export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;
 /** A delivery older than this is given up at its next failure, in milliseconds. */
 export const MAX_AGE_MS: number = 3 * 86_400_000;
 
-/** The result of one POST. */
-export type PostOutcome =
-  /** `retryAfter`: the header as received, absent without one. */
-  | { kind: "status"; statusCode: number; retryAfter?: string }
-  | { kind: "network_error" };
-
 export interface FinishedAttempt {
   /** 1 for the first attempt of a delivery. */
   attempt: number;
-  outcome: PostOutcome;
+  /** An incomplete answer counts as none: the receiver may not have done its work. */
+  result: Pick<PostResult, "statusCode" | "error" | "retryAfter">;
   /** Unix ms. */
   nowMs: number;
   /** How long it has been pending, by network time. */
@@ -36,16 +32,17 @@ export interface NextAttempt {
  * after the last attempt or at the age of three days. Any other answer is `rejected`. `Retry-After` can delay the next
  * attempt, up to a day, but never advance it.
  */
-export function nextAttempt({ attempt, outcome, nowMs, ageMs, random }: FinishedAttempt): NextAttempt {
-  if (outcome.kind === "status") {
-    const { statusCode } = outcome;
+export function nextAttempt({ attempt, result, nowMs, ageMs, random }: FinishedAttempt): NextAttempt {
+  const { statusCode, error, retryAfter } = result;
+  const isAnswered = statusCode !== undefined && error === undefined;
+  if (isAnswered) {
     if (statusCode >= 200 && statusCode <= 299) return { outcome: "delivered" };
     if (statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599)) return { outcome: "rejected" };
   }
   const delaySeconds = SCHEDULE[attempt - 1];
   if (delaySeconds === undefined || ageMs >= MAX_AGE_MS) return { outcome: "dead" };
   const scheduledMs = delaySeconds * 1000 * (1 - JITTER + 2 * JITTER * random());
-  const asked = outcome.kind === "status" ? retryAfterMs(outcome.retryAfter, nowMs) : undefined;
+  const asked = isAnswered ? retryAfterMs(retryAfter, nowMs) : undefined;
   // Spread too, but only to later: all senders got the same value.
   const askedMs = asked === undefined ? 0 : asked * (1 + JITTER * random());
   const delayMs = Math.max(scheduledMs, Math.min(askedMs, MAX_RETRY_AFTER_SECONDS * 1000));

@@ -6,14 +6,6 @@ import type { SecretCipher } from "./secrets.ts";
 /** A subscription with its current secret, returned at creation and rotation. */
 export type SubscriptionWithSecret = Subscription & { plainSecret: string };
 
-export interface RotationParts {
-  store: Pick<Store, "subscriptions">;
-  secrets: SecretCipher;
-  createSecret(): string;
-  /** Unix milliseconds. */
-  now(): number;
-}
-
 /** How long a former secret stays valid. */
 const ROTATION_MS = 86_400_000;
 /** A client that rotates again this soon has not received the answer. */
@@ -36,7 +28,13 @@ export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousS
  * @throws {GatewayError} `invalid_request` while two former secrets are valid: a third would end one before its day
  */
 export async function rotateSecret(
-  { store, secrets, createSecret, now }: RotationParts,
+  { store, secrets, createSecret, now }: {
+    store: Pick<Store, "subscriptions">;
+    secrets: SecretCipher;
+    createSecret(): string;
+    /** Unix milliseconds. */
+    now(): number;
+  },
   subscription: Subscription,
 ): Promise<SubscriptionWithSecret | undefined> {
   const { id, secret } = subscription;

@@ -7,29 +7,6 @@ export class SecretsKeyError extends Error {
   readonly kind = "setting";
 }
 
-/** How subscription secrets are stored: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */
-export interface SecretCipher {
-  /** Whether there is a key, so that `seal` encrypts. */
-  readonly seals: boolean;
-  /** The form to store. It opens only for this subscription. */
-  seal(subscriptionId: string, plain: string): string;
-  /**
-   * Returns the plain secret of a stored one, sealed or plain.
-   * @throws {SecretsKeyError} when it is sealed with another key, for another subscription, or damaged
-   */
-  open(subscriptionId: string, stored: string): string;
-  /** Whether it is stored as `seal` would store it: sealed with this key or, without one, plain. */
-  isCurrent(stored: string): boolean;
-  /** A text to store, which recognises another key at the next start; undefined without a key. */
-  checkText(): string | undefined;
-  /**
-   * Compares with the stored check text, undefined when the store's secrets are plain. `same`: go on. `plain`: there is
-   * a key now, and the store's secrets have to be sealed.
-   * @throws {SecretsKeyError} when the store's secrets are sealed with another key, or with one and there is none
-   */
-  compare(storedCheck: string | undefined): "same" | "plain";
-}
-
 const SETTING = "SERVICE_API_SECRETS_KEY";
 const HOW_TO_MAKE_ONE = "make one with: openssl rand -base64 32";
 const FORMAT = "sealed:v1";
@@ -40,14 +17,16 @@ const TAG_BYTES = 16;
 const CHECK = "secrets check";
 
 /**
+ * How subscription secrets are stored: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one.
  * @param secretsKey 32 bytes in base64 or hex, undefined for plain secrets
  * @throws {SecretsKeyError} when it is anything else. The message never holds the key
  */
-export function createSecretCipher(secretsKey: string | undefined): SecretCipher {
+export function createSecretCipher(secretsKey: string | undefined) {
   const key = secretsKey === undefined ? undefined : parseKey(secretsKey);
   // Identifies the key; reveals nothing of its 256 random bits.
   const keyId = key === undefined ? undefined : createHmac("sha256", key).update("key id").digest("hex").slice(0, 12);
 
+  /** The form to store. It opens only for this subscription. */
   function seal(boundTo: string, plain: string): string {
     if (key === undefined) return plain;
     const nonce = crypto.getRandomValues(Buffer.alloc(NONCE_BYTES));
@@ -57,6 +36,10 @@ export function createSecretCipher(secretsKey: string | undefined): SecretCipher
     return [FORMAT, keyId, nonce.toString("base64url"), sealed.toString("base64url")].join(":");
   }
 
+  /**
+   * Returns the plain secret of a stored one, sealed or plain.
+   * @throws {SecretsKeyError} when it is sealed with another key, for another subscription, or damaged
+   */
   function open(boundTo: string, stored: string): string {
     if (!stored.startsWith("sealed:")) return stored;
     const [, storedKeyId, nonce, sealed] = SEALED.exec(stored) ?? [];
@@ -79,12 +62,21 @@ export function createSecretCipher(secretsKey: string | undefined): SecretCipher
   }
 
   return {
+    /** Whether there is a key, so that `seal` encrypts. */
     seals: key !== undefined,
     seal,
     open,
-    isCurrent: (stored) => key === undefined ? !stored.startsWith("sealed:") : stored.startsWith(`${FORMAT}:${keyId}:`),
+    /** Whether it is stored as `seal` would store it: sealed with this key or, without one, plain. */
+    isCurrent: (stored: string) =>
+      key === undefined ? !stored.startsWith("sealed:") : stored.startsWith(`${FORMAT}:${keyId}:`),
+    /** A text to store, which recognises another key at the next start; undefined without a key. */
     checkText: () => key === undefined ? undefined : seal(CHECK, CHECK),
-    compare(storedCheck) {
+    /**
+     * Compares with the stored check text, undefined when the store's secrets are plain. `same`: go on. `plain`: there
+     * is a key now, and the store's secrets have to be sealed.
+     * @throws {SecretsKeyError} when the store's secrets are sealed with another key, or with one and there is none
+     */
+    compare(storedCheck: string | undefined): "same" | "plain" {
       if (storedCheck === undefined) return key === undefined ? "same" : "plain";
       if (key === undefined) throw new SecretsKeyError(missing);
       open(CHECK, storedCheck);
@@ -92,6 +84,8 @@ export function createSecretCipher(secretsKey: string | undefined): SecretCipher
     },
   };
 }
+
+export type SecretCipher = ReturnType<typeof createSecretCipher>;
 
 const SEALED = new RegExp(`^${FORMAT}:([0-9a-f]{12}):([\\w-]{16}):([\\w-]{22,})$`);
 

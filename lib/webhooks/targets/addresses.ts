@@ -49,20 +49,17 @@ const REFUSED_IPV6: readonly (readonly [range: string, reason: string])[] = [
 
 type Family = "ipv4" | "ipv6";
 
-/** The ranges of one family: a list for each, with its reason, and one for all, which is checked first. */
-interface Refused {
-  all: BlockList;
-  each: { list: BlockList; reason: string }[];
-}
+/** The ranges of one family: a list for each, with its reason. */
+type Refused = { list: BlockList; reason: string }[];
 
 // Separate, because a list of both would take an IPv4-mapped address for the IPv4 one.
 const IPV4 = refused(REFUSED_IPV4, "ipv4");
 const IPV6 = refused(REFUSED_IPV6, "ipv6");
 
 /** Only 2000::/3 is assigned for public unicast (RFC 4291 §2.4). */
-const PUBLIC_IPV6 = listOf(["2000::/3"], "ipv6");
+const PUBLIC_IPV6 = listOf("2000::/3", "ipv6");
 
-/** Each post checks an address, mostly the same ones, and the lists cost as much as the rest of the check. */
+/** Each post checks an address, mostly the same ones, against every list. */
 const verdicts = createRecentMap<{ refusal: string | undefined }>(1_000);
 
 /**
@@ -93,22 +90,16 @@ export function isLoopback(address: string): boolean {
 }
 
 function refused(ranges: readonly (readonly [range: string, reason: string])[], family: Family): Refused {
-  return {
-    all: listOf(ranges.map(([range]) => range), family),
-    each: ranges.map(([range, reason]) => ({ list: listOf([range], family), reason })),
-  };
+  return ranges.map(([range, reason]) => ({ list: listOf(range, family), reason }));
 }
 
-function listOf(ranges: string[], family: Family): BlockList {
+function listOf(range: string, family: Family): BlockList {
   const list = new BlockList();
-  for (const range of ranges) {
-    const [network, length] = range.split("/") as [string, string];
-    list.addSubnet(network, Number(length), family);
-  }
+  const [network, length] = range.split("/") as [string, string];
+  list.addSubnet(network, Number(length), family);
   return list;
 }
 
-function reasonIn({ all, each }: Refused, address: string, family: Family): string | undefined {
-  if (!all.check(address, family)) return undefined;
-  return each.find(({ list }) => list.check(address, family))!.reason;
+function reasonIn(refused: Refused, address: string, family: Family): string | undefined {
+  return refused.find(({ list }) => list.check(address, family))?.reason;
 }

@@ -1,11 +1,13 @@
 import { Resolver } from "node:dns/promises";
+import { createRecentMap } from "../../bounded_map.ts";
+import { sleep } from "../../clock.ts";
 
 /**
  * Returns all IPv4 and IPv6 addresses of a host name, at least one. The two kinds alternate (RFC 8305 §4), so that the
  * other is tried in time when one does not work.
  * @throws {ResolveError} when there is none, or no answer in time
  */
-export type Resolve = (hostname: string, signal?: AbortSignal) => Promise<string[]>;
+export type Resolve = (hostname: string) => Promise<string[]>;
 
 /** A host name could not be resolved. The message continues after the name: "does not exist". */
 export class ResolveError extends Error {
@@ -27,14 +29,14 @@ const SECOND_KIND_MS = 1_000;
  * silent name servers can block its threads for all.
  */
 export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions = {}): Resolve {
-  return async function resolve(hostname, signal) {
+  return async function resolve(hostname) {
     // A new resolver each time, because it reads the system's name servers only once.
     const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
     // The dot at the end excludes search domains.
     const name = hostname.endsWith(".") ? hostname : `${hostname}.`;
     try {
-      return await addressesOf([resolver.resolve4(name), resolver.resolve6(name)], timeoutMs, signal);
+      return await addressesOf([resolver.resolve4(name), resolver.resolve6(name)], timeoutMs);
     } finally {
       resolver.cancel();
     }
@@ -42,32 +44,21 @@ export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions =
 }
 
 /** The addresses of both kinds, or of those that arrived in time. */
-function addressesOf(kinds: Promise<string[]>[], timeoutMs: number, signal?: AbortSignal): Promise<string[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<string[]>();
-  let addresses: string[] = [];
+async function addressesOf(kinds: Promise<string[]>[], timeoutMs: number): Promise<string[]> {
+  const found: string[][] = [];
   const causes: unknown[] = [];
-  let missing = kinds.length;
-
-  function finish(why: string, cause?: unknown): void {
-    if (addresses.length > 0) resolve(addresses);
-    else reject(new ResolveError(why, { cause }));
-  }
-  function onKind(): void {
-    missing--;
-    if (missing === 0) finish(failure(causes), causes[0]);
-    else if (addresses.length > 0) timers.push(setTimeout(finish, SECOND_KIND_MS, ""));
-  }
-  const timers = [setTimeout(finish, timeoutMs, "could not be looked up in time")];
-  const onAbort = () => reject(new ResolveError("was not looked up: abandoned"));
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted) onAbort();
-  for (const kind of kinds) {
-    kind.then((found) => void (addresses = inTurn(addresses, found)), (cause) => void causes.push(cause)).then(onKind);
-  }
-  return promise.finally(() => {
-    for (const timer of timers) clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
-  });
+  const answers = kinds.map((kind) => kind.then((one) => void found.push(one), (cause) => void causes.push(cause)));
+  const enough = new AbortController();
+  await Promise.race([
+    Promise.all(answers),
+    Promise.any(kinds).then(() => sleep(SECOND_KIND_MS, enough.signal), () => {}),
+    sleep(timeoutMs, enough.signal),
+  ]);
+  enough.abort();
+  const [first = [], second = []] = found;
+  if (first.length + second.length > 0) return inTurn(first, second);
+  const isAnswered = found.length + causes.length === kinds.length;
+  throw new ResolveError(isAnswered ? failure(causes) : "could not be looked up in time", { cause: causes[0] });
 }
 
 function inTurn(first: string[], second: string[]): string[] {
@@ -99,26 +90,13 @@ export interface BriefCacheOptions {
  * Failures are not cached.
  */
 export function keepBriefly({ resolve, now, keepMs = 5_000, capacity = 10_000 }: BriefCacheOptions): Resolve {
-  interface Kept {
-    answer: Promise<string[]>;
-    untilMs: number;
-  }
-  const kept = new Map<string, Kept>();
-
-  function ask(hostname: string): Kept {
-    // Without the signal: other callers may wait for the same answer. The resolver has its own time limit.
-    const asked: Kept = { answer: resolve(hostname), untilMs: Infinity };
-    const forget = () => void (kept.get(hostname) === asked && kept.delete(hostname));
-    asked.answer.then(() => asked.untilMs = now() + keepMs, forget);
-    // Drops the oldest: maps keep the order of insertion.
-    if (kept.size >= capacity) kept.delete(kept.keys().next().value!);
-    kept.delete(hostname);
-    kept.set(hostname, asked);
-    return asked;
-  }
-
+  const kept = createRecentMap<{ answer: Promise<string[]>; untilMs: number }>(capacity);
   return function resolveBriefly(hostname) {
     const found = kept.get(hostname);
-    return (found !== undefined && now() < found.untilMs ? found : ask(hostname)).answer;
+    if (found !== undefined && now() < found.untilMs) return found.answer;
+    const asked = { answer: resolve(hostname), untilMs: Infinity };
+    asked.answer.then(() => asked.untilMs = now() + keepMs, () => asked.untilMs = -Infinity);
+    kept.set(hostname, asked);
+    return asked.answer;
   };
 }

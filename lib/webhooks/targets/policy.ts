@@ -17,7 +17,7 @@ export interface TargetPolicy {
    * Checks a webhook's URL and all current addresses of its host.
    * @throws {GatewayError} `invalid_request` with the reason
    */
-  check(url: string, signal?: AbortSignal): Promise<CheckedTarget>;
+  check(url: string): Promise<CheckedTarget>;
 }
 
 export interface TargetPolicyOptions {
@@ -57,12 +57,12 @@ export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: Targe
   }
 
   return {
-    async check(text, signal) {
+    async check(text) {
       let target = accepted.get(text);
       if (target === undefined) accepted.set(text, target = targetOf(text));
       const { url, host, isLocal } = target;
       if (isLocal) return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
-      return { url, host, addresses: await publicAddresses(host, resolve, signal) };
+      return { url, host, addresses: await publicAddresses(host, resolve) };
     },
   };
 }
@@ -101,7 +101,7 @@ function isThisMachine(host: string): boolean {
   return host === "localhost" || isLoopback(host);
 }
 
-async function publicAddresses(host: string, resolve: Resolve, signal: AbortSignal | undefined): Promise<string[]> {
+async function publicAddresses(host: string, resolve: Resolve): Promise<string[]> {
   // The URL parser has normalised every literal: a host that ends in a number is an IPv4 address.
   if (host.includes(":") || /(^|\.)\d+$/.test(host)) {
     const refusal = refusalOf(host);
@@ -109,7 +109,7 @@ async function publicAddresses(host: string, resolve: Resolve, signal: AbortSign
     return [host];
   }
   checkName(host);
-  const addresses = await lookUp(host, resolve, signal);
+  const addresses = await lookUp(host, resolve);
   for (const address of addresses) {
     const refusal = refusalOf(address);
     // Without the address: the URL's author must not learn how internal names resolve.
@@ -128,10 +128,10 @@ function checkName(name: string): void {
   if (suffix !== undefined) throw refused(`host must be public: ${name} ends in ${suffix}`);
 }
 
-async function lookUp(host: string, resolve: Resolve, signal: AbortSignal | undefined): Promise<string[]> {
+async function lookUp(host: string, resolve: Resolve): Promise<string[]> {
   let addresses: string[];
   try {
-    addresses = await resolve(host, signal);
+    addresses = await resolve(host);
   } catch (cause) {
     const why = cause instanceof ResolveError ? cause.message : "could not be looked up";
     throw new GatewayError("invalid_request", `url host ${host} ${why}`, { param: "url", cause });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../lib/clock.ts";
 import { createAttempter } from "../../../lib/webhooks/delivery/attempt.ts";
-import { nextAttempt } from "../../../lib/webhooks/delivery/schedule.ts";
 import { createPoster } from "../../../lib/webhooks/post/post.ts";
 import { createTargetPolicy } from "../../../lib/webhooks/targets/policy.ts";
 import { startReceiver } from "../../e2e/receiver.ts";
@@ -11,9 +10,6 @@ import { createTestClock } from "../../test_clock.ts";
 import { START_MS } from "../parts.ts";
 
 const HOUR_MS = 3_600_000;
-
-const next: Parameters<typeof createAttempter>[0]["next"] = (attempt, outcome, nowMs, ageMs) =>
-  nextAttempt({ attempt, outcome, nowMs, ageMs, random: () => 0.5 });
 
 test("the next attempt is counted from the end of this one, by the clock as it is then", async () => {
   const clock = createTestClock(START_MS);
@@ -25,7 +21,7 @@ test("the next attempt is counted from the end of this one, by the clock as it i
       return Promise.resolve({ statusCode: 503, durationMs: 2_000, responseBody: "" });
     },
     clock,
-    next,
+    random: () => 0.5,
     onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
   });
   for (stepMs of [0, -960 * HOUR_MS, HOUR_MS]) {
@@ -51,7 +47,7 @@ test("failures and tests store the body of an answer; a successful delivery does
   const attempt = createAttempter({
     post: poster.post,
     clock: systemClock,
-    next,
+    random: () => 0.5,
     onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
   });
   const kept: unknown[] = [];
@@ -90,7 +86,7 @@ test("a post that fails on this side is a failed attempt, and is reported", asyn
   const attempt = createAttempter({
     post: () => Promise.reject(new TypeError("a bug")),
     clock: createTestClock(START_MS),
-    next,
+    random: () => 0.5,
     onProblem: (message) => problems.push(message),
   });
   const made = await attempt({
