@@ -95,7 +95,8 @@ test("no more replays of a key are begun once they have looked through a million
     assert.deepEqual((before as { count: number }[]).map(({ count }) => count), [deliveries]);
     return { value: [{ atMs: nowMs - 3_600_000, count: 1_000_000 }], keepMs: 86_400_000, answer: undefined };
   });
-  const refused = await post(path, { fromLedger: 1 });
+  const other = await newWebhook();
+  const refused = await post(`/v1/webhooks/${other.id}/replay`, { fromLedger: 1 });
   assert.deepEqual([refused.status, refused.body.error.code], [429, "rate_limited"]);
   assert.ok(Number(refused.headers.get("retry-after")) > 22 * 3_600);
   assert.equal((await post(path, { fromLedger: 1, dryRun: true })).status, 200);
