@@ -19,7 +19,7 @@ export function createConsumers({ store, partitions }: {
   const consumers = new Map<string, Consumer>();
   /** Ids to load; undefined stands for all. */
   const wanted = new Set<string | undefined>();
-  /** The version and the leases of the last load; undefined: all have to be loaded. */
+  /** The version and the leases of the last load. Undefined when all have to be loaded. */
   let loaded: { version: number; leases: (Lease | undefined)[] } | undefined;
   let loading: Promise<void> | undefined;
 
