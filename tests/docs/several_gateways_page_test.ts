@@ -120,7 +120,7 @@ test("the pages' connections, streams and times are those of the program", () =>
   assert.equal(constantOf("lib/store/postgres/pool.ts", "IDLE_MS"), 300_000, "five minutes");
   assert.ok(page.includes(`${STREAM_LIMITS.perKey} of a key and ${STREAM_LIMITS.inAll} in all`));
   assert.equal(
-    constantOf("lib/events/stream_watch.ts", "LEDGER_MS"),
+    constantOf("lib/events/streams.ts", "LEDGER_MS"),
     5_000,
     "a stream says something every five seconds",
   );
