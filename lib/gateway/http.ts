@@ -7,8 +7,7 @@ import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createIdempotency } from "../http/intents/idempotency.ts";
-import { createIdempotentOperation } from "../http/intents/idempotent_operation.ts";
-import { createReplayIntents, createWebhookIntents } from "../http/intents/webhooks.ts";
+import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createPrepare, createSubmit, type Prepare, type Submit } from "../http/intents/transactions.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
@@ -69,13 +68,12 @@ export function createHttp(
 
   const intents = {
     intents: store.intents,
-    clock,
     networkSeconds: head.networkSeconds,
     newVersion: () => randomBase62(22, secureRandom),
     onFull: () => metrics.requests.limited("idempotency_keys"),
   };
-  const once = createIdempotentOperation({ ...intents, newId: intents.newVersion });
-  const idempotency = createIdempotency({ ...intents, transactions: escrow.transactions });
+  const webhookIntents = createWebhookIntents({ ...intents, webhooks: webhooks.subscriptions });
+  const idempotency = createIdempotency({ ...intents, transactions: escrow.transactions, clock });
   const prepareFor = createPrepare({ idempotency, escrow });
   const submitFor = createSubmit({ idempotency, escrow });
 
@@ -140,11 +138,7 @@ export function createHttp(
       transactions: { prepare, submit, status: transactionStatus },
       history,
       streams,
-      webhooks: {
-        ...webhooks.subscriptions,
-        create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
-        replay: createReplayIntents({ once, webhooks: webhooks.subscriptions }),
-      },
+      webhooks: { ...webhooks.subscriptions, ...webhookIntents },
       status,
     },
     corsOrigins: config.corsOrigins,

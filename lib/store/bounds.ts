@@ -1,7 +1,6 @@
 import { MAX_COUNTED } from "./event.ts";
-import type { IntentStore } from "./intent.ts";
+import { MAX_ENVELOPE_BYTES, MAX_STATE_BYTES, type NewIntent } from "./intent.ts";
 import type { DeliveryStore, NextQuery, Store } from "./store.ts";
-import { MAX_ENVELOPE_BYTES, MAX_INTENT_ENVELOPES } from "./transaction_intent.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** The nouns of a store. Each driver has its own. */
@@ -52,15 +51,8 @@ export const BOUNDS: Bounds = {
   },
   intents: {
     get: ({ key }) => checkIntentKey(key),
-    claim: ({ name: { key } }) => checkIntentKey(key),
-    complete: (_, { result }) => checkResult(result),
-    release: unbounded,
-    transaction: ({ key }) => checkIntentKey(key),
-    transactions: ({ limit }) => checkLimit(limit, 500),
-    setTransaction: checkTransactionIntent,
-    nextNonce: unbounded,
+    set: checkIntent,
     list: ({ limit }) => checkLimit(limit, 500),
-    nonces: ({ limit }) => checkLimit(limit, 500),
     prune: unbounded,
   },
   leases: {
@@ -83,7 +75,7 @@ export const BOUNDS: Bounds = {
     forgetUndecoded: unbounded,
   },
   subscriptions: {
-    insert: unbounded,
+    insert: (_subscription, _maxPerKey, intent) => intent && checkIntent(intent),
     get: unbounded,
     list: ({ limit }) => checkLimit(limit, 1_000),
     delete: unbounded,
@@ -98,7 +90,7 @@ export const BOUNDS: Bounds = {
     next: checkNext,
     failed: ({ limit }) => checkLimit(limit, 200),
     settle: checkSettlements,
-    insertReplay: unbounded,
+    insertReplay: (_, intent) => intent && checkIntent(intent),
     recordAttempt: unbounded,
     attempts: (_, { limit }) => checkLimit(limit, 200),
     pruneAttempts: unbounded,
@@ -137,22 +129,12 @@ function checkIntentKey(key: string): void {
   if (!/^[!-~]{1,255}$/.test(key)) throw new RangeError("key must be 1 to 255 visible characters");
 }
 
-/** The limit of one value in Deno KV, less the intent's other fields. */
-const MAX_RESULT_BYTES = 60_000;
-
-/** @throws RangeError when a result is too large */
-function checkResult(result: string): void {
-  const bytes = new TextEncoder().encode(result).length;
-  if (bytes > MAX_RESULT_BYTES) {
-    throw new RangeError(`result must have at most ${MAX_RESULT_BYTES} bytes; got ${bytes}`);
-  }
-}
-
 /** @throws RangeError when an intent is too large */
-function checkTransactionIntent({ name: { key }, intent }: Parameters<IntentStore["setTransaction"]>[0]): void {
+function checkIntent({ name: { key }, intent: { state, envelope } }: NewIntent): void {
   checkIntentKey(key);
-  checkBatch(intent.envelopes, MAX_INTENT_ENVELOPES);
-  const { length } = intent.envelope;
+  const bytes = new TextEncoder().encode(JSON.stringify(state)).length;
+  if (bytes > MAX_STATE_BYTES) throw new RangeError(`state must have at most ${MAX_STATE_BYTES} bytes; got ${bytes}`);
+  const length = envelope?.length ?? 0;
   if (length > MAX_ENVELOPE_BYTES) {
     throw new RangeError(`envelope must have at most ${MAX_ENVELOPE_BYTES} bytes; got ${length}`);
   }

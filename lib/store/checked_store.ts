@@ -108,22 +108,18 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
   };
 }
 
-/** Passes on an error of the caller's `change` as it is. No driver must take it for an error of its database. */
+/** Passes on an error of the caller's `change` as it is: for the driver it is a change without a value. */
 function passingOn(change: SharedStateStore["change"]): SharedStateStore["change"] {
-  return async (name, work) => {
-    let thrown: { error: unknown } | undefined;
-    try {
-      return await change(name, (value, nowMs) => {
-        thrown = undefined;
-        try {
-          return work(value as Parameters<typeof work>[0], nowMs);
-        } catch (error) {
-          thrown = { error };
-          throw error;
-        }
-      });
-    } catch (error) {
-      throw (thrown ?? { error }).error;
-    }
+  return async <T, A>(name: string, work: Parameters<typeof change<T, A>>[1]) => {
+    const outcome = await change<T, { answer: A } | { error: unknown }>(name, (value, nowMs) => {
+      try {
+        const { answer, ...next } = work(value, nowMs);
+        return { ...next, answer: { answer } };
+      } catch (error) {
+        return { keepMs: 0, answer: { error } };
+      }
+    });
+    if ("error" in outcome) throw outcome.error;
+    return outcome.answer;
   };
 }

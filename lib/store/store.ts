@@ -1,5 +1,5 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
-import type { IntentClaim, IntentStore } from "./intent.ts";
+import type { IntentStore, IntentVerdict, NewIntent } from "./intent.ts";
 import type { Lease, LeaseStore } from "./lease.ts";
 import type { SharedStateStore } from "./shared_state.ts";
 import type { StoreErrorKind } from "./store_error.ts";
@@ -39,8 +39,8 @@ export interface Store {
   readonly isShared: boolean;
   /**
    * Locks the store for this `serve` until `close`, or until the process dies. A second call of the lock holder does nothing.
-   * Ends all leases and all claims of intents of the former lock holder. Rejects with `locked` when another process or
-   * handle has the lock. A shared store takes no lock, and keeps its leases and claims.
+   * Ends all leases of the former lock holder. Rejects with `locked` when another process or handle has the lock. A shared
+   * store takes no lock, and keeps its leases.
    */
   holdForServing(): Promise<void>;
   /**
@@ -220,10 +220,10 @@ export interface EventStore {
 export interface SubscriptionStore {
   /**
    * Adds a subscription, with its cursor at the end of the log. Rejects with `exists` when the key has `maxPerKey`
-   * subscriptions already (counted atomically), or when the id is in use. Rejects with `fenced` when another caller has
-   * claimed the intent of this creation after `claim`.
+   * subscriptions already (counted atomically), or when the id is in use. Writes the intent of this creation in the same
+   * commit. Adds nothing unless the intent is new.
    */
-  insert(subscription: Subscription, maxPerKey: number, claim?: IntentClaim): Promise<void>;
+  insert(subscription: Subscription, maxPerKey: number, intent?: NewIntent): Promise<IntentVerdict>;
   /** The subscription with this id, undefined when there is none. */
   get(id: string): Promise<Subscription | undefined>;
   /** At most `limit` (≤ 1 000) subscriptions after the id `after`, ascending by id: of one key, or of all. */
@@ -297,10 +297,10 @@ export interface DeliveryStore {
   settle(step: { leases: Lease[]; settlements: Settlement[] }): Promise<void>;
 
   /**
-   * Adds a replay. Returns false, and adds nothing, when the subscription is gone. Rejects with `exists` while the
-   * subscription has a replay. Rejects with `fenced` when another caller has claimed the intent of this replay after `claim`.
+   * Adds a replay. Returns `missing`, and adds nothing, when the subscription is gone. Rejects with `exists` while the
+   * subscription has a replay. The intent is written as by `subscriptions.insert`.
    */
-  insertReplay(replay: Replay, claim?: IntentClaim): Promise<boolean>;
+  insertReplay(replay: Replay, intent?: NewIntent): Promise<IntentVerdict | "missing">;
 
   /** Records the attempt of a test event, and returns it with its ordinal. Undefined for a deleted subscription. */
   recordAttempt(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined>;

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { IntentClaim } from "../store/intent.ts";
+import { type CreationIntent, IntentRefused } from "../store/intent.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Subscription } from "../store/webhook.ts";
 import type { SubscriptionWithSecret } from "./secrets/rotation.ts";
@@ -47,22 +47,19 @@ export async function withSecret(
 }
 
 /**
- * Creates a subscription. With the claim of an intent it gets the intent's id, and one that exists already is returned.
+ * Creates a subscription, and in the same commit its intent.
  * @throws {GatewayError} `invalid_request` for a refused target, and when the key has its maximum; `unauthorized` when
  * it was deleted meanwhile
- * @throws {StoreError} `fenced` when another request has claimed the intent since
+ * @throws {IntentRefused} when the intent exists already, or there are too many
  */
 export async function createSubscription(
   parts: CreationParts,
   keyId: string,
   { url, types, deviceHash, merchant, ordered }: NewSubscription,
-  claim?: IntentClaim,
+  intent?: CreationIntent,
 ): Promise<SubscriptionWithSecret> {
   const { store, targets, secrets, clock } = parts;
-  const id = `wh_${claim?.id ?? parts.randomText(ID_LENGTH)}`;
-  // Before the target check: a refused intent is deleted, and this one may have been created before a crash.
-  const before = claim && await withSecret(parts, keyId, id);
-  if (before !== undefined) return before;
+  const id = `wh_${parts.randomText(ID_LENGTH)}`;
   await targets.check(url);
   const plainSecret = parts.createSecret();
   const subscription: Subscription = {
@@ -78,24 +75,24 @@ export async function createSubscription(
     createdAt: new Date(clock.now()).toISOString(),
     startHeight: await parts.startHeight(),
   };
-  const added = await add(parts, subscription, claim) ?? { ...subscription, plainSecret };
+  const added = await add(parts, subscription, intent) ?? { ...subscription, plainSecret };
   // Deleting a key deletes its webhooks, but not one that is added meanwhile.
   if (await parts.isKeyThere(keyId).catch(() => true)) return added;
   await store.subscriptions.delete(id);
   throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
 }
 
-/** Undefined when it was added. Else the existing one, of another request or of a commit whose answer was lost. */
+/** Undefined when it was added. Else the one of a commit whose answer was lost. */
 async function add(
   parts: CreationParts,
   subscription: Subscription,
-  claim: IntentClaim | undefined,
+  intent: CreationIntent | undefined,
 ): Promise<SubscriptionWithSecret | undefined> {
   const { id, keyId } = subscription;
   try {
-    await parts.store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY, claim);
+    IntentRefused.check(await parts.store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY, intent?.(id)));
   } catch (error) {
-    if (!(error instanceof StoreError) || error.kind === "fenced") throw error;
+    if (!(error instanceof StoreError)) throw error;
     const isFull = error.kind === "exists";
     const there = await withSecret(parts, keyId, id).catch((cause) => {
       throw isFull ? cause : error;

@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import { MAX_LEDGER } from "../ledger_numbers.ts";
-import type { IntentClaim } from "../store/intent.ts";
+import { IntentRefused, type NewIntent } from "../store/intent.ts";
 import { heightOf, heightOfEvent, matches, MAX_COUNTED } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
@@ -93,20 +93,23 @@ export async function planResend(
 /**
  * Starts a planned replay: a job that the serving gateway runs, also after a restart.
  * @throws {GatewayError} `invalid_request` while the subscription has another one, `not_found` when it is deleted
- * @throws {StoreError} `fenced` when another request has claimed the intent since
+ * @throws {IntentRefused} when the intent exists already, or there are too many
  */
 export async function beginReplay(
-  { deliveries }: Pick<Store, "deliveries">,
+  { deliveries, intents }: Pick<Store, "deliveries" | "intents">,
   subscriptionId: string,
   { lookedThrough: _counted, ...plan }: ReplayPlan,
-  { id, nowMs, claim }: { id: string; nowMs: number; claim?: IntentClaim },
+  { id, nowMs, intent }: { id: string; nowMs: number; intent?: NewIntent },
 ): Promise<Replay> {
   const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };
   // Nothing to send.
-  if (plan.deliveries === 0 && plan.endSequence !== null) return replay;
-  let isThere;
+  if (plan.deliveries === 0 && plan.endSequence !== null) {
+    if (intent !== undefined) IntentRefused.check(await intents.set({ ...intent, seen: undefined }));
+    return replay;
+  }
+  let verdict;
   try {
-    isThere = await deliveries.insertReplay(replay, claim);
+    verdict = await deliveries.insertReplay(replay, intent);
   } catch (error) {
     // Only the answer may be lost, and after an error the client would start another replay.
     const consumer = await deliveries.consumer(subscriptionId).catch(() => undefined);
@@ -114,7 +117,8 @@ export async function beginReplay(
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
     throw isUnderWay(subscriptionId);
   }
-  if (!isThere) throw new GatewayError("not_found", `the webhook ${subscriptionId} was deleted meanwhile`);
+  if (verdict === "missing") throw new GatewayError("not_found", `the webhook ${subscriptionId} was deleted meanwhile`);
+  IntentRefused.check(verdict);
   return replay;
 }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import type { IntentClaim } from "../store/intent.ts";
+import type { CreationIntent } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt, FailedDelivery, StoredConsumer } from "../store/webhook.ts";
@@ -19,7 +19,7 @@ import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./sec
 import { takeReplay, takeTest } from "./allowances.ts";
 
 export interface SubscriptionsParts extends CreationParts {
-  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState">;
+  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState" | "intents">;
   attempt: Attempter;
   /** Called after a subscription was created, changed or deleted, and after a replay started. */
   onChange(subscriptionId: string): Promise<void>;
@@ -58,8 +58,8 @@ export function createSubscriptions(parts: SubscriptionsParts) {
 
   return {
     /** See `createSubscription`. */
-    async create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret> {
-      const created = await createSubscription(parts, keyId, wanted, claim);
+    async create(keyId: string, wanted: NewSubscription, intent?: CreationIntent): Promise<SubscriptionWithSecret> {
+      const created = await createSubscription(parts, keyId, wanted, intent);
       await changed(created.id);
       return created;
     },
@@ -149,34 +149,28 @@ export function createSubscriptions(parts: SubscriptionsParts) {
     },
 
     /**
-     * Replays past events, or one. `id` is null for a dry run. With the claim of an intent, a replay that the intent
-     * has started is returned.
-     * @throws {StoreError} `fenced` as `beginReplay` does
+     * Replays past events, or one. `id` is null for a dry run.
+     * @throws {IntentRefused} as `beginReplay` does
      */
     async replay(
       keyId: string,
       id: string,
       { dryRun, ...what }: (ReplayRequest | { eventId: string }) & { dryRun: boolean },
-      claim?: IntentClaim,
+      intent?: CreationIntent,
     ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }> {
-      const { subscription, replay: begun } = await own(keyId, id);
-      if (claim && begun?.id.startsWith(`rp_${claim.id}`)) {
-        return { id: begun.id, deliveries: begun.deliveries, atLeast: begun.atLeast };
-      }
+      const { subscription, replay: underWay } = await own(keyId, id);
       const plan = "eventId" in what
         ? await planResend(store, subscription, what.eventId)
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
       // Before it is counted. Two requests at once are both counted.
-      if (begun !== null) throw isUnderWay(id);
+      if (underWay !== null) throw isUnderWay(id);
       await takeReplay(store, keyId, lookedThrough);
-      // Workers skip the id of an ended job, so a job that starts again needs another id.
-      const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
-      const job = { id: `rp_${jobId}`, nowMs: clock.now(), claim };
-      const replay = await beginReplay(store, id, plan, job);
+      const begun = { id: `rp_${randomText(ID_LENGTH)}`, deliveries, atLeast };
+      await beginReplay(store, id, plan, { id: begun.id, nowMs: clock.now(), intent: intent?.(begun) });
       await changed(id);
-      return { id: replay.id, deliveries, atLeast };
+      return begun;
     },
   };
 }

@@ -51,7 +51,7 @@ test("store copy shows its progress in one line of a terminal, and with --json p
   const { out, err } = await copy(["env:FROM_HERE", to, "--json"], { isTerminal: true, env });
   const { from, to: copied, kinds } = JSON.parse(out);
   assert.deepEqual({ from, copied }, { from: beside.setting, copied: to });
-  assert.deepEqual([kinds.events.records, kinds.subscriptions.records, kinds.nonces.records], [2, 1, 0]);
+  assert.deepEqual([kinds.events.records, kinds.subscriptions.records, kinds.intents.records], [2, 1, 0]);
   assert.match(kinds.events.hash, /^[0-9a-f]{64}$/);
   assert.ok(err.includes("\r\x1b[KCopying events: 2") && !err.includes("\n"), JSON.stringify(err));
   assert.ok(err.endsWith("\r\x1b[K"));

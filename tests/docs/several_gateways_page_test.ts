@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { SETTINGS } from "../../lib/config.ts";
 import { STREAM_LIMITS } from "../../lib/events/streams.ts";
-import { INTENT_LIMITS } from "../../lib/http/intents/idempotent_operation.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { readDoc } from "./tools.ts";
 
@@ -36,7 +35,6 @@ function deathTable(): string {
   const partitionMs = constantOf(partitions, "LEASE_MS") + constantOf(partitions, "LOOK_MS");
   const tokensMs = constantOf("lib/limits/leased_bucket.ts", "LEASE_MS");
   const forgettingMs = constantOf("lib/store/retention.ts", "LEASE_MS");
-  const { claimMs, waitMs } = INTENT_LIMITS;
   return [
     "| what it held | is another's after, at most |",
     "|---|---|",
@@ -44,10 +42,6 @@ function deathTable(): string {
     `${watcherMs / 3} four polls |`,
     `| its share of the webhooks | ${duration(partitionMs)} |`,
     `| tokens of keys' rates, a tenth of each bucket at most | ${duration(tokensMs)}; they are missing until then |`,
-    `| a webhook or replay it was making with an \`Idempotency-Key\` | ${
-      duration(claimMs)
-    }; until then a retry waits for ` +
-    `${duration(waitMs)} and gets 409 |`,
     `| the hourly retention job | ${duration(forgettingMs)} |`,
   ].join("\n");
 }

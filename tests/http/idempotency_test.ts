@@ -18,9 +18,7 @@ const INTENT: TransactionIntent = {
 async function stage(answer?: "changed" | "full") {
   let nowMs = START_MS;
   const opened = await openStore("memory:", { now: () => nowMs });
-  const store = answer === undefined
-    ? opened
-    : bentStore(opened, { intents: { setTransaction: () => Promise.resolve(answer) } });
+  const store = answer === undefined ? opened : bentStore(opened, { intents: { set: () => Promise.resolve(answer) } });
   let versions = 0;
   const asked: string[] = [];
   const told = { full: 0 };

@@ -26,17 +26,17 @@ export const IN_REQUESTS = [
   {
     name: "a webhook that was made is made again",
     file: "lib/http/intents/webhooks.ts",
-    from: "webhooks.create(keyId, wanted, claim)",
-    to: 'webhooks.create(keyId, wanted, claim.id === "" ? claim : undefined)',
+    from: "webhooks.create(keyId, wanted, intent)",
+    to: 'webhooks.create(keyId, wanted, wanted.url === "" ? intent : undefined)',
     seed: 4438,
     kind: kinds.madeAmongFaults,
   },
   {
     name: "an envelope is answered before it is kept",
     file: "lib/http/intents/idempotency.ts",
-    from: "    const answer = await intents.setTransaction(step);",
+    from: "    const answer = await intents.set(step);",
     to:
-      '    const answer: string = "written";\n    void clock.wait(100).then(() => intents.setTransaction(step)).catch(() => {});',
+      '    const answer: string = "written";\n    void clock.wait(100).then(() => intents.set(step)).catch(() => {});',
     seed: 1825,
     kind: kinds.paidAmongDeaths,
   },

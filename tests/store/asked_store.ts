@@ -1,4 +1,5 @@
 import type { Store } from "../../lib/store/store.ts";
+import { nextNonce } from "../../lib/store/nonces.ts";
 import { append, sampleEvent } from "./samples.ts";
 import { dueOf, endedOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
 
@@ -27,7 +28,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
-    intent: await intents.get({ keyId: "k1", kind: "replay", key: "order-1" }),
+    intent: await intents.get({ keyId: "k1", kind: "transaction", key: "order-1" }),
     register: await store.sharedState.read("ledger"),
   };
 }
@@ -37,11 +38,11 @@ export async function goOn(store: Store) {
   const [appended] = await append(store, sampleEvent(2_000), sampleEvent(24), sampleEvent(3));
   await settle(store, { subscriptionId: "wh_1", delivered: [201], attempts: [] });
   const refused = await store.subscriptions.insert(sampleSubscription("wh_3"), 2).catch((error) => error.kind);
-  const claimed = await store.intents.claim({
-    ...{ name: { keyId: "k0", kind: "webhook", key: "new" }, seen: undefined, id: "n".repeat(22), request: "r" },
-    ...{ durationMs: 1, mostOfKey: 4, mostInAll: 99 },
+  const written = await store.intents.set({
+    ...{ name: { keyId: "k0", kind: "webhook", key: "new" }, seen: undefined, version: "v" },
+    ...{ intent: { request: "r", state: "wh_1" }, mostOfKey: 4, mostInAll: 99 },
   });
-  const nonce = await store.intents.nextNonce({
+  const nonce = await nextNonce(store, {
     ...{ deviceHash: "3".padStart(64, "0"), agent: "GBZXN7PIRZGNMHGA7MUUUF4GWPY5AYPV6LY4UV2GL6VJGIQRXFDNMADI" },
     ...{ used: "3", validForMs: 60_000 },
   });
@@ -49,5 +50,5 @@ export async function goOn(store: Store) {
   const forgotten = await store.events.forget({ upTo: 250, undelivered: [] });
   const { progress } = (await store.deliveries.consumer("wh_1"))!;
   while (await store.subscriptions.purgeDeleted());
-  return { appended, refused, claimed, nonce, pruned, forgotten, progress };
+  return { appended, refused, written, nonce, pruned, forgotten, progress };
 }

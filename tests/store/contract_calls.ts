@@ -123,8 +123,6 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => submissions.withoutOutcome({ limit })],
       [500, (limit) => submissions.list({ limit })],
       [500, (limit) => intents.list({ limit })],
-      [500, (limit) => intents.transactions({ limit })],
-      [500, (limit) => intents.nonces({ limit })],
       [500, (limit) => sharedState.list({ limit })],
     ];
     for (const [most, call] of limited) {
@@ -198,8 +196,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
   const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [] };
-  const INTENT = { intent: { envelopes: [], envelope: new Uint8Array() } };
-  const ANYTHING = { limit: 2, inFlight: [], upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE, ...INTENT };
+  const ANYTHING = { limit: 2, inFlight: [], upTo: 0, key: "k", name: { key: "k" }, intent: { state: 1 }, ...NONE };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>
     Object.keys(methods).map((method) => () => nouns[noun]![method]!(lists.includes(method) ? [] : ANYTHING, ANYTHING))

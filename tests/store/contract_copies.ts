@@ -30,50 +30,6 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(one, await submissions.get("h1"));
   });
 
-  test("every intent of each kind is listed, with its result and without its claim", async () => {
-    const { intents } = store();
-    const bounds = { seen: undefined, mostOfKey: 9, mostInAll: 9 };
-    for (const n of numbers) {
-      const name = {
-        keyId: `k${n % 2}`,
-        kind: n % 3 === 0 ? "webhook" as const : "replay" as const,
-        key: `order-${n}`,
-      };
-      const claim = await intents.claim({ name, id: `i${n}`, request: "r", durationMs: 60_000, ...bounds });
-      assert.ok(typeof claim !== "string");
-      if (n > 0) await intents.complete(claim, { request: "done", result: `é${n}` });
-    }
-    const found = await listed(intents.list);
-    assert.deepEqual(found.map(({ id }) => id).sort(), ["i0", "i1", "i2", "i3", "i4"]);
-    const of = (id: string) => found.find((one) => one.id === id);
-    assert.deepEqual(of("i0"), { keyId: "k0", kind: "webhook", key: "order-0", id: "i0", request: "r" });
-    const done = { keyId: "k1", kind: "replay", key: "order-1", id: "i1", request: "done", result: "é1" };
-    assert.deepEqual(of("i1"), done);
-  });
-
-  test("every intent of a transaction is listed, as it is stored", async () => {
-    const { intents } = store();
-    const bounds = { seen: undefined, mostOfKey: 9, mostInAll: 9 };
-    for (const n of numbers) {
-      const envelope = new Uint8Array(n === 1 ? 140_000 : n).fill(n);
-      const intent = { request: "r", sequence: String(n), envelope, isRejected: n === 2, envelopes: [] };
-      await intents.setTransaction({ name: { keyId: `k${n % 2}`, key: `o${n}` }, version: `v${n}`, intent, ...bounds });
-    }
-    const found = await listed(intents.transactions);
-    assert.deepEqual(found.map(({ version }) => version).sort(), ["v0", "v1", "v2", "v3", "v4"]);
-    for (const { keyId, key, ...kept } of found) assert.deepEqual(kept, await intents.transaction({ keyId, key }));
-  });
-
-  test("the newest nonce of every agent and device is listed", async () => {
-    const { intents } = store();
-    for (const n of numbers) {
-      await intents.nextNonce({ deviceHash: `d${n % 2}`, agent: `a${n}`, used: "18446744073709551600", validForMs: 5 });
-    }
-    const found = await listed(intents.nonces);
-    assert.deepEqual(found.map(({ agent }) => agent), ["a0", "a2", "a4", "a1", "a3"]);
-    assert.deepEqual(new Set(found.map(({ nonce }) => nonce)), new Set(["18446744073709551601"]));
-  });
-
   test("every shared value is listed", async () => {
     const { sharedState } = store();
     for (const n of numbers) await sharedState.change(`r${n}`, () => ({ value: [n], keepMs: n - 1, answer: 0 }));

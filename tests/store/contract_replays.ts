@@ -38,13 +38,13 @@ export function replayContract({ store, anotherHandle }: Subject): void {
     assert.equal((await replayOf("wh_1"))?.id, "rp_8");
   });
 
-  test("insertReplay returns false for a deleted subscription", async () => {
+  test("insertReplay returns `missing` for a deleted subscription", async () => {
     await subscribe(store(), "wh_1");
     await store().subscriptions.delete("wh_1");
-    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), false);
+    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), "missing");
     await subscribe(store(), "wh_1");
     assert.equal(await replayOf("wh_1"), null);
-    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), true);
+    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), "written");
   });
 
   test("a new replay raises subscriptions.version; its progress and its end do not", async () => {

@@ -13,7 +13,6 @@ import { callContract } from "./contract_calls.ts";
 import { fileContract } from "./contract_file.ts";
 import { intentContract } from "./contract_intents.ts";
 import { leaseContract } from "./contract_leases.ts";
-import { transactionIntentContract } from "./contract_transaction_intents.ts";
 import { append, appendMany, sampleEvent, sampleUndecoded, storeError, watcherLease } from "./samples.ts";
 import { describeStore } from "./store_contract.ts";
 import {
@@ -248,9 +247,7 @@ function describeDenoKv(): void {
 
   describeStore("deno-kv", true, (name) => `deno-kv:${name}/gateway.kv`);
   // Sharing changes who holds the store and what its leases say, and nothing else.
-  const ofSharing = isLong
-    ? undefined
-    : [callContract, intentContract, transactionIntentContract, leaseContract, fileContract];
+  const ofSharing = isLong ? undefined : [callContract, intentContract, leaseContract, fileContract];
   describeStore("deno-kv that gateways share", true, (name) => `deno-kv:${name}/gateway.kv`, {
     isShared: true,
     parts: ofSharing,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Intent, IntentName } from "../../lib/store/intent.ts";
+import type { IntentName } from "../../lib/store/intent.ts";
 import { type Lease, type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { partitionLease, PARTITIONS, type Subscription } from "../../lib/store/webhook.ts";
 import {
@@ -83,7 +83,7 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     fc.tuple(id, upTo(999)).map(([one, ms]) => call("deliveries", "pruneAttempts", one, START_MS + ms)),
     fc.constantFrom(call("keys", "delete", "k2"), ...IDS.map((one) => call("subscriptions", "delete", one))),
     upTo(49).map((second) => call("events", "forgetUndecoded", `2026-11-01T00:00:${10 + second}Z`)),
-    { weight: 3, arbitrary: intentChanges(await store.intents.get(INTENT), call) },
+    { weight: 3, arbitrary: intentChanges(call) },
     { weight: 3, arbitrary: submissionChanges(call) },
   );
 }
@@ -164,38 +164,17 @@ function leaseChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
 
 export const INTENT: IntentName = { keyId: "k1", kind: "webhook", key: "order-1" };
 
-/** Changes of one intent: claims with the right or a wrong state, and ends under its claim or under a lost one. */
-function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call): fc.Arbitrary<Call> {
-  const claimed = { ...INTENT, id: seen?.id ?? "", term: seen?.term ?? 1 };
+/** Writes of one intent, as it is or as it was. */
+function intentChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
   const most = fc.constantFrom(0, 2, 2, 2);
+  const envelope = fc.constantFrom({}, { envelope: new Uint8Array() }, { envelope: new Uint8Array(60_000).fill(1) });
   return fc.oneof(
-    fc.tuple(fc.constantFrom(1, 60_000), fc.boolean(), most).map(([durationMs, isSeen, mostOfKey]) => {
-      const [id, request] = ["i".repeat(22), "ab".repeat(32)];
-      const step = { name: INTENT, seen: isSeen ? seen : undefined, id, request, durationMs, mostOfKey, mostInAll: 9 };
-      return call("intents", "claim", step);
-    }),
-    upTo(1).map((lost) =>
-      call("intents", "complete", { ...claimed, term: claimed.term - lost }, {
-        request: "r",
-        result: "{}",
-        atMs: START_MS + lost,
-      })
-    ),
-    upTo(1).map((lost) => call("intents", "release", { ...claimed, term: claimed.term - lost })),
-    fc.tuple(fc.constantFrom(undefined, "v0", "v1"), upTo(1), most, time).map(([seen, n, mostOfKey, atMs]) => {
-      const intent = {
-        request: "r",
-        sequence: String(n),
-        envelope: new Uint8Array(n),
-        isRejected: false,
-        envelopes: [],
-      };
-      const step = { name: INTENT, seen, version: `v${n}`, intent, mostOfKey, mostInAll: 9, atMs };
-      return call("intents", "setTransaction", step);
-    }),
-    fc.tuple(upTo(3), fc.constantFrom(0, 60_000)).map(([used, validForMs]) =>
-      call("intents", "nextNonce", { deviceHash: "d", agent: "a", used: String(used), validForMs })
-    ),
+    fc.tuple(fc.constantFrom(undefined, "v0", "v1"), upTo(1), most, time, text, envelope)
+      .map(([seen, n, mostOfKey, atMs, state, more]) => {
+        const intent = { request: "r", state, ...more };
+        const step = { name: INTENT, seen, version: `v${n}`, intent, mostOfKey, mostInAll: 9, atMs };
+        return call("intents", "set", step);
+      }),
     time.map((ms) => call("intents", "prune", ms)),
   );
 }

@@ -40,7 +40,6 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   ["sharedState", "read", keyId],
   ["network", "bound"],
   ["intents", "get", INTENT],
-  ["intents", "transaction", INTENT],
   ["submissions", "get", origin.txHash],
   ["submissions", "withoutOutcome", { source: "G1", after: origin.txHash, limit }],
   ["submissions", "withoutOutcome", { limit }],

@@ -1,6 +1,6 @@
 import type { Store } from "../../lib/store/store.ts";
 import type { IntentName } from "../../lib/store/intent.ts";
-import type { TransactionIntent } from "../../lib/store/transaction_intent.ts";
+import { nextNonce } from "../../lib/store/nonces.ts";
 import {
   append,
   sampleEvent,
@@ -30,7 +30,6 @@ export async function fillStore(store: Store): Promise<void> {
   await store.network.bind(PASSPHRASE);
   await fillKeys(store);
   await fillIntents(store);
-  await fillTransactionIntents(store);
   await fillLog(store);
   await fillWebhooks(store);
   await store.sharedState.change(
@@ -69,40 +68,19 @@ async function fillIntents(store: Store): Promise<void> {
   await Promise.all(
     numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.recordOutcome(hashOf(n), outcome(n))),
   );
-  for (let n = 0; n < 12; n++) {
-    const name: IntentName = { keyId: `k${n % 3}`, kind: n % 2 === 0 ? "webhook" : "replay", key: `order-${n}` };
-    const step = {
-      seen: undefined,
-      id: "i".repeat(22),
+  for (let n = 0; n < 24; n++) {
+    const kind = (["webhook", "replay", "transaction"] as const)[n % 3]!;
+    const name: IntentName = { keyId: `k${n % 2}`, kind, key: `order-${n % 12}` };
+    const intent = {
       request: hashOf(n),
-      durationMs: 60_000,
-      mostOfKey: 99,
-      mostInAll: 99,
+      state: { text: "é".repeat(n === 1 ? 29_000 : n), outcome: n % 5 === 0 ? null : { hash: hashOf(0), ledger: n } },
+      ...(kind === "transaction" ? { envelope: new Uint8Array(n === 2 ? 140_000 : n).fill(n) } : {}),
     };
-    const claim = await store.intents.claim({ name, ...step });
-    if (typeof claim === "string") throw new Error(claim);
-    if (n > 0) await store.intents.complete(claim, { request: hashOf(n), result: "é".repeat(n === 1 ? 30_000 : n) });
-    await store.intents.nextNonce({
-      deviceHash: hashOf(n),
-      agent: ACCOUNT,
-      used: "18446744073709551600",
-      validForMs: 60_000,
-    });
+    await store.intents.set({ name, seen: undefined, version: `v${n}`, intent, mostOfKey: 99, mostInAll: 99 });
   }
-}
-
-async function fillTransactionIntents(store: Store): Promise<void> {
   for (let n = 0; n < 12; n++) {
-    const intent: TransactionIntent = {
-      request: hashOf(n),
-      sequence: String(n),
-      envelope: new Uint8Array(n === 1 ? 140_000 : n).fill(n),
-      isRejected: n % 2 === 0,
-      envelopes: Array.from({ length: n }, (_, at) => ({ hash: hashOf(at), validUntil: at })),
-      ...(n % 3 === 0 ? { outcome: { hash: hashOf(0), ledger: n }, warning: "é" } : {}),
-    };
-    const step = { seen: undefined, version: `v${n}`, mostOfKey: 99, mostInAll: 99 };
-    await store.intents.setTransaction({ name: { keyId: `t${n % 3}`, key: `order-${n}` }, intent, ...step });
+    const used = "18446744073709551600";
+    await nextNonce(store, { deviceHash: hashOf(n), agent: ACCOUNT, used, validForMs: 60_000 });
   }
 }
 

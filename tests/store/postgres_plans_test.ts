@@ -44,10 +44,7 @@ const FILL = `
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
-  INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 1, 'r', null, 1, n, '{}' FROM generate_series(1, 20000) n;
-  INSERT INTO transaction_intent SELECT 'k' || n % 9, n, n, 'r', '1', '', null, false, '[]', null, null, n
-    FROM generate_series(1, 20000) n;
-  INSERT INTO nonce_out SELECT n, 'a', 1, n FROM generate_series(1, 20000) n;
+  INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 'r', '{}', null, n FROM generate_series(1, 20000) n;
   INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
   INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)
     SELECT 'wh_' || n, 'k' || n % 99, 'u', false, 's', 'c', 0 FROM generate_series(1, 5000) n;
@@ -67,7 +64,7 @@ interface Statement {
 
 /** A plan step that reads all of a growing table. Pruning takes hundreds of rows in a step, and may read a small table. */
 const GONE_THROUGH =
-  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |transaction_intent|nonce_out|register|subscription|progress|failed|attempt)/;
+  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |register|subscription|progress|failed|attempt)/;
 
 /** The database, and the statements that it gets. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
@@ -298,21 +295,10 @@ function describePlans(programs: string): void {
       await submissions.withoutOutcome({ source: "G1", limit: 100 });
       await submissions.prune(500);
       await intents.get(of);
-      await intents.claim({
-        name: of,
-        seen: undefined,
-        id: "i",
-        request: "r",
-        durationMs: 1,
-        mostOfKey: 1e6,
-        mostInAll: 1e6,
-      });
-      await intents.transaction(of);
-      const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isRejected: false, envelopes: [] };
+      const intent = { request: "r", state: 1 };
       for (const seen of [undefined, "7"]) {
-        await intents.setTransaction({ name: of, seen, version: "v", intent, mostOfKey: 1e6, mostInAll: 1e6 });
+        await intents.set({ name: of, seen, version: "v", intent, mostOfKey: 1e6, mostInAll: 1e6 });
       }
-      await intents.nextNonce({ deviceHash: "7", agent: "a", used: "1", validForMs: 5 });
       await intents.prune(500);
       await sharedState.read("r7");
       await sharedState.change("r7", () => ({ value: 2, keepMs: 5, answer: undefined }));
@@ -321,7 +307,7 @@ function describePlans(programs: string): void {
     const wrong: string[] = [];
     for (const statement of asking) {
       const steps = await planOf(statement);
-      const isPruning = /^DELETE FROM \S+\.(intent|transaction_intent|nonce_out) /.test(statement.sql);
+      const isPruning = /DELETE FROM \S+\.intent /.test(statement.sql);
       if (steps.some((step) => GONE_THROUGH.test(step)) && !isPruning) {
         wrong.push(`${statement.sql}\n${steps.join("\n")}`);
       }

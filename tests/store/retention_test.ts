@@ -111,8 +111,8 @@ test("intents go after seven days, however the clock stands", async () => {
   const store = await memoryStore();
   await append(store, [eventAt(101, 1)], 1_100, START_MS);
   const name = { keyId: "k", kind: "webhook", key: "order-1" } as const;
-  const claim = { name, seen: undefined, id: "0".repeat(22), request: "", durationMs: 1, mostOfKey: 1, mostInAll: 1 };
-  await store.intents.claim(claim);
+  const intent = { request: "", state: 1 };
+  await store.intents.set({ name, seen: undefined, version: "v", intent, mostOfKey: 1, mostInAll: 1 });
   // The store's clock is that of this machine, and the network's comes up to it.
   const madeMs = Date.now();
   const closedAt = async (ms: number) => await append(store, [eventAt(102, 1)], 1_200, ms);

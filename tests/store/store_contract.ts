@@ -15,7 +15,6 @@ import { fileContract } from "./contract_file.ts";
 import { filterContract } from "./contract_filters.ts";
 import { forgettingContract } from "./contract_forgetting.ts";
 import { intentContract } from "./contract_intents.ts";
-import { transactionIntentContract } from "./contract_transaction_intents.ts";
 import { keyContract } from "./contract_keys.ts";
 import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
@@ -59,7 +58,6 @@ const PARTS = [
   bucketContract,
   submissionContract,
   intentContract,
-  transactionIntentContract,
   leaseContract,
   registerContract,
   eventContract,

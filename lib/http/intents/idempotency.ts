@@ -1,9 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Escrow } from "../../escrow/escrow.ts";
-import type {
-  KeptTransactionIntent,
-  TransactionIntent,
-  TransactionIntentName,
+import {
+  fromTransactionIntent,
+  type KeptTransactionIntent,
+  toTransactionIntent,
+  type TransactionIntent,
+  type TransactionIntentName,
 } from "../../store/transaction_intent.ts";
 import type { IntentStore } from "../../store/intent.ts";
 import { judge, type Known, type Verdict, withOutcome } from "./intent.ts";
@@ -29,7 +31,7 @@ export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Intents in the store. Each change is a compare-and-set: a gateway that was frozen reads and judges again. */
 export function createIdempotency({ intents, transactions, clock, networkSeconds, newVersion, onFull }: {
-  intents: Pick<IntentStore, "transaction" | "setTransaction">;
+  intents: Pick<IntentStore, "get" | "set">;
   transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
   clock: Pick<Clock, "wait">;
   /** The network's time, Unix seconds. It only decides the retention of an intent. */
@@ -43,8 +45,15 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
 
   /** Writes an intent; false when another gateway was first. @throws {GatewayError} `rate_limited` for too many intents */
   async function commit({ name, seen }: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean> {
-    const step = { name, seen: seen?.version, version: newVersion(), intent, ...KEPT_INTENTS, atMs: networkMs() };
-    const answer = await intents.setTransaction(step);
+    const step = {
+      name: { ...name, kind: "transaction" } as const,
+      seen: seen?.version,
+      version: newVersion(),
+      intent: fromTransactionIntent(intent),
+      ...KEPT_INTENTS,
+      atMs: networkMs(),
+    };
+    const answer = await intents.set(step);
     if (answer !== "full") return answer === "written";
     onFull?.();
     throw full();
@@ -75,7 +84,8 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
     ): Promise<T> {
       for (let n = 0; n < MOST_TRIES; n++) {
         if (n > 0) await clock.wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** n));
-        const done = await act(await intents.transaction(name));
+        const kept = await intents.get({ ...name, kind: "transaction" });
+        const done = await act(kept && toTransactionIntent(kept));
         if (done !== undefined) return done.is;
       }
       throw busy(LONGEST_PAUSE_MS);

@@ -1,39 +1,14 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../errors.ts";
+import { type CreationIntent, IntentRefused, type IntentStore, type NewIntent } from "../../store/intent.ts";
 import type { NewSubscription } from "../../webhooks/creation.ts";
 import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
-import type { IdempotentOperation } from "./idempotent_operation.ts";
+import { anotherRequest, full, KEPT_INTENTS } from "./intent_errors.ts";
 import type { Caller } from "./transactions.ts";
 
 export type CreateWebhook = (wanted: NewSubscription, caller: Caller) => Promise<SubscriptionWithSecret>;
-
-/**
- * Creates a subscription. A repeated request returns the same one with its secret, which only the subscription stores. Its id
- * is the intent's, so a retry finds it after a kill. Its creation needs the claim, so a slow gateway cannot create it again
- * after its deletion.
- */
-export function createWebhookIntents(
-  { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "create" | "withSecret"> },
-): CreateWebhook {
-  return async function createWebhook(wanted, { keyId, idempotencyKey }) {
-    if (idempotencyKey === undefined) return await webhooks.create(keyId, wanted);
-    return await once({ keyId, kind: "webhook", key: idempotencyKey }, {
-      request: digestOf(wanted),
-      async repeat(id) {
-        const made = await webhooks.withSecret(keyId, id);
-        if (made !== undefined) return made;
-        const message = `the webhook ${id} of this ${IDEMPOTENCY_KEY} is deleted: use a new key to create another`;
-        throw new GatewayError("not_found", message, { param: IDEMPOTENCY_KEY });
-      },
-      async work(claim) {
-        const made = await webhooks.create(keyId, wanted, claim);
-        return { answer: made, result: made.id };
-      },
-    });
-  };
-}
 
 export type ReplayWebhook = (
   id: string,
@@ -42,25 +17,71 @@ export type ReplayWebhook = (
 ) => ReturnType<Subscriptions["replay"]>;
 
 /**
- * Begins a replay. A repeated request returns the same job. The job's id begins with the intent's, so a retry after a kill
- * finds it while the job runs. A dry run ignores the key.
+ * Creates a webhook, or begins a replay, once for all requests with the same key, on all gateways. The store writes the intent
+ * in the commit that makes the webhook or replay, so a killed gateway leaves both or neither. Of two requests at the same
+ * time, the later one finds the intent of the first.
  */
-export function createReplayIntents(
-  { once, webhooks }: { once: IdempotentOperation; webhooks: Pick<Subscriptions, "replay"> },
-): ReplayWebhook {
-  return async function replayWebhook(id, request, { keyId, idempotencyKey }) {
-    if (idempotencyKey === undefined || request.dryRun) return await webhooks.replay(keyId, id, request);
-    return await once({ keyId, kind: "replay", key: idempotencyKey }, {
-      request: digestOf([id, request]),
-      repeat: (result) => Promise.resolve(JSON.parse(result)),
-      async work(claim) {
-        const answer = await webhooks.replay(keyId, id, request, claim);
-        return { answer, result: JSON.stringify(answer) };
-      },
-    });
-  };
-}
+export function createWebhookIntents({ intents, webhooks, networkSeconds, newVersion, onFull }: {
+  intents: Pick<IntentStore, "get">;
+  webhooks: Pick<Subscriptions, "create" | "withSecret" | "replay">;
+  /** The network's time, Unix seconds. */
+  networkSeconds(): number;
+  /** A unique text. */
+  newVersion(): string;
+  /** Called for each request refused because the store has too many intents. */
+  onFull?(): void;
+}): { create: CreateWebhook; replay: ReplayWebhook } {
+  async function once<T>(
+    name: NewIntent["name"],
+    wanted: unknown,
+    { work, repeat }: { work(intent: CreationIntent): Promise<T>; repeat(state: unknown): Promise<T> },
+  ): Promise<T> {
+    const request = createHash("sha256").update(JSON.stringify(wanted)).digest("hex");
+    for (;;) {
+      const seen = await intents.get(name);
+      if (seen !== undefined) {
+        if (seen.request !== request) throw anotherRequest(name.key);
+        return await repeat(seen.state);
+      }
+      try {
+        return await work((state) => {
+          const intent = { request, state };
+          return { name, version: newVersion(), intent, ...KEPT_INTENTS, atMs: networkSeconds() * 1_000 };
+        });
+      } catch (error) {
+        if (error instanceof IntentRefused && error.verdict === "full") {
+          onFull?.();
+          throw full();
+        }
+        // When another request was first, the next look finds its intent. That may also be why this one was refused.
+        const isSecond = error instanceof IntentRefused ||
+          (error instanceof GatewayError && await intents.get(name) !== undefined);
+        if (!isSecond) throw error;
+      }
+    }
+  }
 
-function digestOf(request: unknown): string {
-  return createHash("sha256").update(JSON.stringify(request)).digest("hex");
+  return {
+    async create(wanted, { keyId, idempotencyKey: key }) {
+      if (key === undefined) return await webhooks.create(keyId, wanted);
+      return await once({ keyId, kind: "webhook", key }, wanted, {
+        work: (intent) => webhooks.create(keyId, wanted, intent),
+        // Only the subscription stores its secret.
+        async repeat(id) {
+          const made = await webhooks.withSecret(keyId, id as string);
+          if (made !== undefined) return made;
+          const message = `the webhook ${id} of this ${IDEMPOTENCY_KEY} is deleted: use a new key to create another`;
+          throw new GatewayError("not_found", message, { param: IDEMPOTENCY_KEY });
+        },
+      });
+    },
+    /** A dry run ignores the key. */
+    async replay(id, request, { keyId, idempotencyKey: key }) {
+      if (key === undefined || request.dryRun) return await webhooks.replay(keyId, id, request);
+      return await once({ keyId, kind: "replay", key }, [id, request], {
+        work: (intent) => webhooks.replay(keyId, id, request, intent),
+        repeat: (begun) => Promise.resolve(begun as Awaited<ReturnType<ReplayWebhook>>),
+      });
+    },
+  };
 }

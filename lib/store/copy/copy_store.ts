@@ -37,8 +37,8 @@ const LONGER_THAN_COPY_MS = 100 * 365 * 86_400_000;
 
 /**
  * Copies a store into an empty one, of any driver, page by page, through the interface. The copy has the store's id and the
- * log's sequences, so clients' cursors stay valid. It has no claims of intents and no leases. It numbers attempts from 1, and
- * counts the failed deliveries again: it knows only those with a row.
+ * log's sequences, so clients' cursors stay valid. It has no leases. It numbers attempts from 1, and counts the failed
+ * deliveries again: it knows only those with a row.
  *
  * Then compares both stores by number and hash of their records, and returns these. `openStore` opens the copy only after that.
  *
@@ -51,10 +51,10 @@ export async function copyStore(
   if (source.location === target.location) {
     throw new StoreError("exists", `${source.location} cannot be copied into itself: name another store`);
   }
-  const nowMs = await begin(source, target);
+  await begin(source, target);
   const leases = await acquireAll(target);
   const state = await source.events.watcherState();
-  const filled: Target = { store: target, leases, watcher: leases.get(WATCHER_LEASE)!, state, nowMs };
+  const filled: Target = { store: target, leases, watcher: leases.get(WATCHER_LEASE)!, state };
   for (const name of NAMES) {
     let records = 0;
     for await (const page of kindOf(name).pages(source)) {
@@ -72,13 +72,13 @@ export async function copyStore(
   return tallies;
 }
 
-/** Marks the target, if it is empty. Returns the target's time. */
-async function begin(source: Store, target: Store): Promise<number> {
+/** Marks the target, if it is empty. */
+async function begin(source: Store, target: Store): Promise<void> {
   if (await target.sharedState.read(COPY_REGISTER) === undefined) await refuseUnlessEmpty(source, target);
   const mark: CopyMark = { from: { id: source.id, location: source.location } };
-  return await target.sharedState.change(COPY_REGISTER, (before: CopyMark | undefined, nowMs) => {
+  await target.sharedState.change(COPY_REGISTER, (before: CopyMark | undefined) => {
     if (before !== undefined) throw halfCopy(target.location, before);
-    return { value: mark, keepMs: LONGER_THAN_COPY_MS, answer: nowMs };
+    return { value: mark, keepMs: LONGER_THAN_COPY_MS, answer: undefined };
   });
 }
 

@@ -1,9 +1,8 @@
-import type { ListedIntent, ListedNonce } from "../intent.ts";
+import type { ListedIntent } from "../intent.ts";
 import type { StoredValue } from "../shared_state.ts";
 import type { LoggedEvent, UndecodedEvent } from "../event.ts";
 import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
 import type { Submission } from "../submission.ts";
-import type { ListedTransactionIntent } from "../transaction_intent.ts";
 import {
   type Attempt,
   FAILED_STATES,
@@ -27,8 +26,6 @@ export interface Target {
   watcher: Lease;
   /** The state of the source. Undefined: the source has none, and no events. */
   state: WatcherState | undefined;
-  /** The target's clock at the beginning of the copy. */
-  nowMs: number;
 }
 
 type Pages<T> = AsyncGenerator<T[], void, undefined>;
@@ -58,8 +55,6 @@ interface Records {
   buckets: BucketState;
   submissions: Submission;
   intents: ListedIntent;
-  transactionIntents: ListedTransactionIntent;
-  nonces: ListedNonce;
   sharedState: StoredValue;
   subscriptions: Subscription;
   events: LoggedEvent;
@@ -102,34 +97,13 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
       }),
   },
   intents: {
-    pages: ({ intents }) => paged((intent: ListedIntent) => intent, (after) => intents.list({ after, limit: PAGE })),
+    pages: ({ intents }) => paged((intent: ListedIntent) => intent, (after) => intents.list({ after, limit: STEP })),
     write: ({ store: { intents } }, listed) =>
-      together(listed, async ({ id, request, result, ...name }) => {
-        // The claim is over at once.
-        const bounds = { seen: undefined, durationMs: 0, mostOfKey: NO_BOUND, mostInAll: NO_BOUND };
-        const claim = await intents.claim({ name, id, request, ...bounds });
-        if (typeof claim === "string") throw new Error(`the copy of an intent is ${claim}`);
-        if (result !== undefined) await intents.complete(claim, { request, result });
-      }),
-  },
-  transactionIntents: {
-    pages: ({ intents }) =>
-      paged((intent: ListedTransactionIntent) => intent, (after) => intents.transactions({ after, limit: STEP })),
-    write: ({ store: { intents } }, listed) =>
-      together(listed, ({ keyId, key, version, usedAtMs, ...intent }) => {
+      together(listed, ({ keyId, kind, key, version, usedAtMs, ...intent }) => {
         const bounds = { seen: undefined, mostOfKey: NO_BOUND, mostInAll: NO_BOUND };
-        return intents.setTransaction({ name: { keyId, key }, version, intent, atMs: usedAtMs, ...bounds });
+        return intents.set({ name: { keyId, kind, key }, version, intent, atMs: usedAtMs, ...bounds });
       }),
     compared: ({ usedAtMs: _, ...intent }) => intent,
-  },
-  nonces: {
-    pages: ({ intents }) => paged((nonce: ListedNonce) => nonce, (after) => intents.nonces({ after, limit: PAGE })),
-    write: ({ store: { intents }, nowMs }, nonces) =>
-      together(nonces, ({ deviceHash, agent, nonce, untilMs }) => {
-        const used = String(BigInt(nonce) - 1n);
-        return intents.nextNonce({ deviceHash, agent, used, validForMs: untilMs - nowMs });
-      }),
-    compared: ({ untilMs: _, ...nonce }) => nonce,
   },
   sharedState: {
     async *pages({ sharedState }) {
@@ -140,7 +114,7 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
       }
     },
     write: ({ store: { sharedState } }, kept) =>
-      each(
+      together(
         kept,
         ({ name, value, untilMs }) =>
           sharedState.change(name, (_, nowMs) => ({ value, keepMs: untilMs - nowMs, answer: undefined })),

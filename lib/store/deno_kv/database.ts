@@ -21,8 +21,6 @@ const LONGEST_BACK_OFF_MS = 64;
 export interface DenoKvContext {
   kv: Kv;
   location: string;
-  /** Differs from every other handle on the same database. */
-  handle: string;
   /** Unix ms, by this process's clock. Deno KV has no other. */
   now(): number;
   /** Whether this handle has locked the store for serving. */
@@ -56,15 +54,11 @@ export function createOneAtATime(): DenoKvContext["oneAtATime"] {
   };
 }
 
-/**
- * Commits, and returns the versionstamp of the writes, undefined when a check failed. Waits for the write lock of another
- * process.
- */
-export async function commit(atomic: KvAtomic): Promise<string | undefined> {
+/** Commits. False when a check failed. Waits for the write lock of another process. */
+export async function commit(atomic: KvAtomic): Promise<boolean> {
   for (let waitedMs = 0;; waitedMs += BUSY_DELAY_MS) {
     try {
-      const result = await atomic.commit();
-      return result.ok ? result.versionstamp : undefined;
+      return (await atomic.commit()).ok;
     } catch (error) {
       if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
       await sleep(BUSY_DELAY_MS * (0.5 + Math.random()));

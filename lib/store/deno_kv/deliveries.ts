@@ -1,7 +1,6 @@
 import type { KvKey, KvListSelector } from "../../runtime/kv.ts";
 import type { LoggedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { intentFenced } from "../intent.ts";
 import { nextDeliveries, type NextSource } from "../next_deliveries.ts";
 import { type DeliveryStore, type FailedQuery, StoreError } from "../store.ts";
 import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
@@ -16,7 +15,7 @@ import {
 } from "../webhook.ts";
 import { denoKvAttempts } from "./attempts.ts";
 import { denoKvEventQueries } from "./event_query.ts";
-import { claimedEntry } from "./intents.ts";
+import { putIntent } from "./intents.ts";
 import { collect, commit, type DenoKvContext, getAll, next } from "./database.ts";
 import {
   type ConsumerEntry,
@@ -144,22 +143,25 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       return await nextDeliveries(sourceOf(subscription.id), progress, subscription, query);
     },
     failed: failedOf,
-    insertReplay: (replay, claim) =>
+    insertReplay: (replay, intent) =>
       oneAtATime(() =>
         retry(async () => {
-          const intent = claim && await claimedEntry(kv, claim);
-          if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
+          const atomic = kv.atomic();
+          const verdict = intent === undefined ? "written" : await putIntent(context, atomic, intent);
+          if (verdict !== "written") return { done: verdict };
           const entry = await kv.get<ConsumerEntry>(consumerKey(replay.subscriptionId));
-          if (entry.value === null) return { done: false };
+          if (entry.value === null) return { done: "missing" as const };
           if (entry.value.replay !== null) {
             throw new StoreError(
               "exists",
               `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
             );
           }
-          const atomic = kv.atomic().check(entry, ...(intent === undefined ? [] : [intent]))
-            .sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n).set(entry.key, { ...entry.value, replay });
-          return await commit(atomic) ? { done: true } : undefined;
+          atomic.check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n).set(entry.key, {
+            ...entry.value,
+            replay,
+          });
+          return await commit(atomic) ? { done: verdict } : undefined;
         })
       ),
   };

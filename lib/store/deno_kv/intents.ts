@@ -1,185 +1,114 @@
+import { Buffer } from "node:buffer";
 import type { Kv, KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import {
-  claimedForMs,
-  type Intent,
-  type IntentClaim,
-  intentFenced,
-  type IntentName,
-  type IntentStore,
-  nonceAfter,
-  type NonceOut,
-} from "../intent.ts";
+import type { IntentName, IntentStore, IntentVerdict, KeptIntent, NewIntent } from "../intent.ts";
 import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS, pageAfter } from "./database.ts";
-import {
-  INTENT_COUNT,
-  intentCountKey,
-  type IntentEntry,
-  intentKey,
-  intentTimeKey,
-  nonceKey,
-  nonceTimeKey,
-} from "./schema.ts";
-import { denoKvTransactionIntents } from "./transaction_intents.ts";
+import { INTENT_COUNT, intentCountKey, type IntentEntry, intentKey, intentPieceKey, intentTimeKey } from "./schema.ts";
 
 /** The most that `prune` deletes at a call. */
 const PRUNED_AT_A_CALL = 500;
 /** Counters have 64 bits and wrap around, so adding this subtracts one. */
 const MINUS_ONE = 2n ** 64n - 1n;
+/** A value takes 64 KiB, so three pieces hold the longest envelope. */
+const PIECE_BYTES = 50_000;
+const PIECES = [0, 1, 2];
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The entry, if the claim is its newest. */
-export async function claimedEntry(
+/** An intent with its entry, for a check. All as of one moment. */
+async function readIntent(
   kv: Kv,
-  claim: IntentClaim,
-): Promise<KvEntryMaybe<IntentEntry> & { value: IntentEntry } | undefined> {
-  const entry = await kv.get<IntentEntry>(intentKey(claim));
-  const { value } = entry;
-  return value !== null && value.id === claim.id && value.term === claim.term ? { ...entry, value } : undefined;
+  name: IntentName,
+): Promise<{ entry: KvEntryMaybe<IntentEntry>; kept: KeptIntent | undefined }> {
+  const [entry, ...pieces] = await kv.getMany<[IntentEntry, Uint8Array, Uint8Array, Uint8Array]>([
+    intentKey(name),
+    ...PIECES.map((piece) => intentPieceKey(name, piece)),
+  ] as never);
+  if (entry.value === null) return { entry, kept: undefined };
+  const { state, hasEnvelope, ...kept } = entry.value;
+  const intent = { ...kept, state: JSON.parse(decoder.decode(state)) };
+  if (!hasEnvelope) return { entry, kept: intent };
+  const envelope = new Uint8Array(Buffer.concat(pieces.flatMap(({ value }) => value ?? [])));
+  return { entry, kept: { ...intent, envelope } };
 }
 
-/** Intents, and issued nonces. */
+/** Adds the write of an intent to a commit that checks it. At most eight writes. */
+export async function putIntent(
+  { kv, now }: Pick<DenoKvContext, "kv" | "now">,
+  atomic: KvAtomic,
+  { name, seen, version, intent: { request, state, envelope }, mostOfKey, mostInAll, atMs = 0 }: NewIntent & {
+    seen?: string;
+  },
+): Promise<IntentVerdict> {
+  const entry = await kv.get<IntentEntry>(intentKey(name));
+  const before = entry.value;
+  if (before?.version !== seen) return "changed";
+  if (before === null) {
+    const [ofKey, inAll] = await kv.getMany<[KvU64, KvU64]>([intentCountKey(name.keyId), INTENT_COUNT]);
+    if ((ofKey.value?.value ?? 0n) >= mostOfKey || (inAll.value?.value ?? 0n) >= mostInAll) return "full";
+    atomic.sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
+  } else atomic.delete(intentTimeKey(before.usedAtMs, name));
+  const usedAtMs = Math.max(before?.usedAtMs ?? 0, now(), atMs);
+  const kept: IntentEntry = {
+    ...{ version, request, usedAtMs },
+    state: encoder.encode(JSON.stringify(state)),
+    hasEnvelope: envelope !== undefined,
+  };
+  atomic.check(entry).set(entry.key, kept).set(intentTimeKey(usedAtMs, name), name);
+  for (const piece of PIECES) {
+    const bytes = envelope?.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
+    if (bytes !== undefined && bytes.length > 0) atomic.set(intentPieceKey(name, piece), bytes);
+    else if (before !== null) atomic.delete(intentPieceKey(name, piece));
+  }
+  return "written";
+}
+
+/** Intents. */
 export function denoKvIntents(context: DenoKvContext): NounDriver<IntentStore> {
-  const { kv, location, handle, now, isHeld, retry } = context;
+  const { kv, retry } = context;
 
-  /** A former holder of the store is dead, so its claim is over. */
-  function remainingMs({ claim }: IntentEntry): number {
-    return claim === null || (isHeld() && claim.handle !== handle) ? 0 : claimedForMs(claim, now());
-  }
-
-  function toIntent(entry: IntentEntry): Intent {
-    const { id, term, request, result } = entry;
-    const intent: Intent = { id, term, request, claimedForMs: remainingMs(entry) };
-    return result === null ? intent : { ...intent, result: decoder.decode(result) };
-  }
-
-  async function isFull(keyId: string, mostOfKey: number, mostInAll: number): Promise<boolean> {
-    const [ofKey, inAll] = await kv.getMany<[KvU64, KvU64]>([intentCountKey(keyId), INTENT_COUNT]);
-    return (ofKey.value?.value ?? 0n) >= mostOfKey || (inAll.value?.value ?? 0n) >= mostInAll;
-  }
-
-  function remove(atomic: KvAtomic, name: IntentName, { completedAtMs }: IntentEntry): KvAtomic {
-    return atomic.delete(intentKey(name)).delete(intentTimeKey(completedAtMs, name))
+  function remove(atomic: KvAtomic, name: IntentName, { usedAtMs }: IntentEntry): void {
+    atomic.delete(intentKey(name)).delete(intentTimeKey(usedAtMs, name))
       .sum(intentCountKey(name.keyId), MINUS_ONE).sum(INTENT_COUNT, MINUS_ONE);
+    for (const piece of PIECES) atomic.delete(intentPieceKey(name, piece));
   }
-
-  async function pruneIntents(usedBeforeMs: number): Promise<number> {
-    const range = { prefix: ["intent_by_time"], end: ["intent_by_time", usedBeforeMs] };
-    const old = await collect(kv.list<IntentName>(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
-    for (let from = 0; from < old.length; from += MAX_CHECKS) {
-      const names = old.slice(from, from + MAX_CHECKS).map(({ value }) => value);
-      await retry(async () => {
-        const entries = await getAll<IntentEntry>(kv, names.map(intentKey));
-        const atomic = kv.atomic();
-        entries.forEach((entry, index) => {
-          // A caller has used the intent meanwhile.
-          if (entry.value === null || entry.value.completedAtMs >= usedBeforeMs) return;
-          remove(atomic.check(entry), names[index]!, entry.value);
-        });
-        return await commit(atomic) ? { done: undefined } : undefined;
-      });
-    }
-    return old.length;
-  }
-
-  async function pruneNonces(limit: number): Promise<number> {
-    const range = { prefix: ["nonce_out_by_time"], end: ["nonce_out_by_time", now() + 1] };
-    const old = await collect(kv.list<[string, string]>(range, { limit, batchSize: PRUNED_AT_A_CALL }));
-    for (const { key, value: [deviceHash, agent] } of old) {
-      const entry = await kv.get<NonceOut>(nonceKey(deviceHash, agent));
-      const atomic = kv.atomic().delete(key);
-      if (entry.value !== null && entry.value.untilMs <= now()) atomic.check(entry).delete(entry.key);
-      await commit(atomic);
-    }
-    return old.length;
-  }
-
-  const { prune: pruneTransactions, ...transactions } = denoKvTransactionIntents(context, isFull);
 
   return {
-    ...transactions,
-    async get(name) {
-      const { value } = await kv.get<IntentEntry>(intentKey(name));
-      return value === null ? undefined : toIntent(value);
+    get: async (name) => (await readIntent(kv, name)).kept,
+    async set({ name: { keyId, kind, key }, ...step }) {
+      const atomic = kv.atomic();
+      const verdict = await putIntent(context, atomic, { name: { keyId, kind, key }, ...step });
+      if (verdict !== "written") return verdict;
+      return await commit(atomic) ? "written" : "changed";
     },
-    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll, atMs = 0 }) {
-      const entry = await kv.get<IntentEntry>(intentKey(name));
-      const before = entry.value;
-      const claim = { handle, untilMs: now() + durationMs, durationMs };
-      const completedAtMs = Math.max(before?.completedAtMs ?? 0, now(), atMs);
-      const atomic = kv.atomic().check(entry).set(intentTimeKey(completedAtMs, name), name);
-      if (before === null) {
-        if (seen !== undefined) return "taken";
-        if (await isFull(name.keyId, mostOfKey, mostInAll)) return "full";
-        const made: IntentEntry = { id, term: 1, request, claim, completedAtMs, result: null };
-        atomic.set(entry.key, made).sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
-        return await commit(atomic) ? { ...name, id, term: 1 } : "taken";
-      }
-      if (before.id !== seen?.id || before.term !== seen.term || remainingMs(before) > 0) return "taken";
-      const term = before.term + 1;
-      if (before.completedAtMs !== completedAtMs) atomic.delete(intentTimeKey(before.completedAtMs, name));
-      atomic.set(entry.key, { ...before, term, claim, completedAtMs });
-      return await commit(atomic) ? { ...name, id: before.id, term } : "taken";
-    },
-    complete: (claim, { request, result, atMs = 0 }) =>
-      retry(async () => {
-        const entry = await claimedEntry(kv, claim);
-        if (entry === undefined) throw intentFenced(location, claim);
-        const { id, term, completedAtMs } = entry.value;
-        const { keyId, kind, key } = claim;
-        const name = { keyId, kind, key };
-        const done: IntentEntry = {
-          id,
-          term: term + 1,
-          request,
-          claim: null,
-          completedAtMs: Math.max(completedAtMs, now(), atMs),
-          result: encoder.encode(result),
-        };
-        const atomic = kv.atomic().check(entry).set(entry.key, done).delete(intentTimeKey(completedAtMs, name))
-          .set(intentTimeKey(done.completedAtMs, name), name);
-        return await commit(atomic) ? { done: undefined } : undefined;
-      }),
-    release: (claim) =>
-      retry(async () => {
-        const entry = await claimedEntry(kv, claim);
-        if (entry === undefined) return { done: undefined };
-        const atomic = kv.atomic().check(entry);
-        if (entry.value.result === null) remove(atomic, claim, entry.value);
-        else atomic.set(entry.key, { ...entry.value, claim: null });
-        return await commit(atomic) ? { done: undefined } : undefined;
-      }),
-    nextNonce: ({ deviceHash, agent, used, validForMs }) =>
-      retry(async () => {
-        const entry = await kv.get<NonceOut>(nonceKey(deviceHash, agent));
-        const nonce = nonceAfter(used, entry.value ?? undefined, now());
-        const out: NonceOut = { nonce, untilMs: now() + validForMs };
-        const atomic = kv.atomic().check(entry).set(entry.key, out);
-        if (entry.value !== null) atomic.delete(nonceTimeKey(entry.value.untilMs, deviceHash, agent));
-        atomic.set(nonceTimeKey(out.untilMs, deviceHash, agent), [deviceHash, agent]);
-        return await commit(atomic) ? { done: nonce } : undefined;
-      }),
     async list({ after, limit }) {
       const behind = after === undefined ? [] : [after.keyId, after.kind, after.key];
       const found = await pageAfter<IntentEntry>(kv, ["intent"], behind, limit);
-      return found.map(({ key: [, keyId, kind, key], value: { id, request, result } }) => ({
-        ...{ keyId, kind, key } as IntentName,
-        ...(result === null ? { id, request } : { id, request, result: decoder.decode(result) }),
+      const read = await Promise.all(found.map(async ({ key: [, keyId, kind, key] }) => {
+        const name = { keyId, kind, key } as IntentName;
+        const { kept } = await readIntent(kv, name);
+        return kept === undefined ? [] : [{ ...name, ...kept }];
       }));
-    },
-    async nonces({ after, limit }) {
-      const behind = after === undefined ? [] : [after.deviceHash, after.agent];
-      const found = await pageAfter<NonceOut>(kv, ["nonce_out"], behind, limit);
-      return found.map(({ key: [, deviceHash, agent], value }) => {
-        return { deviceHash: deviceHash as string, agent: agent as string, ...value };
-      });
+      return read.flat();
     },
     async prune(usedBeforeMs) {
-      let gone = await pruneIntents(usedBeforeMs);
-      if (gone < PRUNED_AT_A_CALL) gone += await pruneTransactions(usedBeforeMs, PRUNED_AT_A_CALL - gone);
-      return gone === PRUNED_AT_A_CALL ? gone : gone + await pruneNonces(PRUNED_AT_A_CALL - gone);
+      const range = { prefix: ["intent_by_time"], end: ["intent_by_time", usedBeforeMs] };
+      const old = await collect(kv.list<IntentName>(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
+      for (let from = 0; from < old.length; from += MAX_CHECKS) {
+        const names = old.slice(from, from + MAX_CHECKS).map(({ value }) => value);
+        await retry(async () => {
+          const entries = await getAll<IntentEntry>(kv, names.map(intentKey));
+          const atomic = kv.atomic();
+          entries.forEach((entry, index) => {
+            // A caller has used the intent meanwhile.
+            if (entry.value === null || entry.value.usedAtMs >= usedBeforeMs) return;
+            remove(atomic.check(entry), names[index]!, entry.value);
+          });
+          return await commit(atomic) ? { done: undefined } : undefined;
+        });
+      }
+      return old.length;
     },
   };
 }

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { type Kv, openKv } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
@@ -66,7 +64,6 @@ function createDriver(
   const context: DenoKvContext = {
     kv,
     location,
-    handle: randomBase62(12, randomBytes),
     now,
     isHeld: () => lock !== undefined,
     retry: (attempt) => retry(location, attempt),

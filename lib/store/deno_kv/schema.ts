@@ -3,8 +3,7 @@ import { randomBase62 } from "../../random.ts";
 import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
-import type { IntentName, KeptClaim } from "../intent.ts";
-import type { KeptTransactionIntent, TransactionIntentName } from "../transaction_intent.ts";
+import type { IntentName, KeptIntent } from "../intent.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -43,60 +42,30 @@ export const withoutOutcomeOf = (source: string): KvKey => ["submission_unsettle
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];
-export interface IntentEntry {
-  id: string;
-  term: number;
-  request: string;
-  /** Null: there is no claim. */
-  claim: (KeptClaim & { handle: string }) | null;
-  /** The time of the completion, or of the last claim. */
-  completedAtMs: number;
-  /** UTF-8, so that its size is known. Null: none yet. */
-  result: Uint8Array | null;
+export interface IntentEntry extends Omit<KeptIntent, "state" | "envelope"> {
+  /** JSON in UTF-8, so that its size is known. */
+  state: Uint8Array;
+  hasEnvelope: boolean;
 }
-/** `IntentName`. */
-export const intentTimeKey = (completedAtMs: number, { keyId, kind, key }: IntentName): KvKey => [
-  "intent_by_time",
-  completedAtMs,
+/** A piece of the envelope's bytes. */
+export const intentPieceKey = ({ keyId, kind, key }: IntentName, piece: number): KvKey => [
+  "intent_piece",
   keyId,
   kind,
   key,
-];
-/** `TransactionIntentEntry`. */
-export const transactionIntentKey = (
-  { keyId, key }: TransactionIntentName,
-): KvKey => ["transaction_intent", keyId, key];
-export interface TransactionIntentEntry extends Omit<KeptTransactionIntent, "envelope"> {
-  /** The first piece of the envelope's bytes. */
-  bytes: Uint8Array;
-}
-/** The second and third piece of a long envelope's bytes. */
-export const transactionIntentPieceKey = ({ keyId, key }: TransactionIntentName, piece: number): KvKey => [
-  "transaction_intent_piece",
-  keyId,
-  key,
   piece,
 ];
-/** `TransactionIntentName`. */
-export const transactionIntentTimeKey = (usedAtMs: number, { keyId, key }: TransactionIntentName): KvKey => [
-  "transaction_intent_by_time",
+/** `IntentName`. */
+export const intentTimeKey = (usedAtMs: number, { keyId, kind, key }: IntentName): KvKey => [
+  "intent_by_time",
   usedAtMs,
   keyId,
+  kind,
   key,
 ];
 /** Counters of the intents of an API key, and of all. */
 export const intentCountKey = (keyId: string): KvKey => ["intent_count", keyId];
 export const INTENT_COUNT: KvKey = ["intents"];
-
-/** `NonceOut`. */
-export const nonceKey = (deviceHash: string, agent: string): KvKey => ["nonce_out", deviceHash, agent];
-/** Device and agent. Some entries are of nonces that newer ones have replaced. */
-export const nonceTimeKey = (untilMs: number, deviceHash: string, agent: string): KvKey => [
-  "nonce_out_by_time",
-  untilMs,
-  deviceHash,
-  agent,
-];
 
 /** `LeaseEntry`. It is never deleted, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];

@@ -5,7 +5,6 @@ import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
 import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./database.ts";
 import { checkOwn } from "./leases.ts";
-import { createConsumerCache } from "./consumer_cache.ts";
 import {
   type ConsumerEntry,
   consumerKey,
@@ -32,8 +31,6 @@ const ATTEMPTS_PER_COMMIT = 100;
  * two commits under the same lease the later one repeats.
  */
 export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContext): DeliveryStore["settle"] {
-  const cache = createConsumerCache();
-
   /** Returns the consumers that exceed a bound now. */
   async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
     const { version, held, consumers } = await read(leases, [...parts.keys()]);
@@ -44,9 +41,7 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
       await settleConsumer(atomic, subscriptionId, consumer, parts.get(subscriptionId)!);
       atomic.set(consumerKey(subscriptionId), consumer);
     }
-    const versionstamp = await commit(atomic);
-    if (versionstamp === undefined) return undefined;
-    cache.keep(consumers, held, versionstamp);
+    if (!await commit(atomic)) return undefined;
     const tooMany = [...consumers].filter(([, { kept }]) => Math.max(kept.rejected, kept.dead) > FAILED_KEPT);
     return { done: tooMany.map(([subscriptionId]) => subscriptionId) };
   }
@@ -58,19 +53,13 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
     consumers: Map<string, ConsumerEntry>;
   }> {
     const checked = [READERS_VERSION, ...leases.map(({ name }) => leaseKey(name))];
-    const atOnce = subscriptionIds.filter((id) => !cache.has(id)).slice(0, MAX_KEYS - checked.length);
-    const first = await kv.getMany<unknown[]>([...checked, ...atOnce.map(consumerKey)]);
+    const atOnce = MAX_KEYS - checked.length;
+    const first = await kv.getMany<unknown[]>([...checked, ...subscriptionIds.slice(0, atOnce).map(consumerKey)]);
     const [version, ...held] = first.slice(0, checked.length) as [KvEntryMaybe<unknown>, ...KvEntryMaybe<LeaseEntry>[]];
-    cache.compare([version, ...held]);
-    const read = new Set(atOnce);
-    const rest = await getAll(kv, subscriptionIds.filter((id) => !read.has(id) && !cache.has(id)).map(consumerKey));
+    const rest = await getAll(kv, subscriptionIds.slice(atOnce).map(consumerKey));
     const consumers = new Map<string, ConsumerEntry>();
     for (const { key, value } of [...first.slice(checked.length), ...rest] as KvEntryMaybe<ConsumerEntry>[]) {
       if (value !== null) consumers.set(key[1] as string, value);
-    }
-    for (const id of subscriptionIds) {
-      const consumer = cache.take(id);
-      if (consumer !== undefined) consumers.set(id, consumer);
     }
     return { version, held, consumers };
   }

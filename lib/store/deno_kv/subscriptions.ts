@@ -1,7 +1,6 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvKey, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { intentFenced } from "../intent.ts";
-import { claimedEntry } from "./intents.ts";
+import { putIntent } from "./intents.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./database.ts";
@@ -24,7 +23,9 @@ import {
 const PURGED_OF_A_KIND = 150;
 
 /** Subscriptions. */
-export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): NounDriver<SubscriptionStore> {
+export function denoKvSubscriptions(context: DenoKvContext): NounDriver<SubscriptionStore> {
+  const { kv, location, retry } = context;
+
   /** Removes some entries of a deleted subscription. True while there may be more. */
   async function purgeSome(deleted: KvEntryMaybe<unknown>): Promise<boolean> {
     const id = deleted.key[1] as string;
@@ -44,7 +45,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
   }
 
   return {
-    insert: (subscription, maxPerKey, claim) =>
+    insert: (subscription, maxPerKey, intent) =>
       retry(async () => {
         const { id, keyId } = subscription;
         const [count, stored, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
@@ -53,8 +54,9 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
           LOG,
           deletedKey(id),
         ]);
-        const intent = claim && await claimedEntry(kv, claim);
-        if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
+        const atomic = kv.atomic();
+        const verdict = intent === undefined ? "written" : await putIntent(context, atomic, intent);
+        if (verdict !== "written") return { done: verdict };
         if (deleted.value !== null) {
           // Entries of a former subscription with this id would count as its own.
           while (await purgeSome(deleted));
@@ -66,13 +68,13 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
         if (stored.value) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
-        const atomic = kv.atomic().check(count, stored, log, deleted, ...(intent === undefined ? [] : [intent]))
+        atomic.check(count, stored, log, deleted)
           .sum(SUBSCRIPTIONS_VERSION, 1n)
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)
           .set(consumerKey(id), newConsumer(log.value?.last ?? 0));
-        return await commit(atomic) ? { done: undefined } : undefined;
+        return await commit(atomic) ? { done: verdict } : undefined;
       }),
     get: async (id) => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined,
     async list({ keyId, after = "", limit }) {

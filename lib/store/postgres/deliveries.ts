@@ -2,6 +2,7 @@ import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import { CONSUMER_REPLAY, sqlDeliveries } from "../sql/deliveries.ts";
+import type { SqlIntents } from "../sql/intents.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import type { DeliveryStore } from "../store.ts";
 import { type Attempt, ATTEMPTS_KEPT, CLOCK_STEP_MS, type FailedDelivery, type NewAttempt } from "../webhook.ts";
@@ -19,6 +20,7 @@ export function postgresDeliveries(
   log: PostgresLog,
   rows: EventRows,
   leases: SqlLeases,
+  intents: SqlIntents,
 ): NounDriver<DeliveryStore> {
   const { database, prefix } = context;
 
@@ -81,6 +83,7 @@ export function postgresDeliveries(
       progress: nextProgress,
       due: `SELECT * FROM (${due}) AS due ORDER BY due_at_ms, sequence LIMIT $3`,
       failed: failedIn,
+      intents,
       reader: rows,
       queries: postgresEventQueries(context, rows.types, log),
     }),

@@ -1,6 +1,7 @@
 import type { StoreDriver } from "../checked_store.ts";
 import type { OpenOptions } from "../file/store_file.ts";
 import { sqlBuckets } from "../sql/buckets.ts";
+import { sqlIntents } from "../sql/intents.ts";
 import { sqlKeys } from "../sql/keys.ts";
 import { sqlLeases } from "../sql/leases.ts";
 import { sqlNetwork } from "../sql/network.ts";
@@ -13,7 +14,6 @@ import { postgresDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { postgresEventRows } from "./event_rows.ts";
 import { postgresEvents } from "./events.ts";
-import { postgresIntents } from "./intents.ts";
 import { postgresLog, postgresNotifications } from "./log.ts";
 import { migrate, STEPS, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
@@ -55,6 +55,7 @@ export function createPostgresDriver(
   const log = postgresLog(context);
   const rows = postgresEventRows(context);
   const leases = sqlLeases(context, () => false);
+  const intents = sqlIntents(context);
   const notifications = postgresNotifications(database, prefix);
 
   return {
@@ -72,15 +73,16 @@ export function createPostgresDriver(
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
     submissions: sqlSubmissions(context),
-    intents: postgresIntents(context),
+    intents: intents.methods,
     leases: leases.methods,
     sharedState: sqlSharedState(context),
     events: postgresEvents(context, log, rows, leases, notifications),
     subscriptions: sqlSubscriptions(context, {
+      intents,
       // Each transaction waits for the one before at the version's row, so the count is right.
       lockInserts: { text: raiseVersion(prefix), parameters: [] },
       purgeAttempts: purgeAttempts(prefix),
     }),
-    deliveries: postgresDeliveries(context, log, rows, leases),
+    deliveries: postgresDeliveries(context, log, rows, leases, intents),
   };
 }

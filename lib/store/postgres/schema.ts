@@ -165,47 +165,20 @@ function tables(prefix: string): string {
     key_id text NOT NULL,
     kind text NOT NULL,
     key text NOT NULL,
-    id text NOT NULL,
-    term bigint NOT NULL,
-    request text NOT NULL,
-    claimed_until_ms bigint,
-    claim_duration_ms bigint NOT NULL,
-    completed_at_ms bigint NOT NULL,
-    result text,
-    PRIMARY KEY (key_id, kind, key)
-  );
-  CREATE INDEX intent_by_time ON ${prefix}intent (completed_at_ms);
-  CREATE TABLE ${prefix}transaction_intent (
-    key_id text NOT NULL,
-    key text NOT NULL,
     version text NOT NULL,
     request text NOT NULL,
-    sequence text NOT NULL,
-    envelope bytea NOT NULL,
-    warning text,
-    is_rejected boolean NOT NULL,
-    envelopes text NOT NULL,
-    outcome_hash text,
-    outcome_ledger bigint,
+    state text NOT NULL,
+    envelope bytea,
     used_at_ms bigint NOT NULL,
-    PRIMARY KEY (key_id, key)
+    PRIMARY KEY (key_id, kind, key)
   );
-  CREATE INDEX transaction_intent_by_time ON ${prefix}transaction_intent (used_at_ms);
+  CREATE INDEX intent_by_time ON ${prefix}intent (used_at_ms);
   CREATE TABLE ${prefix}intent_count (
     key_id text NOT NULL,
     shard integer NOT NULL,
     intents bigint NOT NULL,
     PRIMARY KEY (key_id, shard)
   );
-  CREATE TABLE ${prefix}nonce_out (
-    device_hash text NOT NULL,
-    agent text NOT NULL,
-    nonce numeric(20, 0) NOT NULL,
-    until_ms bigint NOT NULL,
-    PRIMARY KEY (device_hash, agent)
-  );
-  CREATE INDEX nonce_out_by_time ON ${prefix}nonce_out (until_ms);
-
   CREATE TABLE ${prefix}register (name text PRIMARY KEY, value text NOT NULL, until_ms bigint NOT NULL);
   CREATE INDEX register_by_time ON ${prefix}register (until_ms);
   CREATE TABLE ${prefix}lease (name text PRIMARY KEY, term bigint NOT NULL, holder text, until_ms bigint NOT NULL);

@@ -2,8 +2,12 @@ import type { Sql, VersionName, Work } from "../sql/database.ts";
 import { givenRows, NOW_MS, type PostgresDatabase, type Queries } from "./database.ts";
 import { newestRow } from "./log.ts";
 
+/** The count of all intents is split over so many rows of the key '', so that creations seldom wait for one another. */
+const SHARDS = 16;
+
 /** The PostgreSQL side of the shared nouns. */
 export function createPostgresSql(database: PostgresDatabase, prefix: string): Sql {
+  const transaction: Sql["transaction"] = (work) => database.transaction((queries) => runWork(queries, work()));
   return {
     prefix,
     now: NOW_MS,
@@ -24,7 +28,17 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
     read: ({ text, parameters }) => database.read(text, parameters),
     write: ({ text, parameters }) => database.write(text, parameters),
     writeTogether: ({ text, parameters }) => database.write(text, parameters),
-    transaction: (work) => database.transaction((queries) => runWork(queries, work())),
+    transaction,
+    transactionTogether: transaction,
+    countingIntents: (change, statement) =>
+      `WITH changed AS (${statement}), counted AS (
+        INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
+        SELECT key_id, shard, ${change} * count(*) FROM (
+          SELECT key_id, 0 AS shard FROM changed
+          UNION ALL SELECT '', (SELECT floor(random() * ${SHARDS})::integer) FROM changed
+        ) AS rows GROUP BY key_id, shard ORDER BY key_id DESC
+        ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + excluded.intents
+      ) SELECT * FROM changed`,
   };
 }
 

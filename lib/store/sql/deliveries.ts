@@ -5,7 +5,7 @@ import { type DueDelivery, FAILED_STATES, type FailedDelivery, type Replay, type
 import { type Parameter, send, type SqlContext } from "./database.ts";
 import type { EventQueries } from "./event_query.ts";
 import type { EventReader, EventRow } from "./event_rows.ts";
-import { intentFence } from "./intents.ts";
+import type { SqlIntents } from "./intents.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
 /** The progress of one subscription. */
@@ -132,18 +132,17 @@ export interface DeliveryParts<Row, Packed> {
   due: string;
   /** Selects failed deliveries in this state with their events, at most `$3`, beyond the sequence `$2`. */
   failed(state: FailedDelivery["state"]): string;
+  intents: SqlIntents;
   reader: EventReader<Row, Packed>;
   queries: EventQueries<Row>;
 }
 
 /** The reads of deliveries, and new replays. */
 export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
-  context: SqlContext,
-  { reader, queries, ...texts }: DeliveryParts<Row, Packed>,
+  { sql, location }: SqlContext,
+  { intents, reader, queries, ...texts }: DeliveryParts<Row, Packed>,
 ): Pick<NounDriver<DeliveryStore>, "consumers" | "consumer" | "next" | "failed" | "insertReplay"> {
-  const { sql, location } = context;
   const { prefix, prepare } = sql;
-  const fence = intentFence(context);
   const numberOf = `(SELECT number FROM ${prefix}subscription WHERE id = $1)`;
   const list = prepare<ConsumerRow>(texts.consumers("subscription.id > $1 ORDER BY subscription.id LIMIT $2"));
   const one = prepare<ConsumerRow>(texts.consumers("subscription.id = $1"));
@@ -198,14 +197,15 @@ export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
       return found && await nextDeliveries(sourceOf(subscription.id), { ...found }, subscription, query);
     },
     failed,
-    insertReplay: ({ subscriptionId, ...replay }, claim) =>
+    insertReplay: ({ subscriptionId, ...replay }, intent) =>
       sql.transaction(function* () {
-        yield* fence(claim);
         const [[found]] = yield* send(subscription(subscriptionId));
-        if (found === undefined) return false;
+        if (found === undefined) return "missing";
+        const verdict = yield* intents.add(intent);
+        if (verdict !== "written") return verdict;
         const values = Object.values<Parameter>(replayRow({ subscriptionId, ...replay }));
         const [{ count }] = yield* send(insertReplay(found.number, ...values));
-        if (count > 0) return true;
+        if (count > 0) return verdict;
         throw new StoreError("exists", `${location} holds a replay of the subscription "${subscriptionId}" already`);
       }),
   };

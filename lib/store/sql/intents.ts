@@ -1,82 +1,98 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type IntentClaim, intentFenced, type IntentStore, type ListedIntent } from "../intent.ts";
-import { send, type SqlContext, type Work } from "./database.ts";
+import type { IntentName, IntentStore, IntentVerdict, KeptIntent, NewIntent } from "../intent.ts";
+import { type Parameter, send, type SqlContext, type Work } from "./database.ts";
+
+interface IntentRow {
+  version: string;
+  request: string;
+  /** JSON. */
+  state: string;
+  envelope: Uint8Array | null;
+  used_at_ms: number;
+}
+
+interface NameRow extends Pick<IntentName, "kind" | "key"> {
+  key_id: string;
+}
+
+const COLUMNS = "version, request, state, envelope, used_at_ms";
 
 /** The most that `prune` deletes at a call. */
-export const PRUNED_AT_A_CALL = 500;
+const PRUNED_AT_A_CALL = 500;
 
-interface ListedIntentRow extends Omit<ListedIntent, "keyId" | "result"> {
-  key_id: string;
-  result: string | null;
+const namedBy = ({ keyId, kind, key }: IntentName) => [keyId, kind, key] as const;
+
+function valuesOf({ name, version, intent: { request, state, envelope }, atMs = 0 }: NewIntent): Parameter[] {
+  return [...namedBy(name), version, request, JSON.stringify(state), envelope ?? null, Math.floor(atMs)];
 }
 
-interface NonceRow {
-  device_hash: string;
-  agent: string;
-  nonce: string;
-  until_ms: number;
+function toIntent({ version, request, state, envelope, used_at_ms }: IntentRow): KeptIntent {
+  const intent = { version, request, state: JSON.parse(state), usedAtMs: used_at_ms };
+  return envelope === null ? intent : { ...intent, envelope: new Uint8Array(envelope) };
 }
 
-/** A stored null is absent in answers. */
-export function withResult<T>({ result, ...intent }: T & { result: string | null }) {
-  return result === null ? intent : { ...intent, result };
+export interface SqlIntents {
+  methods: NounDriver<IntentStore>;
+  /** Writes a new intent, first in the transaction that makes what the intent stands for. */
+  add(made: NewIntent | undefined): Work<IntentVerdict>;
 }
 
-/**
- * Checks a claim within the transaction that writes under it. No caller can claim the intent until the commit.
- * @throws StoreError `fenced` unless the claim is the newest of its intent
- */
-export function intentFence({ sql, location }: SqlContext): (claim: IntentClaim | undefined) => Work<void> {
-  const select = sql.prepare<{ term: number }>(
-    `SELECT term FROM ${sql.prefix}intent WHERE key_id = $1 AND kind = $2 AND key = $3 AND id = $4 AND term = $5 ${
-      sql.lock("SHARE")
-    }`,
-  );
-  return function* fence(claim) {
-    if (claim === undefined) return;
-    const { keyId, kind, key, id, term } = claim;
-    const [found] = yield* send(select(keyId, kind, key, id, term));
-    if (found.length === 0) throw intentFenced(location, claim);
-  };
-}
-
-/** @param endClaim the assignment that ends a claim */
-export function sqlIntents(
-  { sql, location }: SqlContext,
-  endClaim: string,
-): Pick<NounDriver<IntentStore>, "complete" | "list" | "nonces"> {
+export function sqlIntents({ sql }: SqlContext): SqlIntents {
   const table = `${sql.prefix}intent`;
-  const complete = sql.prepare(
-    `UPDATE ${table} SET term = term + 1, request = $6, result = $7, ${endClaim},
-      completed_at_ms = ${sql.greatest}(completed_at_ms, ${sql.now}, CAST($8 AS bigint))
-    WHERE key_id = $1 AND kind = $2 AND key = $3 AND id = $4 AND term = $5`,
+  const isNamed = "key_id = $1 AND kind = $2 AND key = $3";
+  const countOf = (keyId: string) =>
+    `(SELECT coalesce(sum(intents), 0) FROM ${sql.prefix}intent_count WHERE key_id = ${keyId})`;
+  // One statement, so one commit and one round trip: the first write delays a payment.
+  const insert = sql.prepare(sql.countingIntents(
+    1,
+    `INSERT INTO ${table} (key_id, kind, key, ${COLUMNS})
+    SELECT $1, $2, $3, $4, $5, $6, $7, ${sql.greatest}(${sql.now}, CAST($8 AS bigint))
+    WHERE ${countOf("$1")} < CAST($9 AS bigint) AND ${countOf("''")} < CAST($10 AS bigint)
+    ON CONFLICT (key_id, kind, key) DO NOTHING RETURNING key_id`,
+  ));
+  const update = sql.prepare(
+    `UPDATE ${table} SET version = $4, request = $5, state = $6, envelope = $7,
+      used_at_ms = ${sql.greatest}(used_at_ms, ${sql.now}, CAST($8 AS bigint))
+    WHERE ${isNamed} AND version = $9`,
   );
-  const list = sql.prepare<ListedIntentRow>(
-    `SELECT key_id, kind, key, id, request, result FROM ${table}
+  const select = sql.prepare<IntentRow>(`SELECT ${COLUMNS} FROM ${table} WHERE ${isNamed}`);
+  const list = sql.prepare<NameRow & IntentRow>(
+    `SELECT key_id, kind, key, ${COLUMNS} FROM ${table}
     WHERE (key_id, kind, key) > ($1, $2, $3) ORDER BY key_id, kind, key LIMIT $4`,
   );
-  const nonces = sql.prepare<NonceRow>(
-    `SELECT device_hash, agent, CAST(nonce AS text) AS nonce, until_ms FROM ${sql.prefix}nonce_out
-    WHERE (device_hash, agent) > ($1, $2) ORDER BY device_hash, agent LIMIT $3`,
-  );
+  // PostgreSQL checks the outer condition again for an intent that was used meanwhile, but not the inner SELECT.
+  const prune = sql.prepare(sql.countingIntents(
+    -1,
+    `DELETE FROM ${table} WHERE (key_id, kind, key) IN (SELECT key_id, kind, key FROM ${table}
+      WHERE used_at_ms < $1 ORDER BY used_at_ms LIMIT ${PRUNED_AT_A_CALL}) AND used_at_ms < $1 RETURNING key_id`,
+  ));
+
+  const inserting = (made: NewIntent) => insert(...valuesOf(made), made.mostOfKey, made.mostInAll);
 
   return {
-    async complete(claim, { request, result, atMs = 0 }) {
-      const { keyId, kind, key, id, term } = claim;
-      const { count } = await sql.writeTogether(
-        complete(keyId, kind, key, id, term, request, result, Math.floor(atMs)),
-      );
-      if (count === 0) throw intentFenced(location, claim);
+    methods: {
+      async get(name) {
+        const [row] = await sql.read(select(...namedBy(name)));
+        return row && toIntent(row);
+      },
+      async set({ seen, ...step }) {
+        const isNew = seen === undefined;
+        const { count } = await sql.writeTogether(isNew ? inserting(step) : update(...valuesOf(step), seen));
+        if (count > 0) return "written";
+        return isNew && (await sql.read(select(...namedBy(step.name)))).length === 0 ? "full" : "changed";
+      },
+      async list({ after, limit }) {
+        const rows = await sql.read(list(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit));
+        return rows.map((row) => ({ keyId: row.key_id, kind: row.kind, key: row.key, ...toIntent(row) }));
+      },
+      prune: async (usedBeforeMs) => (await sql.write(prune(usedBeforeMs))).count,
     },
-    async list({ after, limit }) {
-      const rows = await sql.read(list(after?.keyId ?? "", after?.kind ?? "", after?.key ?? "", limit));
-      return rows.map(({ key_id, ...row }) => withResult({ keyId: key_id, ...row }));
-    },
-    async nonces({ after, limit }) {
-      const rows = await sql.read(nonces(after?.deviceHash ?? "", after?.agent ?? "", limit));
-      return rows.map(({ device_hash, agent, nonce, until_ms }) => {
-        return { deviceHash: device_hash, agent, nonce, untilMs: until_ms };
-      });
+    *add(made) {
+      if (made === undefined) return "written";
+      const [{ count }] = yield* send(inserting(made));
+      if (count > 0) return "written";
+      const [found] = yield* send(select(...namedBy(made.name)));
+      return found.length > 0 ? "changed" : "full";
     },
   };
 }

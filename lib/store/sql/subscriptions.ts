@@ -2,7 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
 import { type Parameter, send, type SqlContext, type Statement } from "./database.ts";
-import { intentFence } from "./intents.ts";
+import type { SqlIntents } from "./intents.ts";
 
 interface SecretsRow {
   secret: string;
@@ -94,13 +94,11 @@ interface SubscriptionParts {
 
 /** Subscriptions. Every statement that changes one raises the version in the same commit. */
 export function sqlSubscriptions(
-  context: SqlContext,
-  { lockInserts, purgeAttempts }: SubscriptionParts,
+  { sql, location }: SqlContext,
+  { intents, lockInserts, purgeAttempts }: SubscriptionParts & { intents: SqlIntents },
 ): NounDriver<SubscriptionStore> {
-  const { sql, location } = context;
   const { prefix, prepare, versions } = sql;
   const table = `${prefix}subscription`;
-  const fence = intentFence(context);
   const countOfKey = prepare<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE key_id = $1`);
   const insert = prepare<{ number: number }>(
     `INSERT INTO ${table} (${SUBSCRIPTION_COLUMNS})
@@ -142,11 +140,12 @@ export function sqlSubscriptions(
   const forgetDeleted = prepare(`DELETE FROM ${prefix}deleted_subscription WHERE number = $1`);
 
   return {
-    insert: (subscription, maxPerKey, claim) =>
+    insert: (subscription, maxPerKey, intent) =>
       sql.transaction(function* () {
         const { id, keyId } = subscription;
+        const verdict = yield* intents.add(intent);
+        if (verdict !== "written") return verdict;
         if (lockInserts !== undefined) yield* send(lockInserts);
-        yield* fence(claim);
         const [[counted]] = yield* send(countOfKey(keyId));
         if (counted!.n >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
@@ -156,6 +155,7 @@ export function sqlSubscriptions(
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
         yield* send(begin(inserted.number));
+        return verdict;
       }),
     async get(id) {
       const [row] = await sql.read(select(id));

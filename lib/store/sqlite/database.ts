@@ -7,8 +7,6 @@ export interface SqliteContext {
   database: SqliteDatabase;
   sql: SqliteSql;
   location: string;
-  /** Differs from every other handle on the same file. */
-  handle: string;
   /** The store's clock, Unix milliseconds. */
   now(): number;
   /** Whether this handle holds the store for serving. */

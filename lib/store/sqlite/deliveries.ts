@@ -1,6 +1,7 @@
 import { LONGEST_DELAY_MS } from "../../retry_schedule.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { CONSUMER_REPLAY, sqlDeliveries } from "../sql/deliveries.ts";
+import type { SqlIntents } from "../sql/intents.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import type { DeliveryStore } from "../store.ts";
 import { CLOCK_STEP_MS, type FailedDelivery } from "../webhook.ts";
@@ -44,6 +45,7 @@ export function sqliteDeliveries(
   log: SqliteLog,
   rows: EventRows,
   leases: SqlLeases,
+  intents: SqlIntents,
 ): NounDriver<DeliveryStore> {
   const { database, sql } = context;
   const attempts = sqliteAttempts(database);
@@ -60,6 +62,7 @@ export function sqliteDeliveries(
         FROM subscription JOIN progress ON subscription = number WHERE id = $1`,
       due: DUE,
       failed,
+      intents,
       reader: rows,
       queries: sqliteEventQueries(sql, rows.types, log),
     }),

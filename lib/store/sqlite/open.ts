@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { StoreDriver } from "../checked_store.ts";
@@ -13,6 +11,7 @@ import {
   type OpenOptions,
 } from "../file/store_file.ts";
 import { sqlBuckets } from "../sql/buckets.ts";
+import { sqlIntents } from "../sql/intents.ts";
 import { sqlKeys } from "../sql/keys.ts";
 import { sqlLeases } from "../sql/leases.ts";
 import { sqlNetwork } from "../sql/network.ts";
@@ -26,7 +25,6 @@ import { sqliteDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
-import { sqliteIntents } from "./intents.ts";
 import { sqliteLog } from "./log.ts";
 import { checkOwnership, migrate, schemaVersion, type SqliteStep, STEPS } from "./schema.ts";
 import { createSqliteSql } from "./sql.ts";
@@ -131,7 +129,6 @@ export function createSqliteDriver(
     database,
     sql: createSqliteSql({ database, now, commitTogether }),
     location,
-    handle: randomBase62(12, randomBytes),
     now,
     isHeld: () => lock !== undefined,
     commitTogether,
@@ -139,6 +136,7 @@ export function createSqliteDriver(
   const log = sqliteLog(context);
   const rows = sqliteEventRows(context);
   const leases = sqlLeases(context, context.isHeld);
+  const intents = sqlIntents(context);
   const endLeases = database.prepare("UPDATE lease SET holder = NULL");
 
   return {
@@ -157,11 +155,11 @@ export function createSqliteDriver(
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
     submissions: sqlSubmissions(context),
-    intents: sqliteIntents(context),
+    intents: intents.methods,
     leases: leases.methods,
     sharedState: sqlSharedState(context),
     events: sqliteEvents(context, log, rows, leases),
-    subscriptions: sqlSubscriptions(context, { purgeAttempts: PURGE_ATTEMPTS }),
-    deliveries: sqliteDeliveries(context, log, rows, leases),
+    subscriptions: sqlSubscriptions(context, { intents, purgeAttempts: PURGE_ATTEMPTS }),
+    deliveries: sqliteDeliveries(context, log, rows, leases, intents),
   };
 }

@@ -101,7 +101,7 @@ const KEY_TABLES = `
   CREATE INDEX register_by_time ON register (until_ms);
 `;
 
-/** Submissions, intents and issued nonces. Intents of transactions count with the others. */
+/** Submissions and intents. */
 const INTENT_TABLES = `
   CREATE TABLE submission (
     hash TEXT NOT NULL PRIMARY KEY,
@@ -119,17 +119,14 @@ const INTENT_TABLES = `
     key_id TEXT NOT NULL,
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
-    id TEXT NOT NULL,
-    term INTEGER NOT NULL,
+    version TEXT NOT NULL, -- changes with each write
     request TEXT NOT NULL,
-    claimed_by TEXT, -- a handle on this file, null without a claim
-    claimed_until_ms INTEGER NOT NULL,
-    claim_duration_ms INTEGER NOT NULL,
-    completed_at_ms INTEGER NOT NULL, -- or last claimed
-    result TEXT,
+    state TEXT NOT NULL, -- JSON
+    envelope BLOB,
+    used_at_ms INTEGER NOT NULL,
     UNIQUE (key_id, kind, key)
   ) STRICT;
-  CREATE INDEX intent_by_time ON intent (completed_at_ms);
+  CREATE INDEX intent_by_time ON intent (used_at_ms);
 
   -- The number of intents of each API key, and of all (key_id '').
   CREATE TABLE intent_count (key_id TEXT NOT NULL PRIMARY KEY, intents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -137,39 +134,6 @@ const INTENT_TABLES = `
     INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
   END;
   CREATE TRIGGER intent_deleted AFTER DELETE ON intent BEGIN
-    UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
-    DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
-  END;
-
-  CREATE TABLE nonce_out (
-    device_hash TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    nonce TEXT NOT NULL, -- decimal: 64 bits without a sign
-    until_ms INTEGER NOT NULL,
-    PRIMARY KEY (device_hash, agent)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX nonce_out_by_time ON nonce_out (until_ms);
-
-  CREATE TABLE transaction_intent (
-    key_id TEXT NOT NULL,
-    key TEXT NOT NULL,
-    version TEXT NOT NULL, -- changes with each write
-    request TEXT NOT NULL,
-    sequence TEXT NOT NULL, -- decimal: 64 bits
-    envelope BLOB NOT NULL,
-    warning TEXT,
-    is_rejected INTEGER NOT NULL,
-    envelopes TEXT NOT NULL, -- JSON
-    outcome_hash TEXT,
-    outcome_ledger INTEGER,
-    used_at_ms INTEGER NOT NULL,
-    UNIQUE (key_id, key)
-  ) STRICT;
-  CREATE INDEX transaction_intent_by_time ON transaction_intent (used_at_ms);
-  CREATE TRIGGER transaction_intent_inserted AFTER INSERT ON transaction_intent BEGIN
-    INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
-  END;
-  CREATE TRIGGER transaction_intent_deleted AFTER DELETE ON transaction_intent BEGIN
     UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
     DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
   END;

@@ -71,6 +71,7 @@ export function createSqliteSql(
       raising: (_, statement) => statement,
       deleteSubscriptions: (where) => `DELETE FROM subscription WHERE ${where}`,
     },
+    countingIntents: (_, statement) => statement,
     prepare(text) {
       prepareOnce(text);
       return (...parameters) => ({ text, parameters });
@@ -79,6 +80,7 @@ export function createSqliteSql(
     write: execute,
     writeTogether: (statement) => commitTogether(() => execute(statement)),
     transaction: (work) => database.transaction(() => run(work())),
+    transactionTogether: (work) => commitTogether(() => run(work())),
     run,
   };
 }

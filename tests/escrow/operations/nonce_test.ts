@@ -9,7 +9,8 @@ import {
   nonceKey,
   policyKey,
 } from "../../../lib/escrow/reads/storage_keys.ts";
-import { nonceAfter, type NonceOut } from "../../../lib/store/intent.ts";
+import { nextNonce as nextStoredNonce } from "../../../lib/store/nonces.ts";
+import { openStore } from "../../../lib/store/open.ts";
 import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 import { i128, u64 } from "../../sandbox/sandbox_network.ts";
 
@@ -80,25 +81,26 @@ describe("with another storage layout, a payment gets a valid nonce", () => {
 });
 
 test("a gateway that paused during prepare returns no nonce that another gateway may also use", async () => {
-  let out: NonceOut | undefined;
-  const nextNonce = ({ used, validForMs }: { used: string; validForMs: number }) => {
-    const nonce = nonceAfter(used, out, sandbox.nowMs());
-    out = { nonce, untilMs: sandbox.nowMs() + validForMs };
-    return Promise.resolve(nonce);
-  };
+  let isGiven = false;
   for (const seconds of [5, 200]) {
+    const store = await openStore("memory:", { now: sandbox.nowMs });
+    const nextNonce = async (request: Parameters<typeof nextStoredNonce>[1]) => {
+      const nonce = await nextStoredNonce(store, request);
+      isGiven = true;
+      return nonce;
+    };
     let isToStand = true;
     const stopped = sandbox.gateway({
       nextNonce,
       async fetch(url, init) {
-        if (isToStand && out !== undefined && JSON.parse(String(init.body)).method === "simulateTransaction") {
+        if (isToStand && isGiven && JSON.parse(String(init.body)).method === "simulateTransaction") {
           isToStand = false;
           await pass(seconds);
         }
         return await sandbox.fetch(url, init);
       },
     });
-    out = undefined;
+    isGiven = false;
     const first = await prepared(stopped).catch((error) => error.code);
     if (first === "upstream_error") continue;
     await pass(first.validUntil - sandbox.nowMs() / 1_000 - 1);

@@ -1,0 +1,141 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
+import { createWebhookIntents } from "../../lib/http/intents/webhooks.ts";
+import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { settle } from "../store/webhook_samples.ts";
+import { createTestClock } from "../test_clock.ts";
+import { append, eventAt, insert, START_MS, subscriptionOf } from "./parts.ts";
+
+const CALLER = { keyId: subscriptionOf("wh_1").keyId, idempotencyKey: "order-7" };
+const WANTED = { url: "https://a.example/" };
+const REPLAYED = { fromLedger: 101, dryRun: false };
+
+/** A store with a webhook and two events. Each gateway resolves names, unless it cannot. */
+async function stage() {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now });
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, [eventAt(101), eventAt(102)], 200);
+  let texts = 0;
+  const newText = () => String(++texts).padStart(22, "0");
+  const unresolved = () => Promise.reject(new GatewayError("invalid_request", "a.example cannot be resolved"));
+  const told = { full: 0 };
+  const gateway = ({ on = store, cannotResolve = false } = {}) =>
+    createWebhookIntents({
+      intents: on.intents,
+      networkSeconds: () => clock.now() / 1_000,
+      newVersion: newText,
+      onFull: () => void told.full++,
+      webhooks: createSubscriptions({
+        store: on,
+        targets: { check: cannotResolve ? unresolved : () => Promise.resolve() } as never,
+        secrets: createSecretCipher(undefined),
+        attempt: () => assert.fail(),
+        createSecret: () => `whsec_${btoa(newText())}`,
+        randomText: newText,
+        isKeyThere: () => Promise.resolve(true),
+        startHeight: () => Promise.resolve(101),
+        clock,
+        onChange: () => Promise.resolve(),
+      }),
+    });
+  return { store, gateway, told };
+}
+
+/** The same store, and something that happens just before the first call of this method. */
+function before(store: Store, noun: "deliveries" | "subscriptions", method: string, happens: () => Promise<unknown>) {
+  let isFirst = true;
+  const real = store[noun] as unknown as Record<string, (...of: unknown[]) => unknown>;
+  return bentStore(store, {
+    [noun]: {
+      async [method](...of: unknown[]) {
+        if (isFirst) {
+          isFirst = false;
+          await happens();
+        }
+        return await real[method]!(...of);
+      },
+    },
+  });
+}
+
+const replayOf = async (store: Store) => (await store.deliveries.consumer("wh_1"))!.replay;
+
+test("one intent makes one webhook, also where a later gateway would refuse it", async () => {
+  const { store, gateway } = await stage();
+  const made = await gateway().create(WANTED, CALLER);
+  assert.deepEqual(await gateway({ cannotResolve: true }).create(WANTED, CALLER), made);
+  await assert.rejects(gateway().create({ url: "https://b.example/" }, CALLER), { code: "invalid_request" });
+  await store.subscriptions.delete(made.id);
+  await assert.rejects(gateway().create(WANTED, CALLER), { code: "not_found" });
+  assert.equal((await store.subscriptions.list({ limit: 9 })).length, 1);
+});
+
+test("of two gateways that make a webhook at the same time both return the first one's", async () => {
+  for (const cannotResolve of [false, true]) {
+    const { store, gateway } = await stage();
+    let first: unknown;
+    const happens = async () => void (first = await gateway().create(WANTED, CALLER));
+    // The second gateway has seen no intent when the first one makes its webhook.
+    let isFirst = true;
+    const get: Store["intents"]["get"] = async (name) => {
+      const seen = await store.intents.get(name);
+      if (isFirst) {
+        isFirst = false;
+        await happens();
+      }
+      return seen;
+    };
+    const second = gateway({ on: bentStore(store, { intents: { get } }), cannotResolve });
+    assert.deepEqual(await second.create(WANTED, CALLER), first);
+    assert.equal((await store.subscriptions.list({ limit: 9 })).length, 2);
+  }
+});
+
+test("one intent starts one replay, and returns it after its end", async () => {
+  const { store, gateway } = await stage();
+  const begun = await gateway().replay("wh_1", REPLAYED, CALLER);
+  const { id, cursor } = (await replayOf(store))!;
+  assert.deepEqual(begun, { id, deliveries: 2, atLeast: false });
+  assert.deepEqual(await gateway().replay("wh_1", REPLAYED, CALLER), begun);
+  await settle(store, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });
+  assert.deepEqual(await gateway().replay("wh_1", REPLAYED, CALLER), begun);
+  assert.equal(await replayOf(store), null);
+});
+
+test("a replay of nothing stays one of nothing when its request is repeated", async () => {
+  const { store, gateway } = await stage();
+  const nothing = { fromLedger: 150, toLedger: 160, dryRun: false };
+  const begun = await gateway().replay("wh_1", nothing, CALLER);
+  assert.equal(begun.deliveries, 0);
+  await append(store, [eventAt(155)], 200);
+  assert.deepEqual(await gateway().replay("wh_1", nothing, CALLER), begun);
+});
+
+test("a gateway that was suspended during the start of a replay does not start it again, and counts nothing", async () => {
+  const { store, gateway } = await stage();
+  let first: unknown;
+  const suspended = before(store, "deliveries", "insertReplay", async () => {
+    first = await gateway().replay("wh_1", REPLAYED, CALLER);
+    const { id, cursor } = (await replayOf(store))!;
+    await settle(store, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });
+  });
+  assert.deepEqual(await gateway({ on: suspended }).replay("wh_1", REPLAYED, CALLER), first);
+  assert.equal(await replayOf(store), null, "it was begun a second time");
+  const counted = await store.sharedState.read<{ events: number }[]>(`replayed/${CALLER.keyId}`);
+  assert.deepEqual(counted!.map(({ events }) => events), [2], "what was not begun is not counted");
+});
+
+test("one intent too many is answered 429, and told", async () => {
+  const { store, gateway, told } = await stage();
+  const insert = () => Promise.resolve("full" as const);
+  const on = bentStore(store, { subscriptions: { insert } });
+  await assert.rejects(gateway({ on }).create(WANTED, CALLER), { status: 429 });
+  assert.equal(told.full, 1);
+});
