@@ -66,10 +66,7 @@ export function createPostgresDriver(
     onNotification: notifications.listen,
     close: () => database.close(),
     toStoreError: (error) => toStoreError(error, location),
-    network: sqlNetwork(
-      context,
-      `INSERT INTO ${prefix}network (only_row, passphrase) VALUES (1, $1) ON CONFLICT (only_row) DO NOTHING`,
-    ),
+    network: sqlNetwork(context),
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
     submissions: sqlSubmissions(context),

@@ -3,10 +3,12 @@ import { networkMismatch } from "../store_error.ts";
 import type { NetworkStore } from "../store.ts";
 import type { SqlContext } from "./database.ts";
 
-/** @param insert inserts the passphrase `$1` if the table has no row */
-export function sqlNetwork({ sql, location }: SqlContext, insert: string): NounDriver<NetworkStore> {
+/** The network that the store belongs to. */
+export function sqlNetwork({ sql, location }: SqlContext): NounDriver<NetworkStore> {
   const select = sql.prepare<{ passphrase: string }>(`SELECT passphrase FROM ${sql.prefix}network`);
-  const bindTo = sql.prepare(insert);
+  const bindTo = sql.prepare(
+    `INSERT INTO ${sql.prefix}network (only_row, passphrase) VALUES (1, $1) ON CONFLICT (only_row) DO NOTHING`,
+  );
   const adopt = sql.prepare(`UPDATE ${sql.prefix}store SET id = $1`);
 
   async function bound(): Promise<string | undefined> {

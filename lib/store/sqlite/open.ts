@@ -114,8 +114,6 @@ async function bringUpToDate(
   onNotice?.(schemaChanged(location, from, to));
 }
 
-const BIND_NETWORK = "INSERT INTO network (passphrase) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM network)";
-
 /** Puts the driver together on a database that has the newest schema. `hold` locks other gateways out. Without it they share. */
 export function createSqliteDriver(
   database: SqliteDatabase,
@@ -151,7 +149,7 @@ export function createSqliteDriver(
       lock?.release();
     },
     toStoreError: (error) => toStoreError(error, location),
-    network: sqlNetwork(context, BIND_NETWORK),
+    network: sqlNetwork(context),
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
     submissions: sqlSubmissions(context),

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
+import { type SchemaWords, sharedTables } from "../sql/schema.ts";
 import { newerSchema, StoreError } from "../store_error.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
@@ -56,26 +57,32 @@ function readPragma(database: SqliteDatabase, name: "application_id" | "user_ver
 }
 
 function makeTables(database: SqliteDatabase): void {
-  database.exec(KEY_TABLES + INTENT_TABLES + LOG_TABLES + SUBSCRIPTION_TABLES);
+  database.exec(sharedTables(WORDS) + OWN_TABLES);
   database.prepare("INSERT INTO store VALUES (?)").run(randomBase62(12, randomBytes));
 }
 
-/** The store itself, API keys, buckets, and shared state. */
-const KEY_TABLES = `
-  CREATE TABLE store (id TEXT NOT NULL) STRICT;
-  CREATE TABLE network (passphrase TEXT NOT NULL) STRICT;
+const WORDS: SchemaWords = {
+  prefix: "",
+  int: "INTEGER",
+  real: "REAL",
+  bool: "INTEGER",
+  bytes: "BLOB",
+  packed: "ANY",
+  ordered: "TEXT",
+  serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
+  end: " STRICT",
+  endByKey: " STRICT, WITHOUT ROWID",
+};
 
-  CREATE TABLE api_key (
-    id TEXT NOT NULL PRIMARY KEY,
-    name TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    scopes TEXT NOT NULL, -- comma-separated
-    rate INTEGER,
-    disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
-    created_at TEXT NOT NULL,
-    expires_at TEXT,
-    last_used_at TEXT
-  ) STRICT, WITHOUT ROWID;
+/**
+ * Every filter of the log is a range of one index, whatever the depth. Equal columns come first, then the sequence: it is the
+ * rowid, which ends every index. A query without types merges the ranges of all types, so no index without `type` is needed.
+ *
+ * Events name their type and their contract by number, because the texts are few and long. Rows of webhooks name a subscription
+ * by its number, which is never assigned again.
+ */
+const OWN_TABLES = `
+  CREATE TABLE store (id TEXT NOT NULL) STRICT;
 
   -- Triggers, so that a running gateway sees a change by hand too.
   CREATE TABLE keys_version (version INTEGER NOT NULL) STRICT;
@@ -84,49 +91,6 @@ const KEY_TABLES = `
   CREATE TRIGGER api_key_deleted AFTER DELETE ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
   CREATE TRIGGER api_key_updated AFTER UPDATE OF id, name, hash, scopes, rate, disabled, created_at, expires_at ON api_key
     BEGIN UPDATE keys_version SET version = version + 1; END;
-
-  CREATE TABLE bucket (
-    key_id TEXT NOT NULL PRIMARY KEY,
-    tokens REAL NOT NULL,
-    updated_at_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE secrets_check (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), text TEXT NOT NULL) STRICT;
-
-  CREATE TABLE register (
-    name TEXT NOT NULL PRIMARY KEY,
-    value TEXT NOT NULL, -- JSON
-    until_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX register_by_time ON register (until_ms);
-`;
-
-/** Submissions and intents. */
-const INTENT_TABLES = `
-  CREATE TABLE submission (
-    hash TEXT NOT NULL PRIMARY KEY,
-    valid_until INTEGER NOT NULL,
-    submitted_at_ms INTEGER NOT NULL,
-    source TEXT,
-    operation TEXT,
-    outcome TEXT -- JSON, null while unknown
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX submission_by_time ON submission (submitted_at_ms);
-  CREATE INDEX submission_unsettled ON submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;
-  CREATE INDEX submission_unsettled_of ON submission (source, hash) WHERE outcome IS NULL AND source IS NOT NULL;
-
-  CREATE TABLE intent (
-    key_id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    key TEXT NOT NULL,
-    version TEXT NOT NULL, -- changes with each write
-    request TEXT NOT NULL,
-    state TEXT NOT NULL, -- JSON
-    envelope BLOB,
-    used_at_ms INTEGER NOT NULL,
-    UNIQUE (key_id, kind, key)
-  ) STRICT;
-  CREATE INDEX intent_by_time ON intent (used_at_ms);
 
   -- The number of intents of each API key, and of all (key_id '').
   CREATE TABLE intent_count (key_id TEXT NOT NULL PRIMARY KEY, intents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -137,17 +101,6 @@ const INTENT_TABLES = `
     UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
     DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
   END;
-`;
-
-/**
- * Every filter of the log is a range of one index, whatever the depth. Equal columns come first, then the sequence: it is the
- * rowid, which ends every index. A query without types merges the ranges of all types, so no index without `type` is needed.
- *
- * Events name their type and their contract by number, because the texts are few and long.
- */
-const LOG_TABLES = `
-  CREATE TABLE event_type (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
-  CREATE TABLE contract (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 
   -- Hashes have 32 bytes, addresses the 35 bytes of their base32. Other values are text (codec.ts).
   CREATE TABLE event (
@@ -166,33 +119,6 @@ const LOG_TABLES = `
     merchant ANY,
     amount TEXT
   ) STRICT;
-
-  -- The first sequence of each height that was the highest so far.
-  CREATE TABLE height_start (height INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT;
-
-  CREATE TABLE log (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
-  INSERT INTO log VALUES (1, 0);
-
-  CREATE TABLE undecoded_event (
-    height INTEGER NOT NULL,
-    place INTEGER NOT NULL,
-    event_index INTEGER NOT NULL,
-    contract INTEGER NOT NULL,
-    closed_at INTEGER NOT NULL,
-    tx_hash ANY NOT NULL,
-    raw TEXT NOT NULL, -- JSON
-    UNIQUE (height, place, event_index)
-  ) STRICT;
-
-  CREATE TABLE watcher (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), state TEXT NOT NULL) STRICT; -- JSON
-
-  CREATE TABLE lease (
-    name TEXT NOT NULL PRIMARY KEY,
-    term INTEGER NOT NULL,
-    holder TEXT, -- null after the release
-    until_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
   CREATE UNIQUE INDEX event_by_id ON event (height, place, event_index);
   CREATE INDEX event_by_type ON event (type);
   CREATE INDEX event_by_tx_hash ON event (tx_hash);
@@ -200,32 +126,10 @@ const LOG_TABLES = `
   CREATE INDEX event_by_agent ON event (agent, type) WHERE agent IS NOT NULL;
   CREATE INDEX event_by_merchant ON event (merchant, type) WHERE merchant IS NOT NULL;
   CREATE INDEX event_late ON event (sequence) WHERE is_late = 1;
-  CREATE INDEX undecoded_event_by_time ON undecoded_event (closed_at);
-`;
 
-/**
- * Subscriptions with their progress, failed deliveries and attempts. Those name a subscription by its number, which is never
- * assigned again.
- */
-const SUBSCRIPTION_TABLES = `
-  CREATE TABLE subscription (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    key_id TEXT NOT NULL,
-    url TEXT NOT NULL,
-    types TEXT, -- comma-separated, null for all
-    device_hash TEXT,
-    merchant TEXT,
-    ordered INTEGER NOT NULL CHECK (ordered IN (0, 1)),
-    secret TEXT NOT NULL,
-    previous_secret TEXT,
-    previous_secret_until_ms INTEGER,
-    older_secret TEXT,
-    older_secret_until_ms INTEGER,
-    created_at TEXT NOT NULL,
-    start_height INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX subscription_by_key ON subscription (key_id, id);
+  CREATE TABLE log (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
+  INSERT INTO log VALUES (1, 0);
+  CREATE TABLE watcher (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), state TEXT NOT NULL) STRICT; -- JSON
 
   -- One small row for each subscription. A delivery at the first attempt changes only this row, and adds its attempt.
   CREATE TABLE progress (
@@ -239,21 +143,6 @@ const SUBSCRIPTION_TABLES = `
     dead_kept INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0 -- ordinal of the newest
   ) STRICT;
-
-  CREATE TABLE failed_delivery (
-    subscription INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    attempts INTEGER NOT NULL,
-    due_at_ms INTEGER,
-    failed_at_ms INTEGER NOT NULL,
-    attempted_at_ms INTEGER NOT NULL, -- the last failure, which shows a clock that was set back
-    PRIMARY KEY (subscription, sequence)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX failed_delivery_by_state ON failed_delivery (subscription, state, sequence);
-  CREATE INDEX failed_delivery_by_due ON failed_delivery (subscription, due_at_ms, sequence) WHERE due_at_ms IS NOT NULL;
-  CREATE INDEX failed_delivery_by_attempt ON failed_delivery (subscription, attempted_at_ms) WHERE due_at_ms IS NOT NULL;
-  CREATE INDEX failed_delivery_by_sequence ON failed_delivery (sequence);
 
   -- A ring for each subscription: the newest attempt replaces the oldest.
   CREATE TABLE attempt (
@@ -271,21 +160,6 @@ const SUBSCRIPTION_TABLES = `
     response_body TEXT,
     next_attempt_at_ms INTEGER
   ) STRICT;
-
-  CREATE TABLE replay (
-    id TEXT NOT NULL PRIMARY KEY,
-    subscription INTEGER NOT NULL UNIQUE,
-    from_height INTEGER NOT NULL,
-    to_height INTEGER NOT NULL,
-    cursor INTEGER NOT NULL,
-    end_sequence INTEGER,
-    deliveries INTEGER NOT NULL,
-    at_least INTEGER NOT NULL CHECK (at_least IN (0, 1)),
-    created_at_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  -- Deleted subscriptions that may still have failed deliveries and attempts.
-  CREATE TABLE deleted_subscription (number INTEGER NOT NULL PRIMARY KEY) STRICT;
 
   CREATE TABLE subscriptions_version (version INTEGER NOT NULL) STRICT;
   INSERT INTO subscriptions_version VALUES (0);
