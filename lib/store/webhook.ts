@@ -215,15 +215,19 @@ export interface Settlement {
   attempts: NewAttempt[];
 }
 
-/** The bound of one call of `settle`, in writes as `settledWrites` counts them. */
+/** The bound of one call of `settle`, in writes as `settledWrites` counts them. So it fits one commit of every store. */
 export const MAX_SETTLED_WRITES = 900;
 
-/** The most writes for an attempt, for a failed delivery, and for a delivered event that had failed. */
-export const WRITES = { attempt: 1, failed: 4, delivered: 3 };
+/** The most writes for a subscription's cursor, an attempt, a failed delivery, and a delivered event that had failed. */
+export const WRITES = { cursor: 1, attempt: 5, failed: 4, delivered: 3 };
 
-/** The most writes for this, without the cursor. A store's commit has bounds. */
-export function settledWrites(
-  { failed = [], delivered = [], attempts }: Pick<Settlement, "failed" | "delivered" | "attempts">,
-): number {
-  return WRITES.failed * failed.length + WRITES.delivered * delivered.length + WRITES.attempt * attempts.length;
+/** The writes for an attempt. One with a text counts more, because a commit also has a bound in bytes. */
+export function attemptWrites({ responseBody, error }: Pick<NewAttempt, "responseBody" | "error">): number {
+  return responseBody === null && error === null ? 1 : WRITES.attempt;
+}
+
+/** The most writes for this. */
+export function settledWrites({ failed = [], delivered = [], attempts }: Settlement): number {
+  return WRITES.cursor + WRITES.failed * failed.length + WRITES.delivered * delivered.length +
+    attempts.reduce((sum, attempt) => sum + attemptWrites(attempt), 0);
 }

@@ -145,11 +145,11 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
   });
 
   test("one call writes its maximum of probes, also with a long response each", async () => {
-    const ids = Array.from({ length: 450 }, (_, n) => `wh_${String(n).padStart(22, "0")}`);
+    const ids = Array.from({ length: 81 }, (_, n) => `wh_${String(n).padStart(22, "0")}`);
     await subscribe(store(), ...ids);
     const attempt = { ...failedAttempt(1, "retry"), number: 0, responseBody: `—${"x".repeat(1_021)}` };
     await settle(store(), ...ids.map((subscriptionId) => ({ subscriptionId, attempts: [attempt, attempt] })));
-    for (const id of [ids[0]!, ids[449]!]) {
+    for (const id of [ids[0]!, ids[80]!]) {
       assert.deepEqual(
         await store().deliveries.attempts(id, { limit: 9 }),
         [2, 1].map((ordinal) => ({ ...attempt, ordinal })),
@@ -160,10 +160,10 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
   test("one call writes its maximum of attempts of one subscription, with a long response each", async () => {
     await subscribe(store(), "wh_1");
     const responseBody = `—${"x".repeat(1_021)}`;
-    const attempts = Array.from({ length: 900 }, (_, n) => ({ ...failedAttempt(n, "retry"), responseBody }));
+    const attempts = Array.from({ length: 179 }, (_, n) => ({ ...failedAttempt(n, "retry"), responseBody }));
     await settle(store(), { subscriptionId: "wh_1", cursor: 0, failingSinceMs: 7, attempts });
     assert.equal((await progressOf(store(), "wh_1")).failingSinceMs, 7);
-    for (const before of [901, 301, 101]) {
+    for (const before of [180, 150, 101]) {
       const found = await store().deliveries.attempts("wh_1", { before, limit: 100 });
       assert.deepEqual(found, found.map((_, n) => ({ ...attempts[before - n - 2], ordinal: before - n - 1 })));
       assert.equal(found.length, 100);

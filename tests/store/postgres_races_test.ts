@@ -6,6 +6,7 @@ import { heightOf } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { openDatabase, type PostgresDatabase } from "../../lib/store/postgres/database.ts";
 import { tablePrefix } from "../../lib/store/postgres/schema.ts";
+import { createPostgresSql } from "../../lib/store/postgres/sql.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { postgresLog } from "../../lib/store/postgres/log.ts";
 import { findPostgres } from "./postgres_programs.ts";
@@ -79,7 +80,8 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
         return rows;
       },
     };
-    const log = postgresLog({ database: slow, prefix: tablePrefix(parsed) });
+    const prefix = tablePrefix(parsed);
+    const log = postgresLog({ database: slow, sql: createPostgresSql(slow, prefix), prefix });
     const sequence = await log.before(heightOf(0, 1_003));
     await database.close();
     await store.close();

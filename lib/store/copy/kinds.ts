@@ -257,7 +257,7 @@ async function settle<T>(
 ): Promise<void> {
   const subscriptionId = records[0]!.subscriptionId;
   const own = records.map(({ subscriptionId: _, ...record }) => record as T);
-  for await (const some of chunks(own, Math.floor(MAX_SETTLED_WRITES / writesEach))) {
+  for await (const some of chunks(own, Math.floor((MAX_SETTLED_WRITES - WRITES.cursor) / writesEach))) {
     const settlements = [{ subscriptionId, ...part(some) }];
     await target.store.deliveries.settle({ leases: [leaseOf(target, subscriptionId)], settlements });
   }

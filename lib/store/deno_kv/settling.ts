@@ -1,9 +1,9 @@
 import type { KvAtomic, KvEntryMaybe } from "../../runtime/kv.ts";
 import type { DeliveryStore, Lease } from "../store.ts";
-import { FAILED_KEPT, type FailedDelivery, MAX_SETTLED_WRITES, settledWrites, type Settlement } from "../webhook.ts";
+import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
-import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./database.ts";
+import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./database.ts";
 import { checkOwn } from "./leases.ts";
 import {
   type ConsumerEntry,
@@ -19,16 +19,9 @@ import {
 /** Settlements by subscription. */
 type Parts = Map<string, Settlement[]>;
 
-/** Besides the leases. The cursors are among them. */
-const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
-/** The most characters of responses, at two bytes each. With all other writes they stay below 800 KiB. */
-const CHARACTERS_PER_COMMIT = 160_000;
-/** The most in one commit for longer ones. */
-const ATTEMPTS_PER_COMMIT = 100;
-
 /**
- * `DeliveryStore.settle`. A commit checks the leases, and a version for changes without a lease. It rewrites the leases, so of
- * two commits under the same lease the later one repeats.
+ * `DeliveryStore.settle`, in one commit. It checks the leases, and a version for changes without a lease. It rewrites the
+ * leases, so of two commits under the same lease the later one repeats.
  */
 export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContext): DeliveryStore["settle"] {
   /** Returns the consumers that exceed a bound now. */
@@ -137,48 +130,11 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
 
   return ({ leases, settlements }) =>
     oneAtATime(async () => {
-      for (const parts of commitsOf(settlements)) {
-        for (const id of await retry(() => settleOnce(leases, parts))) {
-          while (await retry(() => dropSome(id)));
-        }
+      const parts = Map.groupBy(settlements, ({ subscriptionId }) => subscriptionId);
+      for (const id of await retry(() => settleOnce(leases, parts))) {
+        while (await retry(() => dropSome(id)));
       }
     });
-}
-
-/** The part that fits one commit: all of it, unless it settles hundreds of subscriptions at once. */
-function commitsOf(settlements: Settlement[]): Parts[] {
-  const commits: Parts[] = [new Map()];
-  let [writes, characters] = [0, 0];
-  for (const part of Map.groupBy(settlements, (one) => one.subscriptionId).values().flatMap(piecesOf)) {
-    const ofPart = part.reduce((sum, one) => sum + settledWrites(one), 1);
-    const answered = charactersOf(part);
-    if (writes + ofPart > WRITES_PER_COMMIT || characters + answered > CHARACTERS_PER_COMMIT) {
-      commits.push(new Map());
-      [writes, characters] = [0, 0];
-    }
-    const [{ subscriptionId }] = part as [Settlement];
-    const parts = commits.at(-1)!;
-    parts.set(subscriptionId, [...parts.get(subscriptionId) ?? [], ...part]);
-    writes += ofPart;
-    characters += answered;
-  }
-  return commits;
-}
-
-/** One subscription's part. When its responses alone exceed a commit, its attempts come before the rest. */
-function piecesOf(part: Settlement[]): Settlement[][] {
-  if (charactersOf(part) <= CHARACTERS_PER_COMMIT) return [part];
-  const [{ subscriptionId }] = part as [Settlement];
-  const attempts = chunks(part.flatMap(({ attempts }) => attempts), ATTEMPTS_PER_COMMIT);
-  return [
-    ...attempts.map((some) => [{ subscriptionId, attempts: some }]),
-    part.map((one) => ({ ...one, attempts: [] })),
-  ];
-}
-
-function charactersOf(part: Settlement[]): number {
-  return part.flatMap(({ attempts }) => attempts)
-    .reduce((sum, { responseBody, error }) => sum + (responseBody?.length ?? 0) + (error?.length ?? 0), 0);
 }
 
 /** Replaces a failed delivery by its new state, or removes it. */

@@ -1,20 +1,13 @@
 import { ATTEMPT_COLUMNS, attemptRow } from "../sql/attempts.ts";
 import { PURGE_STEP } from "../sql/subscriptions.ts";
-import { ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-import type { Queries } from "./database.ts";
+import type { Sql, Statement } from "../sql/database.ts";
+import type { MadeAttempts } from "../sql/settling.ts";
+import { ATTEMPTS_KEPT } from "../webhook.ts";
 
 /** Removes some of the attempts of the deleted subscription with the number `$1`. */
 export function purgeAttempts(prefix: string): string {
   return `DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal IN (
     SELECT ordinal FROM ${prefix}attempt WHERE subscription = $1 ORDER BY ordinal LIMIT ${PURGE_STEP})`;
-}
-
-/** New attempts of one subscription. */
-export interface MadeAttempts {
-  subscription: number;
-  /** The newest ordinal before them. */
-  newest: number;
-  attempts: NewAttempt[];
 }
 
 /**
@@ -28,30 +21,26 @@ const removedOf = (newest: number) =>
   Math.max(0, Math.floor((newest - ATTEMPTS_KEPT) / REMOVED_AT_ONCE) * REMOVED_AT_ONCE);
 
 /** Writes attempts and removes the oldest lots beyond `ATTEMPTS_KEPT`, within a transaction that has locked the progress. */
-export async function writeAttempts(queries: Queries, prefix: string, made: MadeAttempts[]): Promise<void> {
-  const rows = made.flatMap(({ subscription, newest, attempts }) =>
-    attempts.map((attempt, n) => ({ subscription, ...attemptRow(attempt, newest + n + 1) }))
-  );
-  if (rows.length === 0) return;
-  const oldest = made.map(({ subscription, newest, attempts }) => ({
-    subscription,
-    above: removedOf(newest),
-    upTo: removedOf(newest + attempts.length),
-  })).filter(({ above, upTo }) => upTo > above);
-  await Promise.all([
-    queries.write(
-      `INSERT INTO ${prefix}attempt (subscription, ${ATTEMPT_COLUMNS}) SELECT subscription, ${ATTEMPT_COLUMNS}
-      FROM json_to_recordset($1::text::json) AS given (subscription bigint, ordinal bigint, replay_id text, event_id text,
-        event_type text, number bigint, at_ms bigint, duration_ms double precision, outcome text, status_code integer,
-        error text, response_body text, next_attempt_at_ms bigint)`,
-      [rows],
-    ),
-    // Begins at the end of the last lot, so that it does not read dead rows again.
-    ...oldest.map(({ subscription, above, upTo }) =>
-      queries.write(
-        `DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal > $2 AND ordinal <= $3`,
-        [subscription, above, upTo],
+export function attemptWriter({ prefix, prepare, given }: Sql): (made: MadeAttempts[]) => Statement<never>[] {
+  const insert = prepare(
+    `INSERT INTO ${prefix}attempt (subscription, ${ATTEMPT_COLUMNS}) SELECT subscription, ${ATTEMPT_COLUMNS} FROM ${
+      given(
+        "subscription bigint, ordinal bigint, replay_id text, event_id text, event_type text, number bigint, at_ms bigint, " +
+          "duration_ms double precision, outcome text, status_code integer, error text, response_body text, " +
+          "next_attempt_at_ms bigint",
       )
-    ),
-  ]);
+    }`,
+  );
+  // Begins at the end of the last lot, so that it does not read dead rows again.
+  const remove = prepare(`DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal > $2 AND ordinal <= $3`);
+  return (made) => {
+    const rows = made.flatMap(({ subscription, newest, attempts }) =>
+      attempts.map((attempt, n) => ({ subscription, ...attemptRow(attempt, newest + n + 1) }))
+    );
+    const removals = made.flatMap(({ subscription, newest, attempts }) => {
+      const [above, upTo] = [removedOf(newest), removedOf(newest + attempts.length)];
+      return upTo > above ? [remove(subscription, above, upTo)] : [];
+    });
+    return rows.length === 0 ? [] : [insert(rows), ...removals];
+  };
 }

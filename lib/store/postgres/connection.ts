@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
-import { storableText } from "../codec.ts";
+import { storableJson, storableText } from "../codec.ts";
 import type { Parameter } from "../sql/database.ts";
 import { isConnectionLost } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
@@ -140,8 +140,5 @@ function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | u
 function encoded(parameter: Parameter): string | number | boolean | null | Uint8Array {
   if (typeof parameter === "string") return storableText(parameter);
   if (parameter === null || typeof parameter !== "object" || parameter instanceof Uint8Array) return parameter;
-  const json = JSON.stringify(parameter);
-  // JSON escapes the characters that PostgreSQL cannot store. They are rare, and checking every value takes eight times as long.
-  if (!/\\u(0000|d[89a-f])/.test(json)) return json;
-  return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storableText(value) : value);
+  return storableJson(parameter);
 }

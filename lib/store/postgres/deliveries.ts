@@ -4,15 +4,14 @@ import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts"
 import { CONSUMER_REPLAY, sqlDeliveries } from "../sql/deliveries.ts";
 import type { SqlIntents } from "../sql/intents.ts";
 import type { SqlLeases } from "../sql/leases.ts";
+import { sqlSettling } from "../sql/settling.ts";
 import type { DeliveryStore } from "../store.ts";
-import { type Attempt, ATTEMPTS_KEPT, CLOCK_STEP_MS, type FailedDelivery, type NewAttempt } from "../webhook.ts";
-import { writeAttempts } from "./attempts.ts";
+import { ATTEMPTS_KEPT, CLOCK_STEP_MS, type FailedDelivery } from "../webhook.ts";
+import { attemptWriter } from "./attempts.ts";
 import type { PostgresContext } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import { EVENT_COLUMNS, type EventRows } from "./event_rows.ts";
 import type { PostgresLog } from "./log.ts";
-import { type KeptProgressRow, lockProgress, newestProgress, writeProgress } from "./progress.ts";
-import { postgresSettling } from "./settling.ts";
 
 /** Failed deliveries, attempts, and the progress of each subscription. */
 export function postgresDeliveries(
@@ -22,7 +21,7 @@ export function postgresDeliveries(
   leases: SqlLeases,
   intents: SqlIntents,
 ): NounDriver<DeliveryStore> {
-  const { database, prefix } = context;
+  const { database, sql, prefix } = context;
 
   const consumers = (where: string) =>
     `SELECT subscription.*, progress.*,
@@ -31,7 +30,7 @@ export function postgresDeliveries(
         ORDER BY due_at_ms, sequence LIMIT 1) AS next_due_at_ms,
       ${CONSUMER_REPLAY}
     FROM (SELECT * FROM ${prefix}subscription WHERE ${where}) AS subscription
-      CROSS JOIN ${newestProgress(prefix)}
+      JOIN ${sql.progress()}
       LEFT JOIN ${prefix}replay AS replay ON replay.subscription = subscription.number
     ORDER BY subscription.id`;
 
@@ -46,7 +45,7 @@ export function postgresDeliveries(
   /** The ordinal of a subscription's newest attempt, stored or not. Reads leave out attempts that are too far below it. */
   const newestOrdinal =
     `SELECT progress.attempts FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription
-    CROSS JOIN ${newestProgress(prefix)}`;
+    JOIN ${sql.progress()}`;
 
   function failedIn(state: FailedDelivery["state"]): string {
     const [beyond, order] = state === "retrying" ? [">", "ASC"] : ["<", "DESC"];
@@ -54,8 +53,6 @@ export function postgresDeliveries(
     return `${failed(where)} ORDER BY event.sequence ${order}`;
   }
 
-  const nextProgress = `SELECT cursor, retrying, retrying + rejected_kept + dead_kept AS kept
-    FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription CROSS JOIN ${newestProgress(prefix)}`;
   // Each part has its own index: due, attempted before the clock was set back, and due too late.
   const due = [
     "due_at_ms <= $2 ORDER BY due_at_ms, sequence LIMIT $3",
@@ -64,31 +61,16 @@ export function postgresDeliveries(
     `due_at_ms > $2 + ${LONGEST_DELAY_MS} ORDER BY due_at_ms, sequence LIMIT $3`,
   ].map((where) => `(${failed(where)})`).join(" UNION ALL ");
 
-  async function record(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined> {
-    return await database.transaction(async (queries) => {
-      const [row] = await queries.read<KeptProgressRow>(lockProgress(prefix, "id = $1"), [subscriptionId]);
-      if (row === undefined) return undefined;
-      const { subscription, attempts: newest } = row;
-      await Promise.all([
-        queries.write(writeProgress(prefix), [[{ ...row, attempts: newest + 1 }]]),
-        writeAttempts(queries, prefix, [{ subscription, newest, attempts: [attempt] }]),
-      ]);
-      return { ...attempt, ordinal: newest + 1 };
-    });
-  }
-
   return {
     ...sqlDeliveries(context, {
       consumers,
-      progress: nextProgress,
       due: `SELECT * FROM (${due}) AS due ORDER BY due_at_ms, sequence LIMIT $3`,
       failed: failedIn,
       intents,
       reader: rows,
       queries: postgresEventQueries(context, rows.types, log),
     }),
-    settle: postgresSettling(context, log, leases),
-    recordAttempt: record,
+    ...sqlSettling(context, { leases, writeAttempts: attemptWriter(sql) }),
     async attempts(subscriptionId, { before = Number.MAX_SAFE_INTEGER, limit }) {
       const found = await database.read<AttemptRow>(
         `SELECT ${ATTEMPT_COLUMNS} FROM ${prefix}attempt

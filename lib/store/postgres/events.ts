@@ -6,7 +6,7 @@ import type { EventStore, WatcherState } from "../store.ts";
 import { givenRows, type PostgresContext, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import { EVENT_COLUMNS, type EventRows } from "./event_rows.ts";
-import { postgresForget } from "./retention.ts";
+import { sqlForget } from "../sql/retention.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import { runWork } from "./sql.ts";
 import { type Appending, newestRow, type PostgresLog, type PostgresNotifications } from "./log.ts";
@@ -79,6 +79,6 @@ export function postgresEvents(
     bounds: () => log.bounds(),
     ...sqlEventReads(context.sql, { reader: rows, queries, columns: EVENT_COLUMNS }),
     before: log.before,
-    forget: postgresForget(context, log),
+    forget: sqlForget(context),
   };
 }

@@ -31,11 +31,11 @@ export function newestRow(prefix: string, table: "log_end" | "watcher", lock = "
   return `(SELECT * FROM ${prefix}${table} ORDER BY version DESC LIMIT 1 ${lock}) AS ${table}`;
 }
 
-export function postgresLog({ database, prefix }: Pick<PostgresContext, "database" | "prefix">): PostgresLog {
+export function postgresLog(
+  { database, sql, prefix }: Pick<PostgresContext, "database" | "sql" | "prefix">,
+): PostgresLog {
   async function bounds(queries: Queries = database): Promise<LogBounds> {
-    const [row] = await queries.read<LogBounds>(
-      `SELECT last, forgotten FROM ${newestRow(prefix, "log_end")} CROSS JOIN ${prefix}log_start`,
-    );
+    const [row] = await queries.read<LogBounds>(sql.logBounds);
     return { ...row! };
   }
 

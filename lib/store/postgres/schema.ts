@@ -135,7 +135,7 @@ const WORDS: Omit<SchemaWords, "prefix"> = {
  * from the end of the index. So they skip the dead rows that a long transaction elsewhere keeps.
  */
 function tables(prefix: string): string {
-  return `${sharedTables({ prefix, ...WORDS })}
+  return sharedTables({ prefix, ...WORDS }) + `
   CREATE TABLE ${prefix}store (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
     id text NOT NULL,

@@ -1,5 +1,6 @@
 import type { Sql, VersionName, Work } from "../sql/database.ts";
 import { givenRows, NOW_MS, type PostgresDatabase, type Queries } from "./database.ts";
+import { KEPT_PROGRESS } from "../sql/progress.ts";
 import { newestRow } from "./log.ts";
 
 /** The count of all intents is split over so many rows of the key '', so that creations seldom wait for one another. */
@@ -18,6 +19,16 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
     oneOf: (select) => `= ANY (ARRAY(${select}))`,
     field: (column, name) => `(${column}::json ->> '${name}')`,
     logEnd: `(SELECT last FROM ${newestRow(prefix, "log_end")})`,
+    logBounds: `SELECT last, forgotten FROM ${newestRow(prefix, "log_end")} CROSS JOIN ${prefix}log_start`,
+    // Each change gives the row a new key (schema.ts).
+    progress: (lock) =>
+      `LATERAL (SELECT ${KEPT_PROGRESS} FROM ${prefix}progress AS kept WHERE kept.subscription = subscription.number
+        ORDER BY kept.version DESC LIMIT 1 ${lock === undefined ? "" : `FOR ${lock}`}) AS progress ON true`,
+    deleteGiven: (table, columns) => {
+      const names = columns.split(", ").map((column) => column.split(" ")[0]!);
+      return `DELETE FROM ${prefix}${table} AS kept USING ${givenRows(columns)}
+        WHERE ${names.map((name) => `kept.${name} = given.${name}`).join(" AND ")}`;
+    },
     versions: {
       read: (name) => `SELECT version FROM ${prefix}version WHERE name = '${name}'`,
       raising: (name, statement) =>

@@ -27,6 +27,21 @@ export function* send<Statements extends Statement<unknown>[]>(
   return (yield statements) as RowsOf<Statements>;
 }
 
+/** Does several works step by step together, so that PostgreSQL receives the statements of all in one go. */
+export function* together<Works extends Work<unknown>[]>(
+  ...works: Works
+): Work<{ [Key in keyof Works]: Works[Key] extends Work<infer T> ? T : never }> {
+  const steps = works.map((work) => work.next());
+  while (steps.some(({ done }) => !done)) {
+    const rows = yield steps.flatMap((step) => step.done ? [] : step.value);
+    let at = 0;
+    steps.forEach((step, n) => {
+      if (!step.done) steps[n] = works[n]!.next(rows.slice(at, at += step.value.length));
+    });
+  }
+  return steps.map(({ value }) => value) as never;
+}
+
 /** SQLite answers at once, PostgreSQL over the wire. */
 export type Answer<T> = T | Promise<T>;
 
@@ -48,6 +63,12 @@ export interface Dialect {
   field(column: string, name: string): string;
   /** The newest sequence of the log. */
   logEnd: string;
+  /** Selects the `LogBounds`. */
+  logBounds: string;
+  /** Joins the progress of `subscription`, the outer table. */
+  progress(lock?: "UPDATE"): string;
+  /** Deletes the rows whose columns are in the list of rows `$1`. */
+  deleteGiven(table: string, columns: string): string;
 }
 
 /** Both drivers offer this to the nouns that they share. */

@@ -6,19 +6,8 @@ import { type Parameter, send, type SqlContext } from "./database.ts";
 import type { EventQueries } from "./event_query.ts";
 import type { EventReader, EventRow } from "./event_rows.ts";
 import type { SqlIntents } from "./intents.ts";
+import type { ProgressRow } from "./progress.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
-
-/** The progress of one subscription. */
-export interface ProgressRow {
-  cursor: number;
-  failing_since_ms: number | null;
-  retrying: number;
-  rejected: number;
-  dead: number;
-  rejected_kept: number;
-  dead_kept: number;
-  attempts: number;
-}
 
 interface ConsumerRow extends SubscriptionRow, ProgressRow {
   next_due_at_ms: number | null;
@@ -43,9 +32,6 @@ export interface FailedRow {
   attempted_at_ms: number;
 }
 
-/** In the order of `progressRow`. */
-export const PROGRESS_COLUMNS =
-  "cursor, failing_since_ms, retrying, rejected, dead, rejected_kept, dead_kept, attempts";
 /** In the order of `replayRow`. */
 const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms";
 /** Of the table `replay`, as a `ConsumerRow` has them. */
@@ -116,18 +102,10 @@ function toFailed(row: FailedRow): FailedDelivery {
   };
 }
 
-/** Counts one delivery more, or one less, in this state. */
-export function count(row: ProgressRow, state: FailedDelivery["state"], change: 1 | -1): void {
-  row[state] += change;
-  if (state !== "retrying") row[`${state}_kept`] += change;
-}
-
 /** The SQL of a driver. `$1` is the subscription's id. */
 export interface DeliveryParts<Row, Packed> {
   /** Selects `ConsumerRow`s. */
   consumers(where: string): string;
-  /** Selects the `NextProgress` of a subscription. */
-  progress: string;
   /** Selects failed deliveries that are due at `$2` with their events, at most `$3`, by due time. */
   due: string;
   /** Selects failed deliveries in this state with their events, at most `$3`, beyond the sequence `$2`. */
@@ -146,7 +124,10 @@ export function sqlDeliveries<Row extends EventRow<Packed>, Packed>(
   const numberOf = `(SELECT number FROM ${prefix}subscription WHERE id = $1)`;
   const list = prepare<ConsumerRow>(texts.consumers("subscription.id > $1 ORDER BY subscription.id LIMIT $2"));
   const one = prepare<ConsumerRow>(texts.consumers("subscription.id = $1"));
-  const progress = prepare<NextProgress>(texts.progress);
+  const progress = prepare<NextProgress>(
+    `SELECT cursor, retrying, retrying + rejected_kept + dead_kept AS kept
+    FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription JOIN ${sql.progress()}`,
+  );
   const due = prepare<Row & FailedRow>(texts.due);
   const failedIn = Object.fromEntries(
     FAILED_STATES.map((state) => [state, prepare<Row & FailedRow>(texts.failed(state))]),

@@ -1,8 +1,9 @@
-import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptRow, toAttempt } from "../sql/attempts.ts";
-import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
+import type { Statement } from "../sql/database.ts";
+import type { MadeAttempts } from "../sql/settling.ts";
 import { PURGE_STEP } from "../sql/subscriptions.ts";
-import { rowValues } from "./database.ts";
+import { type Attempt, ATTEMPTS_KEPT } from "../webhook.ts";
+import type { SqliteContext } from "./database.ts";
 
 /** Removes some of the attempts of the deleted subscription with the number `$1`. */
 export const PURGE_ATTEMPTS = `
@@ -12,18 +13,19 @@ export const PURGE_ATTEMPTS = `
 
 /** The ring of attempts of each subscription, by its number. */
 export interface SqliteAttempts {
-  /** Replaces the attempt `ATTEMPTS_KEPT` before it, within the transaction that records the ordinal. */
-  write(subscription: number, ordinal: number, attempt: NewAttempt): void;
+  /** Each replaces the attempt `ATTEMPTS_KEPT` before it, within the transaction that records the ordinal. */
+  write(made: MadeAttempts[]): Statement<never>[];
   /** Newest first, with ordinals up to `newest`. */
   list(subscription: number, newest: number, limit: number): Attempt[];
   /** Removes the attempts before this time. Returns their number. */
   prune(subscription: number, beforeMs: number): number;
 }
 
-export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
-  const insert = database.prepare(`
-    INSERT OR REPLACE INTO attempt (place, ${ATTEMPT_COLUMNS})
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+export function sqliteAttempts({ database, sql }: SqliteContext): SqliteAttempts {
+  const columns = `place, ${ATTEMPT_COLUMNS}`;
+  const insert = sql.prepare(
+    `INSERT OR REPLACE INTO attempt (${columns}) SELECT ${columns} FROM ${sql.given(columns)} WHERE true`,
+  );
   const list = database.prepare<AttemptRow>(`
     SELECT * FROM attempt WHERE place >= ? AND place <= ? AND ordinal <= ? ORDER BY place DESC LIMIT ?`);
   const prune = database.prepare(
@@ -31,8 +33,14 @@ export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
   );
 
   return {
-    write(subscription, ordinal, attempt) {
-      insert.run(placeOf(subscription, ordinal), ...rowValues(attemptRow(attempt, ordinal)));
+    write(made) {
+      const rows = made.flatMap(({ subscription, newest, attempts }) =>
+        attempts.map((attempt, n) => {
+          const ordinal = newest + n + 1;
+          return { place: placeOf(subscription, ordinal), ...attemptRow(attempt, ordinal) };
+        })
+      );
+      return rows.length === 0 ? [] : [insert(rows)];
     },
     list(subscription, newest, limit) {
       if (newest < 1) return [];

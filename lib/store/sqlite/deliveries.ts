@@ -3,6 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { CONSUMER_REPLAY, sqlDeliveries } from "../sql/deliveries.ts";
 import type { SqlIntents } from "../sql/intents.ts";
 import type { SqlLeases } from "../sql/leases.ts";
+import { sqlSettling } from "../sql/settling.ts";
 import type { DeliveryStore } from "../store.ts";
 import { CLOCK_STEP_MS, type FailedDelivery } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
@@ -10,7 +11,6 @@ import type { SqliteContext } from "./database.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRows } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
-import { sqliteSettling } from "./settling.ts";
 
 const consumers = (where: string) => `
   SELECT subscription.*, progress.*,
@@ -48,38 +48,21 @@ export function sqliteDeliveries(
   intents: SqlIntents,
 ): NounDriver<DeliveryStore> {
   const { database, sql } = context;
-  const attempts = sqliteAttempts(database);
-  const settle = sqliteSettling(context, log, attempts);
+  const attempts = sqliteAttempts(context);
   const newestAttempt = database.prepare<{ subscription: number; attempts: number }>(
     "SELECT subscription, attempts FROM subscription JOIN progress ON subscription = number WHERE id = ?",
   );
-  const countAttempt = database.prepare("UPDATE progress SET attempts = ? WHERE subscription = ?");
 
   return {
     ...sqlDeliveries(context, {
       consumers,
-      progress: `SELECT cursor, retrying, retrying + rejected_kept + dead_kept AS kept
-        FROM subscription JOIN progress ON subscription = number WHERE id = $1`,
       due: DUE,
       failed,
       intents,
       reader: rows,
       queries: sqliteEventQueries(sql, rows.types, log),
     }),
-    settle: (step) =>
-      database.transaction(() => {
-        sql.run(leases.fence(step.leases));
-        for (const settlement of step.settlements) settle(settlement);
-      }),
-    recordAttempt: (subscriptionId, attempt) =>
-      database.transaction(() => {
-        const found = newestAttempt.get(subscriptionId);
-        if (found === undefined) return undefined;
-        const ordinal = found.attempts + 1;
-        countAttempt.run(ordinal, found.subscription);
-        attempts.write(found.subscription, ordinal, attempt);
-        return { ...attempt, ordinal };
-      }),
+    ...sqlSettling(context, { leases, writeAttempts: attempts.write }),
     attempts(subscriptionId, { before = Number.MAX_SAFE_INTEGER, limit }) {
       const found = newestAttempt.get(subscriptionId);
       return found === undefined ? [] : attempts.list(found.subscription, Math.min(found.attempts, before - 1), limit);

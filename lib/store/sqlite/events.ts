@@ -5,7 +5,7 @@ import { sqlEventReads } from "../sql/events.ts";
 import type { EventStore, WatcherState } from "../store.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRows } from "./event_rows.ts";
-import { sqliteForget } from "./retention.ts";
+import { sqlForget } from "../sql/retention.ts";
 import type { SqlLeases } from "../sql/leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues, type SqliteContext } from "./database.ts";
@@ -34,7 +34,7 @@ export function sqliteEvents(
     append: ({ lease, events, state, after }) =>
       database.transaction(() => {
         sql.run(leases.fence([lease]));
-        if (after !== undefined && log.bounds().last === 0) log.forget(after);
+        if (after !== undefined && log.bounds().last === 0) log.begin(after);
         const next = log.append();
         const appended: LoggedEvent[] = [];
         for (const { event, id } of placedOnce(events)) {
@@ -53,6 +53,6 @@ export function sqliteEvents(
     bounds: log.bounds,
     ...sqlEventReads(sql, { reader: rows, queries, columns: "*" }),
     before: log.before,
-    forget: sqliteForget(context, log),
+    forget: sqlForget(context),
   };
 }

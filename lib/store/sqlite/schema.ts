@@ -127,13 +127,14 @@ const OWN_TABLES = `
   CREATE INDEX event_by_merchant ON event (merchant, type) WHERE merchant IS NOT NULL;
   CREATE INDEX event_late ON event (sequence) WHERE is_late = 1;
 
-  CREATE TABLE log (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
-  INSERT INTO log VALUES (1, 0);
+  CREATE TABLE log_start (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), forgotten INTEGER NOT NULL) STRICT;
+  INSERT INTO log_start VALUES (1, 0);
   CREATE TABLE watcher (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), state TEXT NOT NULL) STRICT; -- JSON
 
   -- One small row for each subscription. A delivery at the first attempt changes only this row, and adds its attempt.
   CREATE TABLE progress (
     subscription INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL DEFAULT 0, -- rises with each change
     cursor INTEGER NOT NULL,
     failing_since_ms INTEGER,
     retrying INTEGER NOT NULL DEFAULT 0,

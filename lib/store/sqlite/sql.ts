@@ -1,4 +1,5 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
+import { storableJson } from "../codec.ts";
 import type { Parameter, Rows, Sql, Statement, Work } from "../sql/database.ts";
 
 /** Does the work in the commit that ends this turn of the event loop. Only an error of the database may make the work throw. */
@@ -59,13 +60,16 @@ export function createSqliteSql(
     now: NOW,
     greatest: "max",
     lock: () => "",
-    given: (columns) => {
-      const names = columns.split(",").map((column) => column.trim().split(" ")[0]!);
-      return `(SELECT ${names.map((name) => `value ->> '${name}' AS ${name}`).join(", ")} FROM json_each($1)) AS given`;
-    },
+    given,
     oneOf: (select) => `IN (${select})`,
     field: (column, name) => `(${column} ->> '${name}')`,
-    logEnd: "(SELECT max(coalesce((SELECT max(sequence) FROM event), 0), forgotten) FROM log)",
+    logEnd: `(SELECT ${LAST} FROM log_start)`,
+    logBounds: `SELECT ${LAST} AS last, forgotten FROM log_start`,
+    progress: () => "progress ON progress.subscription = subscription.number",
+    deleteGiven: (table, columns) => {
+      const names = namesOf(columns).join(", ");
+      return `DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM ${given(columns)})`;
+    },
     versions: {
       read: (name) => `SELECT version FROM ${name}_version`,
       raising: (_, statement) => statement,
@@ -85,7 +89,14 @@ export function createSqliteSql(
   };
 }
 
+const LAST = "max(coalesce((SELECT max(sequence) FROM event), 0), forgotten)";
+
+const namesOf = (columns: string) => columns.split(",").map((column) => column.trim().split(" ")[0]!);
+
+const given = (columns: string) =>
+  `(SELECT ${namesOf(columns).map((name) => `value ->> '${name}' AS ${name}`).join(", ")} FROM json_each($1)) AS given`;
+
 function bound(parameter: Parameter): SqliteValue {
   if (typeof parameter === "boolean") return Number(parameter);
-  return Array.isArray(parameter) ? JSON.stringify(parameter) : parameter as SqliteValue;
+  return Array.isArray(parameter) ? storableJson(parameter) : parameter as SqliteValue;
 }

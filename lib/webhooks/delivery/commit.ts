@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
-import { MAX_SETTLED_WRITES, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import { attemptWrites, MAX_SETTLED_WRITES, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
 import { type Consumer, isClosed, scannedTo, type Settled } from "./consumer.ts";
 import { positionOf, type ReplayCursor } from "./cursor.ts";
 
@@ -130,7 +130,7 @@ function firstThatFit(outcomes: Outcome[]): Outcome[] {
 
 /** The most writes that it takes, including one for the cursor. */
 function writesOf({ consumer, delivery, attempt }: Outcome): number {
-  const writes = attempt === undefined ? 1 : 1 + WRITES.attempt;
+  const writes = WRITES.cursor + (attempt === undefined ? 0 : attemptWrites(attempt));
   if (delivery?.failed !== undefined) return writes + WRITES.failed;
   return delivery !== undefined && consumer.dueAtMs !== undefined ? writes + WRITES.delivered : writes;
 }
