@@ -29,14 +29,14 @@ describe("gateway backup", () => {
   test("a payment after the backup is not in the copy, and the help warns of paying twice", async () => {
     const path = join(folder, "before.db");
     assert.equal((await backup([path, "--store", store])).code, 0);
-    const name = { keyId: "a", key: "order-1" };
+    const name = { keyId: "a", kind: "transaction" as const, key: "order-1" };
     const opened = await openStore(store);
-    const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isRejected: false, envelopes: [] };
+    const intent = { request: "r", state: {} };
     const step = { name, seen: undefined, version: "v", intent, mostOfKey: 9, mostInAll: 9 };
-    assert.equal(await opened.intents.setTransaction(step), "written");
+    assert.equal(await opened.intents.set(step), "written");
     await opened.close();
     const copy = await openStore(`sqlite:${path}`);
-    assert.equal(await copy.intents.transaction(name), undefined);
+    assert.equal(await copy.intents.get(name), undefined);
     await copy.close();
     assert.match(command.help(80).replace(/\s+/g, " "), /loses the keys, webhooks and idempotency keys.*pay twice/);
   });

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, test } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { backlogOfAll } from "../../lib/webhooks/backlog.ts";
+import { toTransactionIntent } from "../../lib/store/transaction_intent.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { type GatewayUnderTest, networkOfFile, startGateway, type UnderTestOptions } from "../http/test_gateway.ts";
 
@@ -160,7 +161,8 @@ test("the first payment that is prepared on a store is judged by the ledger that
   });
   assert.equal(status, 200);
   const [key] = await api.store.keys.list({ limit: 1 });
-  const { envelopes: [made] } = (await api.store.intents.transaction({ keyId: key!.id, key: "first" }))!;
+  const kept = await api.store.intents.get({ keyId: key!.id, kind: "transaction", key: "first" });
+  const { envelopes: [made] } = toTransactionIntent(kept!);
   const { sinceLedger } = made!;
   assert.ok(sinceLedger! > 0 && sinceLedger! <= on.network.latestLedger().sequence, `since ledger ${sinceLedger}`);
 });

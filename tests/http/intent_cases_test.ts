@@ -117,9 +117,9 @@ describe("what a simpler rule for an intent gets wrong", () => {
     const slowly = (store: typeof stage.store) =>
       bentStore(store, {
         intents: {
-          async setTransaction(...of) {
+          async set(...of) {
             await stage.time.wait(60_000);
-            return await store.intents.setTransaction(...of);
+            return await store.intents.set(...of);
           },
         },
       });

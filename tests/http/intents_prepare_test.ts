@@ -186,10 +186,10 @@ describe("prepare with an Idempotency-Key", () => {
     const slowly = (store: typeof stage.store) =>
       bentStore(store, {
         intents: {
-          async setTransaction(...of) {
+          async set(...of) {
             if (isSlow) await stage.time.wait(60_000);
             isSlow = false;
-            return await store.intents.setTransaction(...of);
+            return await store.intents.set(...of);
           },
         },
       });

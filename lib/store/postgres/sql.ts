@@ -8,7 +8,6 @@ const SHARDS = 16;
 
 /** The PostgreSQL side of the shared nouns. */
 export function createPostgresSql(database: PostgresDatabase, prefix: string): Sql {
-  const transaction: Sql["transaction"] = (work) => database.transaction((queries) => runWork(queries, work()));
   return {
     prefix,
     now: NOW_MS,
@@ -39,8 +38,7 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
     read: ({ text, parameters }) => database.read(text, parameters),
     write: ({ text, parameters }) => database.write(text, parameters),
     writeTogether: ({ text, parameters }) => database.write(text, parameters),
-    transaction,
-    transactionTogether: transaction,
+    transaction: (work) => database.transaction((queries) => runWork(queries, work())),
     countingIntents: (change, statement) =>
       `WITH changed AS (${statement}), counted AS (
         INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)

@@ -82,8 +82,6 @@ export interface Sql extends Dialect {
   writeTogether<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
   /** Does the work in one transaction. PostgreSQL may repeat the work after a conflict, so it must do nothing else. */
   transaction<T>(work: () => Work<T>): Answer<T>;
-  /** As `transaction`, but on SQLite in the commit of `writeTogether`. Only an error of the database may make the work throw. */
-  transactionTogether<T>(work: () => Work<T>): Answer<T>;
   /** How the store counts changes of keys and subscriptions. */
   versions: Versions;
   /** Wraps a statement that returns the `key_id` of each new or deleted intent, so that its commit counts them. SQLite has triggers. */

@@ -46,7 +46,7 @@ export function sqlSharedState({ sql }: SqlContext): NounDriver<SharedStateStore
       return row && JSON.parse(row.value);
     },
     change: <T, A>(name: string, change: (value: T | undefined, nowMs: number) => SharedStateChange<T, A>) =>
-      sql.transactionTogether(function* () {
+      sql.transaction(function* () {
         const { value: before, nowMs } = yield* locked(name);
         const { value, keepMs, answer } = change(before as T | undefined, nowMs);
         yield* send(

@@ -84,7 +84,6 @@ export function createSqliteSql(
     write: execute,
     writeTogether: (statement) => commitTogether(() => execute(statement)),
     transaction: (work) => database.transaction(() => run(work())),
-    transactionTogether: (work) => commitTogether(() => run(work())),
     run,
   };
 }
