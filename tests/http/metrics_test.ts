@@ -78,7 +78,7 @@ test("counts keys that were refused for their rate", async () => {
 test("counts what is refused because too many values of Idempotency-Key are kept", async () => {
   const full = await startGateway(on, {
     settings: { metricsToken: METRICS_TOKEN },
-    store: (store) => bentStore(store, { intents: { setTransaction: () => Promise.resolve("full") } }),
+    store: (store) => bentStore(store, { intents: { set: () => Promise.resolve("full") } }),
   });
   const by = { by: "idempotency_keys" };
   assert.equal(value(await full.scrape(), "gateway_requests_limited_total", by), 0, "so that the first is an increase");
