@@ -10,7 +10,7 @@ test("a webhook that is created just as a network reverts gets its next ledgers"
   for (let ledger = 0; ledger < 5; ledger++) network.close({});
   network.closeEmpty(10);
   let scanned = 0;
-  let made: Promise<void> | undefined;
+  let made: Promise<unknown> | undefined;
   const fixture: Fixture = await createFixture(network, {
     nodes: [node],
     // Its maker has read how far the network was before that was written down.

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createIdempotency } from "../../lib/http/intents/idempotency.ts";
 import { openStore } from "../../lib/store/open.ts";
-import type { TransactionIntent } from "../../lib/store/transaction_intent.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { toTransactionIntent, type TransactionIntent } from "../../lib/store/transaction_intent.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { START_MS } from "../webhooks/parts.ts";
 
@@ -43,17 +44,22 @@ async function stage(answer?: "changed" | "full") {
   };
 }
 
+async function intentIn(store: Store) {
+  const kept = await store.intents.get({ ...NAME, kind: "transaction" });
+  return kept && toTransactionIntent(kept);
+}
+
 test("the account is read and envelopes are looked up only as far as the rule needs, and an outcome is written", async () => {
   const { store, idempotency, asked } = await stage();
   const fresh = await idempotency.judge(NAME, undefined, "G");
   assert.deepEqual([fresh!.verdict, asked], [{ kind: "fresh" }, []]);
   assert.equal(await idempotency.commit({ name: NAME, seen: undefined }, INTENT), true);
-  const seen = await store.intents.transaction(NAME);
+  const seen = await intentIn(store);
   const done = await idempotency.judge(NAME, seen, "G");
   assert.deepEqual([done!.verdict.kind, asked], ["outcome", ["account", "look up"]]);
   // Another was first: that is to be looked at again.
   assert.equal(await idempotency.judge(NAME, seen, "G"), undefined);
-  const again = await store.intents.transaction(NAME);
+  const again = await intentIn(store);
   assert.deepEqual(again!.outcome, { hash: "#1", ledger: 19 });
   asked.length = 0;
   assert.equal((await idempotency.judge(NAME, again, "G"))!.verdict.kind, "outcome");
@@ -65,8 +71,8 @@ test("an intent that is used is noted so once a day, and kept seven days from th
   await idempotency.commit({ name: NAME, seen: undefined }, INTENT);
   for (const [afterMs, version] of [[DAY_MS, "v1"], [1_000, "v2"], [DAY_MS, "v2"], [DAY_MS, "v3"]] as const) {
     pass(afterMs);
-    await idempotency.noteUse({ name: NAME, seen: await store.intents.transaction(NAME) });
-    assert.equal((await store.intents.transaction(NAME))!.version, version);
+    await idempotency.noteUse({ name: NAME, seen: await intentIn(store) });
+    assert.equal((await intentIn(store))!.version, version);
   }
 });
 

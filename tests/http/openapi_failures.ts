@@ -1,4 +1,5 @@
 import type { Examples } from "../../lib/http/openapi.ts";
+import { sleep } from "../../lib/clock.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Answer } from "../e2e/client.ts";
 import { bentStore } from "../store/bent_store.ts";
@@ -56,16 +57,18 @@ export async function invalidRequests({ api, on, examples }: Running): Promise<v
   keep({ status: late.status, body: await late.json() });
   await impatient.stop();
 
-  let time = Date.now();
   const busy = await startGateway(on, {
     started: false,
-    now: () => time,
-    wait: (ms) => Promise.resolve(void (time += ms)),
-    store: (store) => bentStore(store, { intents: { claim: () => Promise.resolve("taken") } }),
+    // The pauses between its tries are short, the time-outs of nodes are not.
+    wait: (ms, signal) => sleep(ms > 500 ? ms : 0, signal),
+    store: (store) => bentStore(store, { intents: { set: () => Promise.resolve("changed") } }),
   });
-  const body = { url: "https://shop.example.com/hook" };
+  const body = {
+    source: on.sandbox.accounts.owner.address,
+    operation: { kind: "registerDevice", deviceHash: "0".repeat(64), agent: on.sandbox.accounts.agent.address },
+  };
   const headers = { "idempotency-key": "order-1207" };
-  keep(await busy.request("POST", "/v1/webhooks", { body, headers }));
+  keep(await busy.request("POST", "/v1/transactions/prepare", { body, headers }));
   await busy.stop();
   keep(await api.request("POST", path, { body: { xdr: "A".repeat(200_000) } }));
 }

@@ -199,7 +199,9 @@ async function refusedDelivery(run: Run, endpoint: { status: number }, { id }: {
   const { api } = run;
   endpoint.status = 410;
   const { body: { deliveries: [{ eventId }] } } = await api.request("GET", `/v1/webhooks/${id}/deliveries`);
-  await api.request("POST", `/v1/webhooks/${id}/replay`, { body: { eventId } });
+  // The replay before may not have ended yet.
+  const replay = () => api.request("POST", `/v1/webhooks/${id}/replay`, { body: { eventId } });
+  await until(async () => (await replay()).status === 202);
   await until(async () => (await api.request("GET", `/v1/webhooks/${id}`)).body.rejected === 1);
   await run.ask("listWebhookDeliveries", "rejected", { params: { id }, query: { state: "rejected" } });
 }
