@@ -1,6 +1,7 @@
 import { deviceHash, isRandomUid } from "../lib/client/device_hash.ts";
 import { type Command, parseFlags, UsageError } from "./command.ts";
 import { helpText } from "./help.ts";
+import { decodedText } from "../lib/decoded_text.ts";
 
 const FLAGS = [] as const;
 
@@ -17,7 +18,7 @@ export const command: Command = {
     const { positionals } = parseFlags(args, FLAGS);
     if (positionals.length === 0) throw new UsageError("UID is missing: gateway device-hash 04:A2:2B:11:5C:80:01");
     const isPiped = positionals.length === 1 && positionals[0] === "-";
-    const given = isPiped ? new TextDecoder().decode(await io.stdin()).split("\n") : positionals;
+    const given = isPiped ? decodedText(await io.stdin()).split("\n") : positionals;
     const uids = given.map((uid) => uid.trim()).filter((uid) => uid !== "");
     // All of them first: half a list would be taken for a whole one.
     const hashes = await Promise.all(uids.map(hashOf));

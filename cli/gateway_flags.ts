@@ -1,3 +1,4 @@
+import { decodedText } from "../lib/decoded_text.ts";
 import { type CommandIo, httpUrl, type Row, UsageError } from "./command.ts";
 
 /** The API key comes from this variable, because a process list shows flags. */
@@ -25,7 +26,7 @@ export async function readGatewayKey(io: CommandIo): Promise<string> {
   if (fromEnvironment === "" && io.ask !== undefined) {
     throw new UsageError(`${KEY_VARIABLE} is not set: set it to an API key, or pass the key on standard input`);
   }
-  const key = (fromEnvironment || new TextDecoder().decode(await io.stdin())).trim();
+  const key = (fromEnvironment || decodedText(await io.stdin())).trim();
   if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
   const where = fromEnvironment === "" ? "standard input" : KEY_VARIABLE;
   throw new UsageError(

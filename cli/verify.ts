@@ -12,6 +12,7 @@ import {
 } from "./command.ts";
 import { fileErrorText } from "./failure.ts";
 import { helpText } from "./help.ts";
+import { decodedText } from "../lib/decoded_text.ts";
 
 const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
@@ -140,7 +141,7 @@ async function readBody(path: string): Promise<Uint8Array> {
 }
 
 function firstLine(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes).split("\n", 1)[0]!;
+  return decodedText(bytes).split("\n", 1)[0]!;
 }
 
 /** Length of a secret in bytes, by Standard Webhooks. */

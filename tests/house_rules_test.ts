@@ -77,6 +77,7 @@ function room(path: string): string {
 const OPEN_TO_ALL = [
   "bounded_map",
   "clock",
+  "decoded_text",
   "errors",
   "log",
   "loop",

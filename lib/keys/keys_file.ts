@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lchown, lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
+import { decodedText } from "../decoded_text.ts";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
 import { linkTarget, syncToDisk } from "../store/file/copy.ts";
@@ -111,9 +112,10 @@ export async function recordsIn(path: string, text: string): Promise<KeyRecord[]
 
 /** The file's text. @throws {KeysFileError} */
 export async function readText(path: string): Promise<string> {
-  return await readFile(path, "utf8").catch((error) => {
+  const bytes = await readFile(path).catch((error) => {
     throw cannot("be read", path, error);
   });
+  return decodedText(bytes);
 }
 
 /** The state of the file, undefined for no file. @throws {KeysFileError} */

@@ -1,10 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { command } from "../../cli/backup.ts";
 import { UsageError } from "../../cli/command.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { runGateway } from "../e2e/sandbox_process.ts";
 import { sampleKey } from "../store/samples.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
@@ -75,6 +77,19 @@ describe("gateway backup", () => {
     assert.equal(code, 1);
     assert.equal(out, "");
     assert.ok(err.includes("exists already") && err.trimEnd().split("\n").length === 1, err);
+  });
+
+  test("refuses a device and a pipe, which would get the text instead of the copy", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const target of ["/dev/null", pipe]) {
+      const { code, out, err } = await backup([target, "--store", store]);
+      assert.deepEqual([code, out], [1, ""]);
+      assert.match(err, /is a device or a pipe: name a new file/);
+    }
+    const { code, stdout, stderr } = await runGateway(["backup", "/dev/stdout", "--store", store]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /\/dev\/stdout is a device or a pipe: name a new file/);
   });
 
   test("refuses a store without a file, naming the flag or variable", async () => {

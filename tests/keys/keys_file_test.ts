@@ -1,5 +1,6 @@
 // needs: once
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import process from "node:process";
@@ -30,6 +31,14 @@ describe("a keys file", () => {
     assert.deepEqual(await recordsOnDisk(), [record]);
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     assert.ok(!(await readFile(path, "utf8")).includes(key));
+  });
+
+  test("is read in UTF-16, as PowerShell redirects, and written in UTF-8", async () => {
+    const [first, second] = [testKey().record, testKey().record];
+    await writeFile(path, Buffer.from("\ufeff" + JSON.stringify([first]), "utf16le"), { mode: 0o600 });
+    assert.deepEqual(await openKeysFile(path).keys.get(first.id), first);
+    await openKeysFile(path).keys.insert(second);
+    assert.deepEqual(await recordsOnDisk(), [first, second]);
   });
 
   test(

@@ -1,6 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import { createRecentMap } from "../../bounded_map.ts";
 import { sleep } from "../../clock.ts";
+import { namesDnsFailures } from "../../runtime/runtime.ts";
 
 /**
  * Returns all IPv4 and IPv6 addresses of a host name, at least one. The two kinds alternate (RFC 8305 §4), so that the
@@ -9,9 +10,16 @@ import { sleep } from "../../clock.ts";
  */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
-/** A host name could not be resolved. The message continues after the name: "does not exist". */
+/**
+ * A host name could not be resolved. The message continues after the name: "has no address in the DNS". `isAbsent`: the DNS
+ * answered so. Otherwise a later look-up may succeed.
+ */
 export class ResolveError extends Error {
   override name = "ResolveError";
+
+  constructor(message: string, readonly isAbsent: boolean, options?: { cause?: unknown }) {
+    super(message, options);
+  }
 }
 
 export interface ResolverOptions {
@@ -58,7 +66,8 @@ async function addressesOf(kinds: Promise<string[]>[], timeoutMs: number): Promi
   const [first = [], second = []] = found;
   if (first.length + second.length > 0) return inTurn(first, second);
   const isAnswered = found.length + causes.length === kinds.length;
-  throw new ResolveError(isAnswered ? failure(causes) : "could not be looked up in time", { cause: causes[0] });
+  if (!isAnswered) throw new ResolveError(LATE, false, { cause: causes[0] });
+  throw failure(causes);
 }
 
 function inTurn(first: string[], second: string[]): string[] {
@@ -66,12 +75,20 @@ function inTurn(first: string[], second: string[]): string[] {
   return [...turns, ...second.slice(first.length)];
 }
 
-/** The runtimes use different codes for a name without addresses and for an unknown name: one text for both. */
-function failure(causes: unknown[]): string {
-  const codes = causes.map((cause) => (cause as { code?: string } | undefined)?.code ?? "");
-  if (codes.some((code) => code === "ETIMEOUT" || code === "ECONNREFUSED")) return "could not be looked up in time";
-  const isAbsent = causes.length === 0 || codes.some((code) => code === "ENOTFOUND" || code === "ENODATA");
-  return isAbsent ? "has no address in the DNS" : "could not be looked up";
+const LATE = "could not be looked up in time";
+
+/** A name without addresses and an unknown name have different codes: one text for both. */
+function failure(causes: unknown[]): ResolveError {
+  const [cause] = causes;
+  const codes = causes.map((one) => (one as { code?: string } | undefined)?.code ?? "");
+  if (codes.some((code) => code === "ETIMEOUT" || code === "ECONNREFUSED")) {
+    return new ResolveError(LATE, false, { cause });
+  }
+  if (!codes.every((code) => code === "ENOTFOUND" || code === "ENODATA")) {
+    return new ResolveError("could not be looked up: a name server failed", false, { cause });
+  }
+  const unless = namesDnsFailures ? "" : ", or a name server failed";
+  return new ResolveError(`has no address in the DNS${unless}`, namesDnsFailures, { cause });
 }
 
 export interface BriefCacheOptions {

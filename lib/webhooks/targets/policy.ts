@@ -133,8 +133,10 @@ async function lookUp(host: string, resolve: Resolve): Promise<string[]> {
   try {
     addresses = await resolve(host);
   } catch (cause) {
-    const why = cause instanceof ResolveError ? cause.message : "could not be looked up";
-    throw new GatewayError("invalid_request", `url host ${host} ${why}`, { param: "url", cause });
+    const [why, retry] = cause instanceof ResolveError
+      ? [cause.message, cause.isAbsent ? "never" : "same"] as const
+      : ["could not be looked up", "same"] as const;
+    throw new GatewayError("invalid_request", `url host ${host} ${why}`, { param: "url", cause, retry });
   }
   if (addresses.length === 0) throw refused(`host ${host} has no address in the DNS`);
   return addresses;

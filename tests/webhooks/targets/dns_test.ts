@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createResolver, keepBriefly, type Resolve, ResolveError } from "../../../lib/webhooks/targets/dns.ts";
+import { namesDnsFailures } from "../../../lib/runtime/runtime.ts";
 import { type DnsAnswer, type DnsServer, startDnsServer } from "./dns_server.ts";
 
 const NAMES: Record<string, Partial<Record<"A" | "AAAA", DnsAnswer>>> = {
@@ -28,11 +29,12 @@ describe("the resolver", () => {
   });
   after(() => dns.close());
 
-  async function failure(name: string, given = resolve): Promise<string> {
+  async function failed(name: string, given = resolve): Promise<ResolveError> {
     const error = await given(name).then(() => assert.fail(`${name} was resolved`), (error) => error);
     assert.ok(error instanceof ResolveError, String(error));
-    return error.message;
+    return error;
   }
+  const failure = (name: string, given?: Resolve) => failed(name, given).then(({ message }) => message);
 
   test("answers every address, IPv4 and IPv6, good and bad", async () => {
     const addresses = await resolve("both.example");
@@ -69,10 +71,14 @@ describe("the resolver", () => {
     );
   });
 
-  test("reports failures with the same text on every runtime", async () => {
-    assert.equal(await failure("none.example"), "has no address in the DNS");
-    assert.equal(await failure("nowhere.example"), "has no address in the DNS");
-    assert.match(await failure("broken.example"), /has no address in the DNS|could not be looked up/);
+  test("distinguishes a name that is absent from a name server that failed, where the runtime does", async () => {
+    for (const name of ["none.example", "nowhere.example"]) {
+      const { message, isAbsent } = await failed(name);
+      assert.deepEqual([message.startsWith("has no address in the DNS"), isAbsent], [true, namesDnsFailures]);
+    }
+    const { message, isAbsent } = await failed("broken.example");
+    assert.match(message, /a name server failed$/);
+    assert.equal(isAbsent, false);
     const hasty = createResolver({ servers: [dns.server], timeoutMs: 50 });
     assert.equal(await failure("silent.example", hasty), "could not be looked up in time");
   });
@@ -122,7 +128,7 @@ describe("keepBriefly", () => {
 
   test("does not keep a failure", async () => {
     const { answers, resolve } = kept();
-    answers.push(new ResolveError("could not be looked up"), ["1.1.1.1"]);
+    answers.push(new ResolveError("could not be looked up", false), ["1.1.1.1"]);
     await assert.rejects(resolve("a.example"), ResolveError);
     assert.deepEqual(await resolve("a.example"), ["1.1.1.1"]);
   });

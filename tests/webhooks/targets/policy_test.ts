@@ -182,6 +182,13 @@ describe("a webhook target", () => {
     }
   });
 
+  test("a look-up that failed can be repeated, and one of an absent name cannot", async () => {
+    for (const [isAbsent, retry] of [[true, "never"], [false, "same"]] as const) {
+      const resolve = () => Promise.reject(new ResolveError("has no address", isAbsent));
+      await assert.rejects(createTargetPolicy({ resolve }).check("https://hooks.example.com/"), { status: 400, retry });
+    }
+  });
+
   test("is refused when its name has no address, or can't be resolved", async () => {
     assert.equal(
       await refusal("https://hooks.example.com/", policy([])),
@@ -192,7 +199,7 @@ describe("a webhook target", () => {
       ...createTargetPolicy({ resolve: () => Promise.reject(error) }),
     });
     assert.equal(
-      await refusal("https://hooks.example.com/", failing(new ResolveError("could not be looked up in time"))),
+      await refusal("https://hooks.example.com/", failing(new ResolveError("could not be looked up in time", false))),
       "url host hooks.example.com could not be looked up in time",
     );
     assert.equal(
