@@ -54,6 +54,9 @@ export function accountKey(address: string): string {
   return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64");
 }
 
+/** Sequence numbers are signed 64-bit integers (`SequenceNumber` in Stellar's XDR). */
+const LAST_SEQUENCE = 2n ** 63n - 1n;
+
 /** An account's sequence number (undefined when it does not exist), its ledger, and other entries, in one uncached call. */
 export async function readAccount(entries: EntryReader, address: string, keys: string[] = []) {
   const { ledger, entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
@@ -77,7 +80,7 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
  * @throws {GatewayError} `not_found` for an account that does not exist; the errors of the guard and of
  * `explainSimulation`
  * @throws {GatewayError} `invalid_request` when another account has to authorise it, or the source has to authorise
- * more
+ * more, or has no sequence number left
  * @throws {GatewayError} `upstream_error` after a start, while the node's time and our clock disagree
  */
 export async function prepareTransaction(
@@ -97,6 +100,10 @@ export async function prepareTransaction(
     throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`, {
       param: "source",
     });
+  }
+  if (sequence >= LAST_SEQUENCE) {
+    const message = `source ${source} has used its last sequence number, ${LAST_SEQUENCE}; use another account`;
+    throw new GatewayError("invalid_request", message, { param: "source" });
   }
   await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
