@@ -8,7 +8,8 @@ import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createIdempotency } from "../http/intents/idempotency.ts";
 import { createWebhookIntents } from "../http/intents/webhooks.ts";
-import { createPrepare, createSubmit, type Prepare, type Submit } from "../http/intents/transactions.ts";
+import { createPrepare, createSubmit, type Prepare } from "../http/intents/transactions.ts";
+import { limitSubmits } from "../http/middleware/submit_limit.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkResponse } from "../http/status_response.ts";
@@ -89,7 +90,7 @@ export function createHttp(
    * The history shows a confirmed transaction at once, not a poll later. All this happens before the outcome is stored. Until then a
    * client gets a warning when it prepares the same operation again, after a kill of this gateway.
    */
-  const submit: Submit = async (xdr, caller, note) => {
+  const submit = limitSubmits(async (xdr, caller, note) => {
     let reports: Promise<void> | undefined;
     async function publish({ hash, ledger }: Confirmed): Promise<void> {
       await observeApplied(ledger);
@@ -102,7 +103,7 @@ export function createHttp(
     const confirmed = await submitFor(xdr, { ...caller, beforeNoted }, note);
     await beforeNoted(confirmed).catch(onNoteFailure);
     return confirmed;
-  };
+  }, () => metrics.requests.limited("submits"));
 
   const prepare: Prepare = async (request, caller) => {
     const prepared = await prepareFor(request, caller);

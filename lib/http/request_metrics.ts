@@ -18,11 +18,11 @@ export function createRequestMetrics(registry: Registry) {
   );
   const limited = registry.counter(
     "gateway_requests_limited_total",
-    "Refused requests, by the rate of their key, the rate of their address (without a valid key), or too many stored Idempotency-Keys.",
+    "Refused requests, by the rate of their key, the rate of their address (without a valid key), too many stored Idempotency-Keys, or too many submits under way.",
     ["by"],
   );
   // Created at the start, so that the first refusal is an increase.
-  for (const by of ["key", "address", "idempotency_keys"]) limited.with(by);
+  for (const by of ["key", "address", "idempotency_keys", "submits"]) limited.with(by);
   let inFlight = 0;
 
   return {
@@ -45,7 +45,7 @@ export function createRequestMetrics(registry: Registry) {
       };
     },
     /** Counts a request refused for the rate of its key or its address, or for too many stored `Idempotency-Key`s. */
-    limited: (by: "key" | "address" | "idempotency_keys") => limited.with(by).inc(),
+    limited: (by: "key" | "address" | "idempotency_keys" | "submits") => limited.with(by).inc(),
     /** Requests in progress, without those that end in the event-loop turn of their arrival. */
     get inFlight() {
       return inFlight;

@@ -5,7 +5,7 @@ import { runtimeCommand, type RuntimeName } from "./processes.ts";
 
 const ROUNDS = 5;
 const ROUND_MS = 8000;
-const PAYERS = 64;
+const PAYERS = 48;
 /** What is not claimed makes each of a merchant's payments dearer: the contract holds it in one entry. */
 const PAYMENTS_PER_CLAIM = 10;
 

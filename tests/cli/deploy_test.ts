@@ -222,7 +222,7 @@ function registerTests(): void {
     [
       "a keys file",
       { SERVICE_API_KEYS: "", SERVICE_API_KEYS_FILE: "keys.json" },
-      /SERVICE_API_KEYS_FILE cannot be used/,
+      /SERVICE_API_KEYS_FILE must not be set on this platform/,
     ],
   ];
   for (const [index, [what, setting, says]] of refused.entries()) {
