@@ -213,6 +213,14 @@ export const SETTINGS = {
     help: "Longest wait of a submit for its confirmation, in milliseconds",
     schema: integer(1_000, 240_000),
   }),
+  maxFee: setting({
+    env: "MAX_FEE",
+    flag: "max-fee",
+    value: "STROOPS",
+    standard: "10000000",
+    help: "The most that a prepared transaction may cost, in stroops, whatever the node estimates",
+    schema: integer(100, 1_000_000_000_000),
+  }),
   trustProxy: setting({
     env: "TRUST_PROXY",
     flag: "trust-proxy",

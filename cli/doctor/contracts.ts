@@ -126,6 +126,7 @@ async function readsFinding(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
+    maxFee: config.maxFee,
     submissionLog: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
     events: { watcherState: nothing, read: nothing },
     catchUp: nothing,

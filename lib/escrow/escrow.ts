@@ -94,6 +94,8 @@ export interface EscrowParts {
   catchUp(): Promise<unknown>;
   networkPassphrase: string;
   submitTimeoutMs: number;
+  /** The most that a prepared transaction may cost, in stroops. */
+  maxFee: number;
   /** Where the gateways on the store share the open envelopes of each merchant. */
   sharedState: Pick<Store["sharedState"], "change">;
   submissionLog: SubmissionLog;

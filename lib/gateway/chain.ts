@@ -101,6 +101,7 @@ export async function createChain(
     },
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
+    maxFee: config.maxFee,
     sharedState: store.sharedState,
     // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),

@@ -149,6 +149,7 @@ export async function startSandbox(): Promise<Sandbox> {
         assets: createAssetList(options.assets, network.passphrase),
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
+        maxFee: 10_000_000,
         ...memory,
         ...(options.nextNonce === undefined ? {} : { nextNonce: options.nextNonce }),
         onProblem: (message) => problems.push(message),

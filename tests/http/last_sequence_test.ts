@@ -13,7 +13,7 @@ test("an account that has used its last sequence number is refused in words, and
   const bump = Operation.bumpSequence({ bumpTo: String(2n ** 63n - 1n) });
   assert.equal(apply(on.network, signed(build(on.network, source, [bump]), source)).successful, true);
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: on.sandbox.accounts.agent.address };
-  for (const headers of [{}, { "idempotency-key": "order-1" }]) {
+  for (const headers of [{}, { "idempotency-key": "order-1" }] as Record<string, string>[]) {
     const { status, body } = await api.request("POST", "/v1/transactions/prepare", {
       body: { source: source.publicKey(), operation },
       headers,

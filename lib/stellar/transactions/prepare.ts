@@ -44,6 +44,8 @@ export interface PrepareParts {
   explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
   /** Explains a call that is larger than the network allows. */
   explainExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
+  /** The most that a transaction may cost, in stroops. */
+  maxFee: number;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
 }
@@ -81,7 +83,8 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
  * `explainSimulation`
  * @throws {GatewayError} `invalid_request` when another account has to authorise it, or the source has to authorise
  * more, or has no sequence number left
- * @throws {GatewayError} `upstream_error` after a start, while the node's time and our clock disagree
+ * @throws {GatewayError} `upstream_error` after a start, while the node's time and our clock disagree, or when the node
+ * estimates more than `maxFee`
  */
 export async function prepareTransaction(
   parts: PrepareParts,
@@ -121,6 +124,12 @@ export async function prepareTransaction(
     timebounds: { minTime: 0, maxTime: validUntil },
   }).addOperation(operation);
   const transaction = nodeXdr("transactionData", () => builder.setSorobanData(transactionData).build());
+  // A broken node must not make an account pay.
+  if (BigInt(transaction.fee) > parts.maxFee) {
+    const message =
+      `the RPC node estimates a fee of ${transaction.fee} stroops; SERVICE_API_MAX_FEE allows ${parts.maxFee}`;
+    throw new GatewayError("upstream_error", message);
+  }
   return {
     xdr: transaction.toXdr(),
     networkPassphrase,

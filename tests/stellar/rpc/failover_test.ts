@@ -192,6 +192,7 @@ describe("two RPC nodes of one network", () => {
       contracts: sandbox.contracts,
       networkPassphrase: sandbox.network.passphrase,
       submitTimeoutMs: 60_000,
+      maxFee: 10_000_000,
       ...memoryOfEscrow(),
       onProblem: () => {},
     });

@@ -129,6 +129,7 @@ export function submitStage(script: {
     fees: { bid: () => Promise.reject(new Error("not in these tests")) },
     networkPassphrase: PASSPHRASE,
     submitTimeoutMs: 60_000,
+    maxFee: 10_000_000,
     submissionLog: {
       ...submissionLog,
       async record(note) {
