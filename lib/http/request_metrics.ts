@@ -18,7 +18,7 @@ export function createRequestMetrics(registry: Registry) {
   );
   const limited = registry.counter(
     "gateway_requests_limited_total",
-    "Refused requests, by the rate of their key, the rate of their address (without a valid key), too many stored Idempotency-Keys, or too many submits under way.",
+    "Refused requests, by the limit: rate of the key, rate of the address, stored Idempotency-Keys, submits under way.",
     ["by"],
   );
   // Created at the start, so that the first refusal is an increase.
