@@ -126,6 +126,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // What all may use knows nobody else.
   bounded_map: [],
   clock: [],
+  decoded_text: [],
   errors: [],
   log: [],
   loop: [],

@@ -1,4 +1,4 @@
-// needs: neutral
+// needs: once
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openSqlite, SQLITE, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { copySqlite, linkTarget } from "./copy.ts";
@@ -49,7 +49,7 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   const source = resolve(sourcePath!);
   const location = `${scheme}:${source}`;
   // Behind a link like /dev/stdout may be a pipe, whose name is no path.
-  checkTarget(resolve(target));
+  refuseDevice(resolve(target));
   const path = await linkTarget(resolve(target));
   const found = statSync(source, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError("unavailable", `${location}: there is no such file`);
@@ -72,12 +72,14 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   }
 }
 
-function checkTarget(path: string): void {
+function refuseDevice(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile() && !found.isDirectory()) {
-    throw new StoreError("unavailable", `${path} is a device or a pipe: name a new file, and read it afterwards`);
-  }
-  if (found !== undefined) throw alreadyThere(path);
+  if (found === undefined || found.isFile() || found.isDirectory()) return;
+  throw new StoreError("unavailable", `${path} is a device or a pipe: name a new file, and read it afterwards`);
+}
+
+function checkTarget(path: string): void {
+  if (existsSync(path)) throw alreadyThere(path);
   const directory = dirname(path);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError("unavailable", `there is no directory ${directory}: create it, or name another path`);
