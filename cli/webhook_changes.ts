@@ -115,12 +115,13 @@ const SETTING = "SERVICE_API_SECRETS_KEY";
 export interface RotateCall {
   store: Store;
   io: CommandIo;
+  wait: Wait;
   consumer: StoredConsumer;
   json: boolean;
 }
 
 /** Gives a webhook a new secret beside a running gateway, and prints it once. */
-export async function rotateWebhook({ store, io, consumer, json }: RotateCall): Promise<number> {
+export async function rotateWebhook({ store, io, wait, consumer, json }: RotateCall): Promise<number> {
   const { subscription, progress } = consumer;
   const { id } = subscription;
   if (io.isOutputUnread) {
@@ -129,7 +130,7 @@ export async function rotateWebhook({ store, io, consumer, json }: RotateCall): 
   const secrets = await cipherOf(store, io);
   // The gateways of this store end the old secret by this clock.
   const { clock } = await openStoreClock(store, { ...systemClock, now: io.now });
-  const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now };
+  const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
     throw new CommandError(`${id} is deleted, or another command has just rotated its secret: try again`);

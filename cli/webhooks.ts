@@ -150,7 +150,7 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
 
 async function rotate({ store, io, flags, id }: Call): Promise<number> {
   const consumer = await consumerOf(store, id);
-  return await rotateWebhook({ store, io, consumer, json: flags.json === true });
+  return await rotateWebhook({ store, io, wait: sleep, consumer, json: flags.json === true });
 }
 
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {

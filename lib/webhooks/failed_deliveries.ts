@@ -10,7 +10,7 @@ export interface FailedWithAttempt extends DueDelivery {
 }
 
 /** Attempts per read, the store's limit. */
-const ATTEMPT_PAGE_SIZE = 200;
+export const ATTEMPT_PAGE_SIZE = 200;
 
 /**
  * The deliveries of a subscription in this state. Retrying ones come oldest event first, others newest first.
@@ -28,19 +28,29 @@ export async function failedDeliveries(
 
 /** The newest stored attempt of each event. A subscription has few enough to read all. */
 async function newestAttempts(
-  { deliveries }: Pick<Store, "deliveries">,
+  store: Pick<Store, "deliveries">,
   subscriptionId: string,
   eventIds: Set<string>,
 ): Promise<Map<string, Attempt>> {
   const newest = new Map<string, Attempt>();
-  let before: number | undefined;
-  while (newest.size < eventIds.size) {
-    const page = await deliveries.attempts(subscriptionId, { before, limit: ATTEMPT_PAGE_SIZE });
-    for (const attempt of page) {
-      if (eventIds.has(attempt.eventId) && !newest.has(attempt.eventId)) newest.set(attempt.eventId, attempt);
-    }
-    if (page.length < ATTEMPT_PAGE_SIZE) break;
-    before = page.at(-1)!.ordinal;
+  if (eventIds.size === 0) return newest;
+  for await (const attempt of storedAttempts(store, subscriptionId)) {
+    if (eventIds.has(attempt.eventId) && !newest.has(attempt.eventId)) newest.set(attempt.eventId, attempt);
+    if (newest.size === eventIds.size) break;
   }
   return newest;
+}
+
+/** The stored attempts of a subscription, newest first. */
+export async function* storedAttempts(
+  { deliveries }: Pick<Store, "deliveries">,
+  subscriptionId: string,
+): AsyncGenerator<Attempt> {
+  let before: number | undefined;
+  while (true) {
+    const page = await deliveries.attempts(subscriptionId, { before, limit: ATTEMPT_PAGE_SIZE });
+    yield* page;
+    if (page.length < ATTEMPT_PAGE_SIZE) return;
+    before = page.at(-1)!.ordinal;
+  }
 }

@@ -87,7 +87,10 @@ export function createSubscriptions(parts: SubscriptionsParts) {
       id: string,
     ): Promise<SubscriptionWithSecret & Pick<StoredConsumer, "progress">> {
       const { subscription, progress } = await own(keyId, id);
-      const rotated = await rotateSecret({ store, secrets, createSecret, now: clock.now }, subscription);
+      const rotated = await rotateSecret(
+        { store, secrets, createSecret, now: clock.now, wait: clock.wait },
+        subscription,
+      );
       if (rotated === undefined) {
         // Either it is deleted, or another request has just rotated it.
         await own(keyId, id);

@@ -6,6 +6,7 @@ import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_changes.ts";
 import { command } from "../../cli/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { HEEDED_MS } from "../../lib/webhooks/delivery/eligibility.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";
@@ -24,14 +25,16 @@ const storedConsumer = async () => (await beside.store.deliveries.consumer("wh_a
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });
-  const code = await rotateWebhook({ store: beside.store, io, consumer: await storedConsumer(), json })
+  const waits: number[] = [];
+  const wait = (ms: number) => Promise.resolve(void waits.push(ms));
+  const code = await rotateWebhook({ store: beside.store, io, wait, consumer: await storedConsumer(), json })
     .catch((error) => reportFailure("webhooks", error, io));
-  return { code, out: io.out, err: io.err };
+  return { code, out: io.out, err: io.err, waits };
 }
 
 test("rotate prints only the new secret, and the old one signs too for a day", async () => {
   const { secret: before } = await stored();
-  const { code, out, err } = await rotate();
+  const { code, out, err, waits } = await rotate();
   assert.equal(code, 0);
   assert.match(out, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   assert.equal(
@@ -39,6 +42,7 @@ test("rotate prints only the new secret, and the old one signs too for a day", a
     `The new secret of wh_all in ${beside.setting}. Copy it now. It signs from now on. ` +
       `The old secret signs too until ${UNTIL}.\n`,
   );
+  assert.deepEqual(waits, [HEEDED_MS]);
   const { secret, previousSecret } = await stored();
   assert.deepEqual([secret, previousSecret], [out.trim(), { secret: before, untilMs: START_MS + 86_400_000 }]);
 });
@@ -48,7 +52,7 @@ test("on a shared store the old secret signs for a day by the store's clock, not
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
   const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
   const consumer = (await store.deliveries.consumer("wh_all"))!;
-  assert.equal(await rotateWebhook({ store, io, consumer, json: true }), 0);
+  assert.equal(await rotateWebhook({ store, io, wait: () => Promise.resolve(), consumer, json: true }), 0);
   const { previousSecret } = (await store.subscriptions.get("wh_all"))!;
   const wrongByMs = Math.abs(previousSecret!.untilMs - (START_MS + 86_400_000));
   assert.ok(wrongByMs < 60_000, `${wrongByMs} ms`);
@@ -116,6 +120,7 @@ test("rotate refuses an unknown webhook, and does not overwrite a secret that an
   const call = {
     store: beside.store,
     io: fakeIo({ now: START_MS }),
+    wait: () => Promise.resolve(),
     consumer,
     json: false,
   };

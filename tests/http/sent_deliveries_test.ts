@@ -81,6 +81,8 @@ test("after a rotation what was sent is signed with the secrets of today, and sa
   assert.equal(body.secretRotatedSince, true);
   const { headers, body: text } = body.request;
   assert.equal((await verifyWebhook({ headers, body: text, secret })).ok, true);
+  const { attempt: later } = (await post(`/v1/webhooks/${id}/test`)).body;
+  assert.equal((await get(`/v1/webhooks/${id}/deliveries/${later.id}`)).body.secretRotatedSince, false);
 });
 
 test("an attempt that there is none of, or of another key's webhook, is not found", async () => {

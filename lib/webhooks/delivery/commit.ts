@@ -5,6 +5,7 @@
 import type { Clock } from "../../clock.ts";
 import { isFenced, type Store } from "../../store/store.ts";
 import { attemptWrites, MAX_SETTLED_WRITES, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import { ATTEMPT_PAGE_SIZE, storedAttempts } from "../failed_deliveries.ts";
 import { type Consumer, isClosed, scannedTo, type Settled } from "./consumer.ts";
 import { positionOf, type ReplayCursor } from "./cursor.ts";
 
@@ -59,16 +60,13 @@ export function createCommits(parts: CommitParts) {
     }
   }
 
-  /**
-   * Retries until the batch is committed; false when it gives up. A commit whose answer was lost is made twice, and may
-   * list its attempts twice.
-   */
+  /** Retries until the batch is committed; false when it gives up. */
   async function write(batch: Outcome[]): Promise<boolean> {
     const settlements = settlementsOf(batch.filter(({ consumer }) => !isClosed(consumer)));
     for (let failures = 0;; failures++) {
       try {
         if (failures > 0) await parts.beforeRetry();
-        await tryWrite([...settlements].filter(([consumer]) => !isClosed(consumer)));
+        await tryWrite([...settlements].filter(([consumer]) => !isClosed(consumer)), failures > 0);
         return true;
       } catch (cause) {
         if (!isFenced(cause) && failures === 0) {
@@ -80,7 +78,8 @@ export function createCommits(parts: CommitParts) {
     }
   }
 
-  async function tryWrite(own: [Consumer, Settlement][]): Promise<void> {
+  async function tryWrite(own: [Consumer, Settlement][], isRetry: boolean): Promise<void> {
+    if (isRetry) await leaveOutStored(store, own.map(([, settlement]) => settlement));
     if (own.length === 0) return;
     const leases = [...new Set(own.map(([{ lease }]) => lease))];
     try {
@@ -136,7 +135,7 @@ function writesOf({ consumer, delivery, attempt }: Outcome): number {
 }
 
 /** The settlements of these outcomes, one per consumer. Their cursors may pass them from now on. */
-function settlementsOf(outcomes: Outcome[]): Map<Consumer, Settlement> {
+export function settlementsOf(outcomes: Outcome[]): Map<Consumer, Settlement> {
   const settlements = new Map<Consumer, Settlement>();
   for (const { consumer, delivery, attempt, ended } of outcomes) {
     let settlement = settlements.get(consumer);
@@ -164,6 +163,23 @@ function addProgress(consumer: Consumer, settlement: Settlement): void {
   if (!replay?.isOpen || settlement.replay !== undefined) return;
   const replayed = positionOf(replay);
   if (replayed > replay.saved) settlement.replay = { id: replay.id, cursor: replay.saved = replayed, done: false };
+}
+
+/** Removes attempts that are stored already: the commit whose answer was lost may have been made. */
+async function leaveOutStored(store: Pick<Store, "deliveries">, settlements: Settlement[]): Promise<void> {
+  const keyOf = ({ replayId, eventId, number, atMs, durationMs }: NewAttempt) =>
+    [replayId, eventId, number, atMs, durationMs].join();
+  for (const settlement of settlements) {
+    if (settlement.attempts.length === 0) continue;
+    const stored = new Set<string>();
+    // A few tests may have been stored since.
+    const most = settlement.attempts.length + ATTEMPT_PAGE_SIZE;
+    for await (const attempt of storedAttempts(store, settlement.subscriptionId)) {
+      stored.add(keyOf(attempt));
+      if (stored.size >= most) break;
+    }
+    settlement.attempts = settlement.attempts.filter((attempt) => !stored.has(keyOf(attempt)));
+  }
 }
 
 /** All events up to here are finished or do not match. */

@@ -14,8 +14,8 @@ import {
   type Subscription,
 } from "../../store/webhook.ts";
 import type { Recipient } from "./attempt.ts";
-import { type Cursor, cursorAt, openReplay, type ReplayCursor } from "./cursor.ts";
-import { type Endpoint, isProbed, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
+import { type Cursor, cursorAt, openReplay, positionOf, type ReplayCursor } from "./cursor.ts";
+import { type Endpoint, isProbed, probedAmong, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
 
 /** One delivery to post. */
 export interface Delivery extends NextDelivery {
@@ -215,11 +215,17 @@ export function enqueue(consumer: Consumer, deliveries: NextDelivery[], cursor: 
   }
 }
 
-/** Takes the next delivery. New events and retries alternate, because the endpoint may fail at one kind only. */
+/** New events and retries alternate, and probes rotate: the endpoint may fail at one kind, or at one event, only. */
+function nextPlace({ subscription: { ordered }, endpoint, ready, turn: { wasRetry } }: Consumer): number {
+  if (ordered) return 0;
+  if (isProbed(endpoint, false)) return probedAmong(endpoint, ready.length);
+  return Math.max(0, ready.findIndex(({ failed }) => (failed === null) === wasRetry));
+}
+
+/** Takes the next delivery. */
 export function take(consumer: Consumer, nowMs: number): Post {
-  const { subscription: { ordered }, endpoint, ready, turn } = consumer;
-  const place = ordered ? 0 : Math.max(0, ready.findIndex(({ failed }) => (failed === null) === turn.wasRetry));
-  const delivery = ready.splice(place, 1)[0]!;
+  const { subscription: { ordered }, endpoint, ready } = consumer;
+  const delivery = ready.splice(nextPlace(consumer), 1)[0]!;
   const { cursor, failed } = delivery;
   consumer.turn.wasRetry = failed !== null;
   // An ordered consumer waits at a new event until that is days old. A replayed event does not age.
@@ -244,7 +250,11 @@ export function requeue(consumer: Consumer, ...probe: Post[]): void {
 }
 
 /** Records a commit. From now on the store returns a retried delivery again. */
-export function settled(consumer: Consumer, { sequence, failed }: Settled, nowMs: number): void {
+export function settled(consumer: Consumer, { sequence, cursor, failed }: Settled, nowMs: number): void {
   consumer.inFlight.delete(sequence);
+  if (cursor !== undefined) {
+    const position = positionOf(cursor === consumer.cursor ? { ...cursor, scannedTo: scannedTo(consumer) } : cursor);
+    for (const passed of cursor.beyond.add(sequence)) if (passed <= position) cursor.beyond.delete(passed);
+  }
   if (failed?.state === "retrying") keep(consumer, isDue(failed, nowMs) ? 0 : failed.dueAtMs!);
 }

@@ -4,23 +4,26 @@
  */
 
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { Clock } from "../../clock.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import { partitionOf, type StoredConsumer } from "../../store/webhook.ts";
 import { become, type Consumer, openConsumer, renew } from "./consumer.ts";
+import { REFRESH_MS } from "./eligibility.ts";
 import type { Partitions } from "./partitions.ts";
 
 const PAGE = 500;
 
 /** The consumers of this process's partitions. */
-export function createConsumers({ store, partitions }: {
+export function createConsumers({ store, partitions, clock }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
   partitions: Partitions;
+  clock: Pick<Clock, "monotonicMs">;
 }) {
   const consumers = new Map<string, Consumer>();
   /** Ids to load; undefined stands for all. */
   const wanted = new Set<string | undefined>();
-  /** The version and the leases of the last load. Undefined when all have to be loaded. */
-  let loaded: { version: number; leases: (Lease | undefined)[] } | undefined;
+  /** The version and leases of the last load, and when it began (monotonic ms). Undefined when all have to be loaded. */
+  let loaded: { version: number; leases: (Lease | undefined)[]; atMs: number } | undefined;
   let loading: Promise<void> | undefined;
 
   async function loadWanted(): Promise<void> {
@@ -40,16 +43,18 @@ export function createConsumers({ store, partitions }: {
 
   async function loadAll(): Promise<void> {
     const leases = partitions.leases();
+    const atMs = clock.monotonicMs();
     const version = await store.subscriptions.version();
     const before = loaded;
-    if (version === before?.version && leases.every((lease, partition) => lease === before.leases[partition])) return;
-    // If the store fails from here on, the next load is a full one.
-    loaded = undefined;
-    const there = await updateAll();
-    for (const consumer of [...consumers.values()]) {
-      if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
+    if (version !== before?.version || leases.some((lease, partition) => lease !== before.leases[partition])) {
+      // If the store fails from here on, the next load is a full one.
+      loaded = undefined;
+      const there = await updateAll();
+      for (const consumer of [...consumers.values()]) {
+        if (!there.has(consumer.subscription.id) || !isOwn(consumer)) close([consumer]);
+      }
     }
-    loaded = { version, leases };
+    loaded = { version, leases, atMs };
   }
 
   async function updateAll(): Promise<Set<string>> {
@@ -87,6 +92,16 @@ export function createConsumers({ store, partitions }: {
     }
   }
 
+  /**
+   * Loads one subscription, or all if their version or a lease has changed. Opens consumers of new ones, updates changed
+   * ones, and closes those that are deleted or another process's. Loads run one after the other.
+   */
+  async function load(subscriptionId?: string): Promise<void> {
+    wanted.add(subscriptionId);
+    loading ??= loadWanted().finally(() => loading = undefined);
+    await loading;
+  }
+
   const isOwn = ({ partition, lease }: Consumer) => partitions.lease(partition) === lease;
 
   function close(closed: Iterable<Consumer>): void {
@@ -106,14 +121,10 @@ export function createConsumers({ store, partitions }: {
     isEmpty: () => consumers.size === 0,
     /** Whether all subscriptions are loaded. */
     isLoaded: () => loaded !== undefined,
-    /**
-     * Loads one subscription, or all if their version or a lease has changed. Opens consumers of new ones, updates
-     * changed ones, and closes those that are deleted or another process's. Loads run one after the other.
-     */
-    async load(subscriptionId?: string): Promise<void> {
-      wanted.add(subscriptionId);
-      loading ??= loadWanted().finally(() => loading = undefined);
-      await loading;
+    load,
+    /** Loads all, unless that was done a moment ago. */
+    async refresh(): Promise<void> {
+      if (loaded === undefined || clock.monotonicMs() - loaded.atMs >= REFRESH_MS) await load();
     },
     get: (subscriptionId: string) => consumers.get(subscriptionId),
     /** Whether this process still holds the lease under which it was opened. */

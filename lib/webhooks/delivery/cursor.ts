@@ -7,6 +7,8 @@ export interface Cursor {
   scannedTo: number;
   /** Sequences that were read and not passed to a commit. */
   open: Set<number>;
+  /** Committed sequences after one in `open`: a read from `scannedTo` must leave them out. */
+  beyond: Set<number>;
   /** The position last passed to a commit, and the one that the store last confirmed. */
   saved: number;
   written: number;
@@ -26,7 +28,7 @@ export interface ReplayCursor extends Cursor {
 }
 
 export function cursorAt(sequence: number): Cursor {
-  return { scannedTo: sequence, open: new Set(), saved: sequence, written: sequence };
+  return { scannedTo: sequence, open: new Set(), beyond: new Set(), saved: sequence, written: sequence };
 }
 
 /** All events up to here are finished or do not match. */

@@ -3,11 +3,11 @@ import type { Store } from "../../store/store.ts";
 import type { FailedDelivery, NewAttempt } from "../../store/webhook.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
 import type { Outcome } from "./commit.ts";
-import { type Consumer, fallBehind, isClosed, keep, type Post, requeue, take } from "./consumer.ts";
+import { type Consumer, type Delivery, fallBehind, isClosed, keep, type Post, requeue, take } from "./consumer.ts";
 import { checkEligible, type EligibilityParts, isEligible } from "./eligibility.ts";
-import { failuresOf, next } from "./endpoint.ts";
+import { failuresOf, isKnownToFail, next } from "./endpoint.ts";
 import type { PostQueue, WorkerLimits } from "./post_queue.ts";
-import { breakAfter } from "./schedule.ts";
+import { breakAfter, MAX_AGE_MS } from "./schedule.ts";
 
 export interface PostingParts extends EligibilityParts {
   store: Pick<Store, "subscriptions">;
@@ -49,7 +49,7 @@ export function createPosting(parts: PostingParts) {
         recipient: eligible!.recipient,
         message: parts.message(event),
         attempts: failed?.attempts ?? 0,
-        ageMs: replayId !== null ? 0 : networkMs() - (failed?.failedAtMs ?? event.knownAt * 1_000),
+        ageMs: ageOf(post),
         kind: isProbe ? "probe" : "delivery",
         replayId,
         atMs: clock.now(),
@@ -58,8 +58,7 @@ export function createPosting(parts: PostingParts) {
       if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
       const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
       const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
-      const heeded = isOutdated ? { ...made, ...again } : made;
-      return isClosed(consumer) ? undefined : attempted(consumer, post, heeded);
+      return isClosed(consumer) ? undefined : attempted(consumer, post, isOutdated ? { ...made, ...again } : made);
     } finally {
       queue.end(slot);
     }
@@ -98,6 +97,26 @@ export function createPosting(parts: PostingParts) {
     return { consumer, attempt: made, delivery: { sequence, cursor, failed } };
   }
 
+  /** How long a delivery has been pending, by network time. So steps of our own clock do not age it. */
+  function ageOf({ event, failed, replayId }: Delivery): number {
+    return replayId !== null ? 0 : networkMs() - (failed?.failedAtMs ?? event.knownAt * 1_000);
+  }
+
+  /** Gives up deliveries that are days old while the endpoint is down. */
+  function giveUp(consumer: Consumer): Outcome[] {
+    if (!isKnownToFail(consumer.endpoint) || consumer.posts > 0) return [];
+    const isOld = (one: Delivery) => ageOf(one) >= MAX_AGE_MS;
+    const old = consumer.ready.filter(isOld);
+    if (old.length === 0) return [];
+    consumer.ready = consumer.ready.filter((one) => !isOld(one));
+    keep(consumer, Infinity);
+    return old.map(({ event: { sequence }, failed: before, cursor }) => {
+      const { attempts, failedAtMs } = before ?? { attempts: 0, failedAtMs: networkMs() };
+      const failed = { sequence, state: "dead" as const, attempts, dueAtMs: null, failedAtMs, attemptedAtMs: 0 };
+      return { consumer, delivery: { sequence, cursor, failed } };
+    });
+  }
+
   function failedDelivery({ event, failed: before }: Post, made: NewAttempt, nowMs: number): FailedDelivery {
     return {
       sequence: event.sequence,
@@ -120,6 +139,7 @@ export function createPosting(parts: PostingParts) {
       underWay.add(made);
       return made;
     },
+    giveUp,
     /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
     async drain(drainMs: number): Promise<void> {
       const ended = Promise.all(underWay);

@@ -63,7 +63,8 @@ export async function readOn(parts: ReadingParts, consumer: Consumer, tail: numb
 async function readNext({ store, clock }: ReadingParts, consumer: Consumer, tail: number): Promise<boolean> {
   const { subscription, cursor, inFlight, endpoint, dueAtMs } = consumer;
   const { scannedTo: after, written } = cursor;
-  const query = { after, upTo: tail, limit: READ_AHEAD, inFlight: [...inFlight], nowMs: clock.now() };
+  const taken = [...inFlight, ...cursor.beyond];
+  const query = { after, upTo: tail, limit: READ_AHEAD, inFlight: taken, nowMs: clock.now() };
   // A commit during this read may be due earlier than the answer says.
   if (dueAtMs !== undefined) consumer.dueAtMs = Infinity;
   const found = await store.deliveries.next(subscription, { ...query, isProbing: hasBreaks(endpoint) })
@@ -102,7 +103,8 @@ async function readReplay(
   if (stop >= 0) replay.readAt = nowAt + ASK_MS;
   const scannedTo = events.length < READ_AHEAD ? upTo : events.at(-1)!.sequence;
   replay.scannedTo = stop < 0 ? scannedTo : events[stop]!.sequence - 1;
-  enqueue(consumer, events.slice(0, stop < 0 ? undefined : stop).map((event) => ({ event, failed: null })), replay);
+  const open = events.slice(0, stop < 0 ? undefined : stop).filter(({ sequence }) => !replay.beyond.has(sequence));
+  enqueue(consumer, open.map((event) => ({ event, failed: null })), replay);
 }
 
 /** The end of the log, once the watcher has scanned the range of the replay; Infinity before. */

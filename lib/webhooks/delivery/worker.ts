@@ -32,7 +32,8 @@ import { createPostQueue, oncePerTurn, WORKER_LIMITS, type WorkerLimits } from "
 import { createPosting, type PostingParts } from "./posting.ts";
 import { mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
 
-export interface WorkerParts extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost"> {
+export interface WorkerParts
+  extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "refresh"> {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   /** The holder of the leases, unique to this process. */
   holder: string;
@@ -59,12 +60,12 @@ export function createDeliveryWorker(parts: WorkerParts) {
   const { store, clock, onProblem, gatherMs = 40 } = parts;
   const limits = { ...WORKER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
-  const consumers = createConsumers({ store, partitions });
+  const consumers = createConsumers({ store, partitions, clock });
   const log = new LogTail(store, () => consumers.close(consumers.all()));
   const queue = createPostQueue(limits);
   /** Network time: the close time of the latest ledger, Unix ms. */
   const networkMs = () => (log.watcher?.latestLedgerCloseTime ?? 0) * 1_000;
-  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost });
+  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost, refresh: consumers.refresh });
   const beforeRetry = () => log.look();
   const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry, fenced, committed });
   const stepOfClock = createStepWatch(clock);
@@ -108,7 +109,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
       if ((isSetBack || hasForgotten) && consumer.dueAtMs !== undefined) consumer.dueAtMs = 0;
     }
     while (log.tail < last && !state.isStopping) {
-      await log.readOn(last, consumers.isEmpty() ? undefined : (events) => events.forEach(hand));
+      await log.readOn(last, consumers.isEmpty() ? undefined : (events) => events.forEach(distribute));
       dispatch();
       await yieldToOthers();
     }
@@ -127,7 +128,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
   }
 
   /** Passes a new event to the consumers that follow the log. A full one reads it later. */
-  function hand(event: LoggedEvent): void {
+  function distribute(event: LoggedEvent): void {
     for (const consumer of consumers.all()) {
       if (!matches(consumer.filter, event)) continue;
       // A new subscription may be ahead of the last read of the log's end.
@@ -147,6 +148,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
     if (isClosed(consumer) || state.isStopping) return;
     const nowAt = clock.monotonicMs();
     proceed(consumer, log, nowAt);
+    for (const outcome of posting.giveUp(consumer)) commits.add(outcome);
     const { replay } = consumer;
     if (replay?.isOpen && isDone(replay)) {
       replay.isOpen = false;

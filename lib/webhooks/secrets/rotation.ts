@@ -1,6 +1,8 @@
+import type { Wait } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscription } from "../../store/webhook.ts";
+import { HEEDED_MS } from "../delivery/eligibility.ts";
 import type { SecretCipher } from "./secrets.ts";
 
 /** A subscription with its current secret, returned at creation and rotation. */
@@ -10,15 +12,13 @@ export type SubscriptionWithSecret = Subscription & { plainSecret: string };
 const ROTATION_MS = 86_400_000;
 /** A client that rotates again this soon has not received the answer. */
 const AGAIN_MS = 30_000;
-/** Until a worker notices a rotation, it signs with the former secret alone. */
-const NOTICED_MS = 3_000;
 
 /**
  * Whether a signature of this time (Unix ms) may be of other secrets than the current ones. The secret was rotated
  * later, or so shortly before that a worker may not have known.
  */
 export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
-  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + NOTICED_MS > atMs;
+  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + HEEDED_MS > atMs;
 }
 
 /**
@@ -28,18 +28,22 @@ export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousS
  * @throws {GatewayError} `invalid_request` while two former secrets are valid: a third would end one before its day
  */
 export async function rotateSecret(
-  { store, secrets, createSecret, now }: {
+  { store, secrets, createSecret, now, wait }: {
     store: Pick<Store, "subscriptions">;
     secrets: SecretCipher;
     createSecret(): string;
     /** Unix milliseconds. */
     now(): number;
+    wait: Wait;
   },
   subscription: Subscription,
 ): Promise<SubscriptionWithSecret | undefined> {
   const { id, secret } = subscription;
   const ageMs = now() - ((subscription.previousSecret?.untilMs ?? 0) - ROTATION_MS);
-  if (ageMs >= 0 && ageMs < AGAIN_MS) return { ...subscription, plainSecret: secrets.open(id, secret) };
+  if (ageMs >= 0 && ageMs < AGAIN_MS) {
+    await wait(Math.max(0, HEEDED_MS - ageMs));
+    return { ...subscription, plainSecret: secrets.open(id, secret) };
+  }
   const signing = [subscription.previousSecret, subscription.olderSecret]
     .filter((former) => former && former.untilMs > now());
   if (signing.length > 1) {
@@ -57,6 +61,8 @@ export async function rotateSecret(
     olderSecret: signing[0] ?? undefined,
   };
   if (!await replaced()) return undefined;
+  // Until then workers may sign with the former secret alone. After the answer the client may rely on the new one.
+  await wait(HEEDED_MS);
   return { ...subscription, ...rotated, plainSecret };
 
   /** After a lost answer the new secret is in use, and only this call knows it. */

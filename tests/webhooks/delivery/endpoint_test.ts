@@ -5,10 +5,13 @@ import {
   type Endpoint,
   type EndpointOutcome,
   hasBreaks,
+  isKnownToFail,
   isProbed,
   next,
+  probedAmong,
   readyAt,
   slowed,
+  unasked,
   unknownEndpoint,
   windowOf,
 } from "../../../lib/webhooks/delivery/endpoint.ts";
@@ -50,9 +53,14 @@ test("an endpoint that is down gets probes, but for each fifth post, and so does
   const probed = Array.from({ length: 13 }, (_, n) => n).filter((n) => isProbed(after(...failed(n)), false));
   assert.deepEqual(probed, [8, 9, 11, 12]);
   assert.deepEqual([0, 1, 2, 8].map((n) => isProbed(after(...failed(n)), true)), [false, false, true, true]);
+  assert.deepEqual([8, 9, 11, 12].map((n) => probedAmong(after(...failed(n)), 9)), [0, 1, 3, 0]);
+  assert.deepEqual([8, 9, 11].map((n) => probedAmong(after(...failed(n)), 2)), [0, 1, 1]);
 });
 
-test("an endpoint that failed when it was last known is posted to at once, one post at a time", () => {
+test("an endpoint is not known to fail before a post since it was opened, or its key was enabled", () => {
   const opened = unknownEndpoint(true);
-  assert.deepEqual([hasBreaks(opened), windowOf(opened), readyAt(opened)], [true, 1, -Infinity]);
+  assert.deepEqual([hasBreaks(opened), isKnownToFail(opened), readyAt(opened)], [true, false, -Infinity]);
+  const asked = next(opened, "failed", NOW, MOST);
+  assert.deepEqual([isKnownToFail(asked), isKnownToFail(unasked(asked))], [true, false]);
+  assert.equal(isKnownToFail(after("failed")), false);
 });

@@ -66,42 +66,76 @@ test("an endpoint that is back gets everything that waited, and is no longer sai
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a delivery to a dead endpoint is given up at its first failure after three days of network time", async () => {
-  const made = await workerStage(({ ageMs }) => ageMs >= 3 * DAY_MS ? "dead" : "retry", { retryMs: HOUR_MS });
+test("deliveries to a dead endpoint are given up after three days of network time, however many there are", async () => {
+  const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   made.worker.start();
-  await made.owe(10, "wh_1");
+  await made.owe(2_000, "wh_1");
   await made.pass(10_000, 50);
   // The wall clock alone makes nothing old.
   made.clock.step(40 * DAY_MS);
   await made.pass(10_000, 50);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
   made.clock.step(-40 * DAY_MS);
-  const knownAt = (START_MS + 3 * DAY_MS) / 1_000;
-  await append(made.store, [eventAt(9_000, 1, { knownAt })], 9_000, START_MS + 3 * DAY_MS);
+  await append(
+    made.store,
+    [eventAt(9_000, 1, { knownAt: (START_MS + 3 * DAY_MS) / 1_000 })],
+    9_000,
+    START_MS + 3 * DAY_MS,
+  );
   made.worker.wake();
-  await made.pass(2 * HOUR_MS, 500);
-  const { dead, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
-  assert.deepEqual({ dead, retrying }, { dead: 10, retrying: 1 }, "the new one waits");
+  await made.pass(30_000, 50);
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
+  assert.ok(progress.dead >= 2_000 - 16, `${progress.dead} dead`);
+  assert.ok(progress.dead <= 2_000, "the new one waits");
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("deliveries that waited while no gateway ran are posted, however old they are", async () => {
-  let isDown = true;
+test("deliveries that waited while no gateway ran are not given up before a post to the endpoint", async () => {
+  for (const isBack of [true, false]) {
+    let answer: "retry" | "delivered" = "retry";
+    const made = await workerStage(() => answer, { retryMs: HOUR_MS });
+    made.worker.start();
+    await made.owe(500, "wh_1");
+    await made.pass(10_000, 50);
+    await made.worker.stop({ drainMs: 0 });
+    made.clock.advance(4 * DAY_MS);
+    await append(
+      made.store,
+      [eventAt(9_000, 1, { knownAt: (START_MS + 4 * DAY_MS) / 1_000 })],
+      9_000,
+      START_MS + 4 * DAY_MS,
+    );
+    if (isBack) answer = "delivered";
+    const next = made.newWorker("next");
+    next.start();
+    await made.pass(60_000, 50);
+    const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
+    if (isBack) assert.deepEqual([progress.dead, progress.retrying, progress.cursor], [0, 0, 501]);
+    else assert.ok(progress.dead >= 498, `${progress.dead} dead`);
+    await next.stop({ drainMs: 0 });
+  }
+});
+
+test("a failed delivery of three days is given up while the endpoint is down, without another attempt", async () => {
+  let isDown = false;
   const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
   made.worker.start();
-  await made.owe(500, "wh_1");
-  await made.pass(10_000, 50);
+  await made.owe(100, "wh_1");
+  await made.pass(1_000);
+  isDown = true;
+  await made.owe(8, "wh_1");
+  await made.pass(1_000);
+  const { retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
+  assert.ok(retrying > 1, `${retrying} failed`);
+  await append(made.store, [], 9_000, START_MS + 3 * DAY_MS + HOUR_MS);
+  await made.pass(HOUR_MS / 2, 5_000);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, retrying, "what is not due is not looked at yet");
+  const posts = made.script.posted.length;
+  await made.pass(HOUR_MS, 5_000);
+  const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
+  assert.deepEqual([progress.dead, progress.retrying], [8, 0]);
+  assert.equal(made.script.posted.length, posts);
   await made.worker.stop({ drainMs: 0 });
-  made.clock.advance(4 * DAY_MS);
-  const knownAt = (START_MS + 4 * DAY_MS) / 1_000;
-  await append(made.store, [eventAt(9_000, 1, { knownAt })], 9_000, START_MS + 4 * DAY_MS);
-  isDown = false;
-  const next = made.newWorker("next");
-  next.start();
-  await made.pass(60_000, 50);
-  const { dead, retrying, cursor } = (await made.store.deliveries.consumer("wh_1"))!.progress;
-  assert.deepEqual([dead, retrying, cursor], [0, 0, 501]);
-  await next.stop({ drainMs: 0 });
 });
 
 test("deliveries that waited days for their key are sent, though the endpoint failed just before: it is not down", async () => {

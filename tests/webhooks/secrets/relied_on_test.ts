@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { Store } from "../../../lib/store/store.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
 import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
 import { rotateSecret } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
+import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
+import { answersAfter } from "../delivery/worker_stage.ts";
 import {
   type Answer,
   append,
@@ -19,21 +22,26 @@ import {
 } from "../parts.ts";
 
 /** A gateway that posts one event after the other to a webhook, whose secret another gateway rotates. */
-async function rotationStage(answer: (secrets: number, clock: TestClock) => Answer) {
+async function rotationStage(
+  bend: (store: Store, clock: TestClock) => Store = (store) => store,
+  answer?: (secrets: number, clock: TestClock) => Answer,
+) {
   const store = await memoryStore();
   const clock = createTestClock(START_MS);
   const cipher = createSecretCipher(undefined);
   await insert(store, subscriptionOf("wh_1"));
   await append(store, Array.from({ length: 200 }, (_, n) => eventAt(101 + n)), 300);
+  const script = scriptedAttempts(clock, answersAfter(() => clock, 50));
   /** When each was posted, and how many secrets signed it. */
   const posted: { atMs: number; secrets: number }[] = [];
   const worker = createDeliveryWorker({
-    store,
+    store: bend(store, clock),
     clock,
     attempt(request, signal) {
       const secrets = request.recipient.secrets.length;
       posted.push({ atMs: clock.now(), secrets });
-      return scriptedAttempts(clock, () => answer(secrets, clock)).attempt(request, signal);
+      const { attempt } = answer === undefined ? script : scriptedAttempts(clock, () => answer(secrets, clock));
+      return attempt(request, signal);
     },
     isKeyEnabled: () => Promise.resolve(true),
     recipient: (subscription) => recipientOf(subscription, cipher.open, clock.now()),
@@ -53,26 +61,80 @@ async function rotationStage(answer: (secrets: number, clock: TestClock) => Answ
   async function rotate(): Promise<void> {
     const subscription = (await store.subscriptions.get("wh_1"))!;
     const parts = { store, secrets: cipher, createSecret: () => `whsec_${btoa("another secret of the same")}` };
-    await rotateSecret({ ...parts, now: clock.now }, subscription);
+    await rotateSecret({ ...parts, now: clock.now, wait: clock.wait }, subscription);
   }
   async function stop(): Promise<void> {
     let isStopped = false;
     void worker.stop({ drainMs: 0 }).then(() => isStopped = true);
     await passUntil(() => isStopped);
   }
+  /** What was posted from then on is signed with the new secret, too. */
+  function assertSigned(fromMs: number): void {
+    const since = posted.filter(({ atMs }) => atMs >= fromMs);
+    assert.ok(since.length > 20, "nothing was posted since");
+    assert.deepEqual(since.filter(({ secrets }) => secrets < 2).map(({ atMs }) => atMs - fromMs), []);
+  }
   worker.start();
   await passUntil(() => posted.length > 20);
-  return { store, clock, posted, passUntil, rotate, stop };
+  return { store, clock, worker, posted, passUntil, rotate, assertSigned, stop };
 }
 
-test("a receiver that relies on the new secret at once loses nothing: what has only the old signature is posted again", async () => {
+test("posts after the answer to a rotation have the new signature, also of a gateway with a slow store", async () => {
+  const { clock, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store, clock) =>
+    bentStore(store, {
+      events: {
+        async bounds() {
+          await clock.wait(800);
+          return await store.events.bounds();
+        },
+      },
+    })
+  );
+  let answeredMs = Infinity;
+  void rotate().then(() => answeredMs = clock.now());
+  await passUntil(() => posted.length > 150);
+  assertSigned(answeredMs);
+  await stop();
+});
+
+test("that holds also when a gateway gets an earlier read of the webhook only then", async () => {
+  let held: Promise<void> | undefined;
+  const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
+    bentStore(store, {
+      deliveries: {
+        async consumer(id) {
+          const until = held;
+          const answer = await store.deliveries.consumer(id);
+          await until;
+          return answer;
+        },
+      },
+    })
+  );
+  const { promise, resolve: letGo } = Promise.withResolvers<void>();
+  held = promise;
+  void worker.changed("wh_1");
+  held = undefined;
+  let answeredMs = Infinity;
+  void rotate().then(() => answeredMs = clock.now());
+  await passUntil(() => answeredMs < Infinity);
+  letGo();
+  await passUntil(() => posted.length > 150);
+  assertSigned(answeredMs);
+  await stop();
+});
+
+test("a post under way during a rotation is not rejected by a receiver with the new secret: it is posted again", async () => {
   let answeredMs = Infinity;
   let posts = 0;
-  const { store, clock, posted, passUntil, rotate, stop } = await rotationStage(async (secrets, clock) => {
-    // The receiver starts again with the new secret, and a proxy before it lets what comes meanwhile wait.
-    await clock.wait(++posts === 25 ? 8_000 : 50);
-    return secrets < 2 && clock.now() >= answeredMs ? "rejected" : "delivered";
-  });
+  const { store, clock, posted, passUntil, rotate, stop } = await rotationStage(
+    undefined,
+    async (secrets, clock) => {
+      // The receiver starts again with the new secret, and a proxy before it lets what comes meanwhile wait.
+      await clock.wait(++posts === 25 ? 8_000 : 50);
+      return secrets < 2 && clock.now() >= answeredMs ? "rejected" : "delivered";
+    },
+  );
   await passUntil(() => posted.length === 25);
   void rotate().then(() => answeredMs = clock.now());
   await passUntil(() => posted.length > 150);

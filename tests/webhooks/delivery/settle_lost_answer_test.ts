@@ -5,6 +5,33 @@ import { StoreError } from "../../../lib/store/store.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { workerStage } from "./worker_stage.ts";
 
+test("an attempt is listed once, also where the answer of the commit that noted it was lost", async () => {
+  let losses = 0;
+  const made = await workerStage(() => "delivered", {
+    store: (store) =>
+      bentStore(store, {
+        deliveries: {
+          async settle(step) {
+            await store.deliveries.settle(step);
+            if (step.settlements.some(({ attempts }) => attempts.length > 0) && losses++ === 0) {
+              throw new StoreError("unavailable", "the connection was cut");
+            }
+          },
+        },
+      }),
+  });
+  made.worker.start();
+  await made.owe(3, "wh_1");
+  await made.pass(3_000);
+  const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });
+  assert.equal(made.postedTo("wh_1").length, 3);
+  assert.deepEqual(
+    attempts.map(({ eventId }) => eventId).sort(),
+    made.postedTo("wh_1").map((one) => one.eventId).sort(),
+  );
+  await made.worker.stop({ drainMs: 0 });
+});
+
 test("outcomes are committed when the store fails to report the leases left, just as it fenced one", async () => {
   let [fenced, isFailing] = [0, false];
   const made = await workerStage(() => "delivered", {

@@ -1,0 +1,38 @@
+// needs: neutral
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settlementsOf } from "../../../lib/webhooks/delivery/commit.ts";
+import { openConsumer, requeue, settled, take } from "../../../lib/webhooks/delivery/consumer.ts";
+import { readOn } from "../../../lib/webhooks/delivery/reading.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
+
+test("an event that an endpoint takes before earlier ones is not read again, until the cursor has passed it", async () => {
+  const store = await memoryStore();
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, [eventAt(101), eventAt(102), eventAt(103)], 200);
+  const parts = { store, clock: createTestClock(START_MS) };
+  const consumer = openConsumer((await store.deliveries.consumer("wh_1"))!, 0, { name: "webhooks/0", term: 1 });
+  const read = async () => {
+    await readOn(parts, consumer, 3);
+    return consumer.ready.map(({ event }) => event.sequence);
+  };
+  const finish = (sequence: number) => {
+    settlementsOf([{ consumer, delivery: { sequence, cursor: consumer.cursor, failed: undefined } }]);
+    settled(consumer, { sequence, cursor: consumer.cursor, failed: undefined }, START_MS);
+  };
+  assert.deepEqual(await read(), [1, 2, 3]);
+  // The second probe of an endpoint that is down is the second event.
+  consumer.endpoint = { state: "down", until: 0, failures: 13, isAsked: true };
+  assert.equal(take(consumer, START_MS).event.sequence, 2);
+  finish(2);
+  requeue(consumer);
+  assert.deepEqual(await read(), [1, 3]);
+  consumer.endpoint = { state: "healthy", window: 1 };
+  for (const sequence of [1, 3]) {
+    assert.equal(take(consumer, START_MS).event.sequence, sequence);
+    finish(sequence);
+  }
+  assert.deepEqual([consumer.inFlight.size, consumer.cursor.beyond.size], [0, 0]);
+  await store.close();
+});
