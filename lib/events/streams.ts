@@ -36,6 +36,8 @@ export const STREAM_LIMITS = { perKey: 20, inAll: 1_000 } as const;
 /** How often the loop checks keys and clients, and reads the log without a wake-up: other processes write to it too. */
 const LOOK_MS = 500;
 const LEDGER_MS = 5_000;
+/** Longer than a check of a key takes. After that the process was suspended, or the store is slow. */
+const STANDSTILL_MS = 1_000;
 /** A client that takes nothing for this long is cut off. It reconnects with `Last-Event-ID`. */
 const UNREAD_MS = 30_000;
 const OPEN_AGAIN_SECONDS = 5;
@@ -49,7 +51,8 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
   /** Keys of streams that are opening. */
   const opening: string[] = [];
   let isDraining = false;
-  let toldLedgerAtMs = -Infinity;
+  let toldLedgerAtMs = clock.monotonicMs();
+  let isFailing = false;
   const feed = createStreamFeed(store, streams);
   const latestLedger = () => head.sequence || (feed.log.watcher?.latestLedger ?? 0);
 
@@ -91,14 +94,37 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     }
   }
 
+  /** Checks all keys, again when that took long: an answer may be from before a suspension. A slow store delays no event. */
+  async function checkKeys(stopping: AbortSignal): Promise<void> {
+    for (const isLast of [false, true]) {
+      const begunAtMs = clock.monotonicMs();
+      const checked = new AbortController();
+      const checks = Promise.all(Array.from(streams.keys(), (stream) => stream.checkKey()));
+      const timeUp = clock.wait(STANDSTILL_MS, AbortSignal.any([checked.signal, stopping]));
+      await Promise.race([checks, timeUp]).finally(() => checked.abort());
+      if (isLast || clock.monotonicMs() - begunAtMs < STANDSTILL_MS) return;
+    }
+  }
+
+  /** Reads new events. A store that fails is reported once, and asked again in the next pass. */
+  async function readFeed(): Promise<void> {
+    try {
+      await feed.read();
+      isFailing = false;
+    } catch (cause) {
+      if (!isFailing) onProblem("new events for live streams cannot be read; retrying", cause);
+      isFailing = true;
+    }
+  }
+
   const loop = createLoop({
     wait: clock.wait,
-    onProblem: (cause) => onProblem("new events for live streams cannot be read; retrying", cause),
-    async step() {
+    onProblem: (cause) => onProblem("live streams cannot go on; retrying", cause),
+    async step(stopping) {
       if (streams.size === 0) return Infinity;
       // First, because a key may have been disabled while this process was suspended.
-      await Promise.all(Array.from(streams.keys(), (stream) => stream.checkKey()));
-      await feed.read();
+      await checkKeys(stopping);
+      await readFeed();
       const nowMs = clock.monotonicMs();
       const isTime = nowMs - toldLedgerAtMs >= LEDGER_MS;
       if (isTime) toldLedgerAtMs = nowMs;

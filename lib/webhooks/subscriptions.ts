@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import type { CreationIntent } from "../store/intent.ts";
+import { type CreationIntent, IntentRefused } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt, FailedDelivery, StoredConsumer } from "../store/webhook.ts";
@@ -16,7 +16,7 @@ import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
 import { beginReplay, isUnderWay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
-import { takeReplay, takeTest } from "./allowances.ts";
+import { giveReplayBack, takeReplay, takeTest } from "./allowances.ts";
 
 export interface SubscriptionsParts extends CreationParts {
   store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState" | "intents">;
@@ -167,11 +167,17 @@ export function createSubscriptions(parts: SubscriptionsParts) {
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
-      // Before it is counted. Two requests at once are both counted.
       if (underWay !== null) throw isUnderWay(id);
-      await takeReplay(store, keyId, lookedThrough);
+      const takenMs = await takeReplay(store, keyId, lookedThrough);
       const begun = { id: `rp_${randomText(ID_LENGTH)}`, deliveries, atLeast };
-      await beginReplay(store, id, plan, { id: begun.id, nowMs: clock.now(), intent: intent?.(begun) });
+      const job = { id: begun.id, nowMs: clock.now(), intent: intent?.(begun) };
+      await beginReplay(store, id, plan, job).catch(async (error) => {
+        // A refused job did not start. After other store errors that is unknown.
+        if (error instanceof GatewayError || error instanceof IntentRefused) {
+          await giveReplayBack(store, keyId, lookedThrough, takenMs).catch(() => {});
+        }
+        throw error;
+      });
       await changed(id);
       return begun;
     },

@@ -44,6 +44,25 @@ test("nor is one that is behind and reads on by itself", async () => {
   assert.equal(await stream.next(), undefined);
 });
 
+test("an answer about its key that was on its way before the standstill is not enough", async () => {
+  await using stage = await createStage();
+  const late = Promise.withResolvers<undefined>();
+  let refusal: () => Promise<string | undefined> = () => Promise.resolve(undefined);
+  const stream = await stage.open({ refusal: () => refusal() });
+  assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
+  const after = stream.next();
+  refusal = () => late.promise;
+  await stage.pass(400);
+
+  refusal = () => Promise.resolve("disabled");
+  await append(stage.store, sampleEvent(1));
+  stage.clock.advance(20_000);
+  stage.streams.wake();
+  late.resolve(undefined);
+  await stage.pass(1_000);
+  assert.deepEqual(await after, [{ kind: "revoked", reason: "disabled" }]);
+});
+
 test("a stream whose key was disabled while a slow store delayed its opening gets nothing", async () => {
   await using stage = await createStage();
   await append(stage.store, sampleEvent(1));

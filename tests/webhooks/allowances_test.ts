@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { MAX_REPLAYED, takeReplay, takeTest } from "../../lib/webhooks/allowances.ts";
+import { giveReplayBack, MAX_REPLAYED, takeReplay, takeTest } from "../../lib/webhooks/allowances.ts";
 
 test("a webhook gets six test events a minute, and Retry-After is long enough", async () => {
   let nowMs = 1_793_491_200_000;
@@ -53,7 +53,23 @@ test("replays of a key start until they have read a million events in a day, ove
   nowMs = startMs + 86_400_000;
   assert.equal(await refusal("key", 3 * MAX_REPLAYED), undefined, "the first hour is a day ago");
   assert.equal((await refusal("key"))?.headers["Retry-After"], String(86_400));
+  await giveReplayBack(store, "key", 3 * MAX_REPLAYED, nowMs);
+  assert.equal(await refusal("key"), undefined, "what was not begun is not counted");
+  await takeReplay(store, "key", 3 * MAX_REPLAYED);
   nowMs -= 2 * 86_400_000;
   assert.equal(await refusal("key"), undefined, "a clock that was set back holds nobody up");
+  await store.close();
+});
+
+test("events returned in a later hour do not raise the allowance after a day", async () => {
+  const startMs = 1_793_491_200_000;
+  let nowMs = startMs + 3_599_999;
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  const takenMs = await takeReplay(store, "key", MAX_REPLAYED);
+  nowMs += 1;
+  await giveReplayBack(store, "key", MAX_REPLAYED, takenMs);
+  nowMs = startMs + 86_400_000;
+  await takeReplay(store, "key", MAX_REPLAYED);
+  await assert.rejects(takeReplay(store, "key", 1), GatewayError);
   await store.close();
 });

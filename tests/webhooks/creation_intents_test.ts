@@ -118,7 +118,7 @@ test("a replay of nothing stays one of nothing when its request is repeated", as
   assert.deepEqual(await gateway().replay("wh_1", nothing, CALLER), begun);
 });
 
-test("a gateway that was suspended during the start of a replay does not start it again", async () => {
+test("a gateway that was suspended during the start of a replay does not start it again, and counts nothing", async () => {
   const { store, gateway } = await stage();
   let first: unknown;
   const suspended = before(store, "deliveries", "insertReplay", async () => {
@@ -128,6 +128,8 @@ test("a gateway that was suspended during the start of a replay does not start i
   });
   assert.deepEqual(await gateway({ on: suspended }).replay("wh_1", REPLAYED, CALLER), first);
   assert.equal(await replayOf(store), null, "it was begun a second time");
+  const uses = await store.sharedState.read<{ count: number }[]>(`replayed/${CALLER.keyId}`);
+  assert.equal(uses!.reduce((sum, { count }) => sum + count, 0), 2, "what was not begun is not counted");
 });
 
 test("one intent too many is answered 429, and told", async () => {

@@ -64,7 +64,7 @@ test("a webhook stays when it is unknown whether its key was deleted", async () 
   assert.equal((await store.subscriptions.list({ limit: 10 }))[0]?.id, id);
 });
 
-test("a replay of a webhook that is deleted just then is not found", async () => {
+test("a replay of a webhook that is deleted just then is not found, and takes nothing of the day's allowance", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, {
       deliveries: {
@@ -77,10 +77,12 @@ test("a replay of a webhook that is deleted just then is not found", async () =>
   );
   await insert(store, subscriptionOf("wh_1"));
   await append(store, [eventAt(101)], 200);
+  await takeReplay(store, "key1", MAX_REPLAYED - 1);
   const refused = await subscriptions.replay("key1", "wh_1", { fromLedger: 101, dryRun: false }).catch((error) =>
     error
   );
   assert.equal(refused.code, "not_found", JSON.stringify(refused));
+  await takeReplay(store, "key1", 1);
 });
 
 /** How each of the webhooks' replays went, asked for at once. */
