@@ -1,6 +1,10 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
+import { createRecentMap } from "../../lib/bounded_map.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { type AppParts, type KnownRead, RequestContext } from "../../lib/http/request_context.ts";
 import { networkOfFile, startGateway } from "./test_gateway.ts";
 
 const on = networkOfFile();
@@ -50,4 +54,28 @@ test("with CORS an answer asked for again has its headers too", async () => {
     assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
   }
   await stop();
+});
+
+test("a URL with a query, or a long one, is not remembered", async () => {
+  const knownReads = createRecentMap<KnownRead>(10);
+  const never = () => false;
+  const parts = {
+    ...{ knownReads, isStopping: never, isDraining: never, isStoreGone: never },
+    addresses: { peek: () => ({}) },
+    rateHeaders: { policy: () => ({}), state: () => ({}) },
+    log: { writes: never },
+    requestId: () => "req_1",
+    otherMeter: { begin: () => 0, answered() {} },
+  } as unknown as AppParts;
+  const spec = { operationId: "read", scopes: [], summary: "", response: z.object({}), errors: [] };
+  const read = endpoint({ ...spec, cached: true, ignoresQuery: true }, () => ({}));
+  const ask = async (url: string) => {
+    const context = new RequestContext(parts, new Request(url), { remoteAddress: "" });
+    const response = await read({ env: context } as never, () => Promise.resolve());
+    assert.equal((response as Response).status, 200);
+    return knownReads.get(url) !== undefined;
+  };
+  assert.equal(await ask(`http://gateway.test/${"a".repeat(256 - 20)}`), true);
+  assert.equal(await ask(`http://gateway.test/${"a".repeat(257 - 20)}`), false);
+  assert.equal(await ask("http://gateway.test/read?of=1"), false);
 });

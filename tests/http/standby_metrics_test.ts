@@ -7,16 +7,33 @@ import { METRICS_TOKEN, networkOfFile, type RpcFetch, startGateway } from "./tes
 
 const on = networkOfFile();
 
-test("a gateway that stands by, and is only scraped, tells that its node is well again once that is back", async () => {
+/** Stands by, and is asked for nothing but its metrics from now on. */
+async function startStandby(fetch: RpcFetch) {
   const store = await openStore("memory:", { isShared: true });
   const leader = await startGateway(on, { store: () => store });
   await until(async () => await store.events.watcherState() !== undefined);
+  const clock = { aheadMs: 0 };
+  const monotonicMs = () => performance.now() + clock.aheadMs;
+  const settings = { metricsToken: METRICS_TOKEN };
+  const standby = await startGateway(on, { store: () => store, fetch, settings, monotonicMs });
+  await until(async () => await standby.figure("gateway_payments_expiring_complete") === 1);
+  return {
+    standby,
+    clock,
+    async stop() {
+      await Promise.all([leader.stop(), standby.stop()]);
+      await store.close();
+    },
+  };
+}
+
+test("a gateway that stands by, and is only scraped, tells that its node is well again once that is back", async () => {
   let isAway = false;
-  const fetch: RpcFetch = (url, init) =>
-    isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
-  const standby = await startGateway(on, { store: () => store, fetch, settings: { metricsToken: METRICS_TOKEN } });
+  const { standby, stop } = await startStandby(async (url, init) => {
+    if (isAway) throw new TypeError("connection refused");
+    return await on.fetch(url, init);
+  });
   try {
-    await until(async () => await standby.figure("gateway_payments_expiring_complete") === 1);
     isAway = true;
     for (let read = 0; read < 3; read++) {
       const { status } = await standby.request("GET", `/v1/wallets/${on.sandbox.accounts.owner.address}/devices`);
@@ -26,7 +43,25 @@ test("a gateway that stands by, and is only scraped, tells that its node is well
     isAway = false;
     await until(async () => await standby.figure("gateway_rpc_node_up") === 1, 10_000);
   } finally {
-    await Promise.all([leader.stop(), standby.stop()]);
-    await store.close();
+    await stop();
+  }
+});
+
+test("a gateway that stands by, and is only scraped, tells of contracts that are there again", async () => {
+  let isEmpty = true;
+  const { standby, clock, stop } = await startStandby(async (url, init) => {
+    const answer = await on.fetch(url, init);
+    if (!isEmpty || JSON.parse(String(init.body)).method !== "getLedgerEntries") return answer;
+    const body = await answer.json();
+    return Response.json({ ...body, result: { ...body.result, entries: [] } });
+  });
+  try {
+    await until(async () => await standby.figure("gateway_contract_problems") === 3);
+    isEmpty = false;
+    // Longer than it waits after a look that found something wrong.
+    clock.aheadMs = 61_000;
+    await until(async () => await standby.figure("gateway_contract_problems") === 0, 10_000);
+  } finally {
+    await stop();
   }
 });

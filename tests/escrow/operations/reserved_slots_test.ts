@@ -195,6 +195,15 @@ describe("the competing envelopes of a merchant", () => {
     assert.equal(await reservedFor(at, payer(1)), 0);
   });
 
+  test("are stored for 64 payers at most", async () => {
+    const { sharedState } = await openStore("memory:");
+    const at = stage(sharedState);
+    for (let n = 0; n < 100; n++) at.enter(payer(n), authorize);
+    await reservedFor(at, payer(100));
+    const { payers } = (await sharedState.read<{ payers: object }>(`slots ${MERCHANT}`))!;
+    assert.equal(Object.keys(payers).length, 64);
+  });
+
   test("do not count longer when the store's clock steps back", async () => {
     const clock = createTestClock();
     const { sharedState } = await openStore("memory:", { now: clock.now });
