@@ -131,7 +131,6 @@ async function readsFinding(
     events: { watcherState: nothing, read: nothing },
     catchUp: nothing,
     sharedState: { change: nothing },
-    nextNonce: nothing,
     unresolved: nothing,
     keepUnresolved: nothing,
   });

@@ -5,7 +5,8 @@ import { createEntryReader } from "../stellar/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
 import type { Head } from "../stellar/head.ts";
 import { createLedgerClock } from "../stellar/ledger_clock.ts";
-import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
+import { accountKey } from "../stellar/transactions/prepare.ts";
+import { createNonces } from "./operations/nonces.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/footprint.ts";
 import type { CheckedEnvelope } from "../stellar/transactions/envelope.ts";
@@ -29,7 +30,6 @@ import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check
 import {
   type BuiltRequest,
   createOperationPreparer,
-  NONCE_SLACK_MS,
   preparedOf,
   type PreparedRequest,
   type PrepareRequest,
@@ -96,11 +96,9 @@ export interface EscrowParts {
   submitTimeoutMs: number;
   /** The most that a prepared transaction may cost, in stroops. */
   maxFee: number;
-  /** Where the gateways on the store share the open envelopes of each merchant. */
+  /** Where the gateways on the store share issued nonces and the open envelopes of each merchant. */
   sharedState: Pick<Store["sharedState"], "change">;
   submissionLog: SubmissionLog;
-  /** Returns a nonce above `used` and above each nonce that it returned within that nonce's `validForMs`. */
-  nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /** The account's submissions whose outcome no client has received, at least all of this operation. */
   unresolved(source: string, operation: string): Promise<UnresolvedSubmission[]>;
   /** Keeps a submission among them that was applied, or that may be applied although the network rejected it. */
@@ -151,15 +149,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
     digestOf: operationDigest,
     onEnd: reservedSlots.ended,
   });
-  async function nextNonce(deviceHash: string, agent: string): Promise<string> {
-    // The contract has no getter for nonces. If the storage cannot be read, microseconds of the clock ascend as well.
-    const used = await reads.wayOfCards(deviceHash) === "calls"
-      ? BigInt(clock.now()) * 1000n
-      : await reads.lastNonce(deviceHash, agent) ?? 0n;
-    const validForMs = VALID_FOR_SECONDS * 1000 + NONCE_SLACK_MS;
-    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs });
-  }
-
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
@@ -183,7 +172,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
         contracts,
         clock,
         transactions,
-        nextNonce,
+        nextNonce: createNonces({ reads, clock, sharedState: parts.sharedState }),
         reservedSlots,
         warningOf: createWarnings({ reads, terms }),
       }),

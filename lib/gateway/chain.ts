@@ -13,7 +13,6 @@ import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
 import { createHead } from "../stellar/head.ts";
 import { createContractWatch } from "./contract_watch.ts";
-import { nextNonce } from "../store/nonces.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createSubmissionLog } from "./submission_log.ts";
 import { createUnresolvedSubmissions } from "./unresolved_submissions.ts";
@@ -105,7 +104,6 @@ export async function createChain(
     sharedState: store.sharedState,
     // With a clock that is days behind, retention would delete the submission as soon as the clock is right.
     submissionLog: createSubmissionLog(store, () => Math.max(clock.now(), head.networkSeconds() * 1_000)),
-    nextNonce: (request) => nextNonce(store, request),
     unresolved: unresolvedSubmissions.of,
     keepUnresolved: unresolvedSubmissions.add,
     nodes: config.rpcUrls.length,

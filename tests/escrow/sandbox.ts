@@ -61,8 +61,8 @@ interface GatewayOptions {
   fetch: Sandbox["fetch"];
   /** As the setting has them. */
   assets: string[];
-  /** Instead of those of a gateway by itself. */
-  nextNonce: EscrowParts["nextNonce"];
+  /** Instead of that of a gateway by itself. */
+  sharedState: EscrowParts["sharedState"];
 }
 
 /** The sandbox of a file's tests, started before the first of them and stopped after the last. */
@@ -151,7 +151,7 @@ export async function startSandbox(): Promise<Sandbox> {
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
         maxFee: 10_000_000,
         ...memory,
-        ...(options.nextNonce === undefined ? {} : { nextNonce: options.nextNonce }),
+        ...(options.sharedState === undefined ? {} : { sharedState: options.sharedState }),
         onProblem: (message) => problems.push(message),
       });
       return {

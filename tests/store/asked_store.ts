@@ -1,5 +1,4 @@
 import type { Store } from "../../lib/store/store.ts";
-import { nextNonce } from "../../lib/store/nonces.ts";
 import { append, sampleEvent } from "./samples.ts";
 import { dueOf, endedOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
 
@@ -42,13 +41,12 @@ export async function goOn(store: Store) {
     ...{ name: { keyId: "k0", kind: "webhook", key: "new" }, seen: undefined, version: "v" },
     ...{ intent: { request: "r", state: "wh_1" }, mostOfKey: 4, mostInAll: 99 },
   });
-  const nonce = await nextNonce(store, {
-    ...{ deviceHash: "3".padStart(64, "0"), agent: "GBZXN7PIRZGNMHGA7MUUUF4GWPY5AYPV6LY4UV2GL6VJGIQRXFDNMADI" },
-    ...{ used: "3", validForMs: 60_000 },
+  const changed = await store.sharedState.change("nonce 3", (value: number = 0) => {
+    return { value: value + 1, keepMs: 60_000, answer: value };
   });
   const pruned = await store.deliveries.pruneAttempts("wh_1", START_MS + 900);
   const forgotten = await store.events.forget({ upTo: 250, undelivered: [] });
   const { progress } = (await store.deliveries.consumer("wh_1"))!;
   while (await store.subscriptions.purgeDeleted());
-  return { appended, refused, written, nonce, pruned, forgotten, progress };
+  return { appended, refused, written, changed, pruned, forgotten, progress };
 }

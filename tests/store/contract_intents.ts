@@ -8,7 +8,6 @@ import {
   MAX_STATE_BYTES,
   type NewIntent,
 } from "../../lib/store/intent.ts";
-import { nextNonce } from "../../lib/store/nonces.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subject } from "./store_contract.ts";
 import { sampleReplay, sampleSubscription, subscribe } from "./webhook_samples.ts";
@@ -208,25 +207,5 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     }
     assert.deepEqual(found.map(({ version }) => version).sort(), ["v0", "v1", "v2", "v3", "v4"]);
     for (const { keyId, kind, key, ...one } of found) assert.deepEqual(one, await intents.get({ keyId, kind, key }));
-  });
-
-  test("nonces continue after the used one, and none is issued twice while it may be used", async () => {
-    const other = await anotherHandle();
-    const next = (used: string, of = store()) =>
-      nextNonce(of, { deviceHash: "d", agent: "a", used, validForMs: MINUTE_MS });
-    assert.equal(await next("0"), "1");
-    assert.equal(await next("41"), "42");
-    const many = await Promise.all(Array.from({ length: 20 }, (_, n) => next("42", n % 2 ? other : store())));
-    assert.deepEqual(many.map(Number).toSorted((a, b) => a - b), Array.from({ length: 20 }, (_, n) => 43 + n));
-    assert.equal(await next("60"), "63");
-    const ofAnother = { deviceHash: "e", agent: "a", used: "7", validForMs: MINUTE_MS };
-    assert.equal(await nextNonce(store(), ofAnother), "8");
-    assert.equal(await nextNonce(store(), { ...ofAnother, agent: "b" }), "8");
-    pass(MINUTE_MS);
-    assert.equal(await next("60"), "61");
-    const beforeLast = String(2n ** 64n - 3n);
-    assert.equal(await next(beforeLast), String(2n ** 64n - 2n));
-    assert.equal(await next(beforeLast), String(2n ** 64n - 1n));
-    assert.equal(await next(beforeLast), String(2n ** 64n - 1n), "nonces end at 64 bits");
   });
 }

@@ -1,6 +1,5 @@
 import type { Store } from "../../lib/store/store.ts";
 import type { IntentName } from "../../lib/store/intent.ts";
-import { nextNonce } from "../../lib/store/nonces.ts";
 import {
   append,
   sampleEvent,
@@ -79,8 +78,7 @@ async function fillIntents(store: Store): Promise<void> {
     await store.intents.set({ name, seen: undefined, version: `v${n}`, intent, mostOfKey: 99, mostInAll: 99 });
   }
   for (let n = 0; n < 12; n++) {
-    const used = "18446744073709551600";
-    await nextNonce(store, { deviceHash: hashOf(n), agent: ACCOUNT, used, validForMs: 60_000 });
+    await store.sharedState.change(`nonce ${n}`, () => ({ value: n, keepMs: 60_000, answer: undefined }));
   }
 }
 

@@ -9,10 +9,14 @@ import {
   nonceKey,
   policyKey,
 } from "../../../lib/escrow/reads/storage_keys.ts";
-import { nextNonce as nextStoredNonce } from "../../../lib/store/nonces.ts";
+import { issueNonce } from "../../../lib/escrow/operations/nonces.ts";
 import { openStore } from "../../../lib/store/open.ts";
+import { memorySharedState } from "../../stellar/transactions/memory_submission_log.ts";
+import type { Store } from "../../../lib/store/store.ts";
 import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 import { i128, u64 } from "../../sandbox/sandbox_network.ts";
+
+type SharedState = Pick<Store["sharedState"], "change">;
 
 const CARD = "ab".repeat(32);
 
@@ -80,18 +84,35 @@ describe("with another storage layout, a payment gets a valid nonce", () => {
   });
 });
 
+test("nonces continue after the used one, and none is issued twice while it may be used", async () => {
+  let nowMs = 1_800_000_000_000;
+  const { sharedState } = await openStore("memory:", { now: () => nowMs });
+  const next = (used: bigint, deviceHash = "d", agent = "a") =>
+    issueNonce(sharedState, { deviceHash, agent, used }, 60_000);
+  assert.deepEqual([await next(0n), await next(41n)], ["1", "42"]);
+  const many = await Promise.all(Array.from({ length: 20 }, () => next(42n)));
+  assert.deepEqual(many.map(Number).toSorted((a, b) => a - b), Array.from({ length: 20 }, (_, n) => 43 + n));
+  assert.deepEqual([await next(60n), await next(7n, "e"), await next(7n, "e", "b")], ["63", "8", "8"]);
+  nowMs += 60_000;
+  assert.equal(await next(60n), "61");
+  const last = 2n ** 64n - 1n;
+  for (const nonce of [last - 1n, last, last]) assert.equal(await next(last - 2n), String(nonce));
+});
+
 test("a gateway that paused during prepare returns no nonce that another gateway may also use", async () => {
   let isGiven = false;
   for (const seconds of [5, 200]) {
     const store = await openStore("memory:", { now: sandbox.nowMs });
-    const nextNonce = async (request: Parameters<typeof nextStoredNonce>[1]) => {
-      const nonce = await nextStoredNonce(store, request);
-      isGiven = true;
-      return nonce;
+    const sharedState: SharedState = {
+      async change(name, next) {
+        const answer = await store.sharedState.change(name, next);
+        isGiven ||= name.startsWith("nonce/");
+        return answer;
+      },
     };
     let isToStand = true;
     const stopped = sandbox.gateway({
-      nextNonce,
+      sharedState,
       async fetch(url, init) {
         if (isToStand && isGiven && JSON.parse(String(init.body)).method === "simulateTransaction") {
           isToStand = false;
@@ -104,7 +125,7 @@ test("a gateway that paused during prepare returns no nonce that another gateway
     const first = await prepared(stopped).catch((error) => error.code);
     if (first === "upstream_error") continue;
     await pass(first.validUntil - sandbox.nowMs() / 1_000 - 1);
-    const second = await prepared(sandbox.gateway({ nextNonce }));
+    const second = await prepared(sandbox.gateway({ sharedState }));
     assert.notEqual(second.nonce, first.nonce, `it stood still for ${seconds} s`);
   }
 });
@@ -115,7 +136,7 @@ test("a gateway that paused while another used a higher nonce prepares with the 
   const nonces = ["5", "7"];
   let isToStand = true;
   const stopped = sandbox.gateway({
-    nextNonce: () => Promise.resolve(nonces.shift()!),
+    sharedState: issuing(() => nonces.shift()!),
     fetch(url, init) {
       if (isToStand && isPayment(String(init.body))) {
         isToStand = false;
@@ -128,9 +149,17 @@ test("a gateway that paused while another used a higher nonce prepares with the 
   assert.equal((await prepared(stopped)).nonce, "7");
   assert.equal(isToStand, false);
   // A second refusal reaches the client.
-  const refused = sandbox.gateway({ nextNonce: () => Promise.resolve("6") });
+  const refused = sandbox.gateway({ sharedState: issuing(() => "6") });
   await assert.rejects(prepared(refused), { code: "contract_refused", contractError: "DuplicateAuth" });
 });
+
+/** A store that issues these nonces. */
+function issuing(nonce: () => string): SharedState {
+  const memory = memorySharedState(sandbox.nowMs);
+  return {
+    change: (name, next) => name.startsWith("nonce/") ? Promise.resolve(nonce() as never) : memory.change(name, next),
+  };
+}
 
 /** Whether this asks for the simulation of an authorize. */
 function isPayment(body: string): boolean {

@@ -39,23 +39,15 @@ export function memorySharedState(now: () => number): Pick<SharedStateStore, "ch
   };
 }
 
-/** What an escrow without a store is given: its log of submissions, and nonces that are never given twice. */
+/** What an escrow without a store is given: its log of submissions, and its shared state. */
 export function memoryOfEscrow(now = Date.now) {
   const { submissionLog, notes } = memoryJournal();
-  const out = new Map<string, bigint>();
   return {
     submissionLog,
     notes,
     events: { watcherState: () => Promise.resolve(undefined), read: () => Promise.resolve([]) },
     catchUp: () => Promise.resolve(),
     sharedState: memorySharedState(now),
-    nextNonce({ deviceHash, agent, used }: { deviceHash: string; agent: string; used: string }) {
-      const key = `${deviceHash} ${agent}`;
-      const highest = out.get(key) ?? 0n;
-      const nonce = (highest > BigInt(used) ? highest : BigInt(used)) + 1n;
-      out.set(key, nonce);
-      return Promise.resolve(nonce.toString());
-    },
     keepUnresolved: () => Promise.resolve(),
     unresolved: (source: string) =>
       Promise.resolve(
