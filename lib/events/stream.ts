@@ -123,7 +123,7 @@ export class EventStream {
   }
 
   /** Passes new events up to a sequence. False when the queue is full; the stream then reads the log itself. */
-  hand(events: readonly LoggedEvent[], upTo: number): boolean {
+  enqueue(events: readonly LoggedEvent[], upTo: number): boolean {
     for (const event of events) {
       if (event.sequence <= this.sequence || !matches(this.#filter, event)) continue;
       if (this.#waiting.length >= MOST_WAITING) return false;

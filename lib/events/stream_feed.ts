@@ -29,12 +29,12 @@ export function createStreamFeed(store: Pick<Store, "events">, streams: Readonly
     return bounds;
   }
 
-  function hand(from: number, events: LoggedEvent[], upTo: number): void {
+  function distribute(from: number, events: LoggedEvent[], upTo: number): void {
     // Sequences have no holes: retention deleted a missing event. Each stream reports that when it reads the log.
     const isWhole = events[0]?.sequence === from + 1;
     for (const stream of live) {
       // A stream that joined meanwhile may be behind the start of this read.
-      if (isWhole && stream.sequence >= from && stream.hand(events, upTo)) continue;
+      if (isWhole && stream.sequence >= from && stream.enqueue(events, upTo)) continue;
       live.delete(stream);
       stream.fallBehind();
     }
@@ -59,7 +59,7 @@ export function createStreamFeed(store: Pick<Store, "events">, streams: Readonly
       const { last } = await look();
       while (log.tail < last) {
         const from = log.tail;
-        await log.readOn(last, live.size === 0 ? undefined : (events, upTo) => hand(from, events, upTo));
+        await log.readOn(last, live.size === 0 ? undefined : (events, upTo) => distribute(from, events, upTo));
       }
     },
   };

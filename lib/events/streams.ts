@@ -106,7 +106,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
     }
   }
 
-  /** Reads new events. A store that fails is reported once, and asked again in the next pass. */
+  /** Reads new events. A store that fails is reported once, and the next pass reads again. */
   async function readFeed(): Promise<void> {
     try {
       await feed.read();

@@ -12,8 +12,6 @@ export interface WatchedContract extends ContractCheck {
   checkedAtMs: number | undefined;
 }
 
-export type ContractWatch = ReturnType<typeof createContractWatch>;
-
 /** For one request to the node; a check sends three. */
 const TIMEOUT_MS = 5_000;
 /** After a check that the node did not answer. */

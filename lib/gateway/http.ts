@@ -9,7 +9,7 @@ import { createApp, type GatewayApp } from "../http/app.ts";
 import { createIdempotency } from "../http/intents/idempotency.ts";
 import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createPrepare, createSubmit, type Prepare } from "../http/intents/transactions.ts";
-import { limitSubmits } from "../http/middleware/submit_limit.ts";
+import { limitSubmits } from "../http/intents/submit_limit.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkResponse } from "../http/status_response.ts";

@@ -2,8 +2,6 @@ import type { UnresolvedSubmission } from "../escrow/operations/outcome_warnings
 import type { Store } from "../store/store.ts";
 import { withoutOutcome } from "./submission_log.ts";
 
-export type UnresolvedSubmissions = ReturnType<typeof createUnresolvedSubmissions>;
-
 /** One of them in the store. */
 interface Unresolved {
   hash: string;

@@ -30,12 +30,12 @@ export class LogTail {
     return bounds;
   }
 
-  /** Reads the next page, up to a sequence, and passes it on. @param hand undefined when there are no followers */
-  async readOn(upTo: number, hand: ((events: LoggedEvent[], upTo: number) => void) | undefined): Promise<void> {
+  /** Reads the next page, up to a sequence, and passes it on. @param distribute undefined when there are no followers */
+  async readOn(upTo: number, distribute: ((events: LoggedEvent[], upTo: number) => void) | undefined): Promise<void> {
     const query = { filter: {}, after: this.tail, upTo, limit: PAGE } as const;
-    const page = hand === undefined ? [] : await this.store.events.read({ ...query, order: "asc" });
+    const page = distribute === undefined ? [] : await this.store.events.read({ ...query, order: "asc" });
     const end = page.length < PAGE ? upTo : page.at(-1)!.sequence;
-    hand?.(page, end);
+    distribute?.(page, end);
     this.tail = end;
   }
 }

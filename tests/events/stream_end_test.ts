@@ -31,7 +31,7 @@ test("a stream that ends during its key check skips nothing: later events are no
   const told = stream.next();
   await asked.promise;
   await append(store, sampleEvent(2));
-  stream.hand(await store.events.read({ filter: {}, after: 1, order: "asc", limit: 1 }), 2);
+  stream.enqueue(await store.events.read({ filter: {}, after: 1, order: "asc", limit: 1 }), 2);
   stream.tellLedger(1_000);
   stream.end("drained");
   vetted.resolve(undefined);

@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST_SUBMITS } from "../../lib/http/middleware/submit_limit.ts";
+import { MOST_SUBMITS } from "../../lib/http/intents/submit_limit.ts";
 import { signed } from "../e2e/client.ts";
 import { networkOfFile, startGateway } from "./test_gateway.ts";
 

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../errors.ts";
-import type { Submit } from "../intents/transactions.ts";
+import type { Submit } from "./transactions.ts";
 
 /** Submits of one API key under way at once, at each gateway. */
 export const MOST_SUBMITS = 50;
