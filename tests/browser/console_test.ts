@@ -277,7 +277,7 @@ test("a replay shows the number of deliveries before it makes them", { skip: ski
   await page.getByLabel("From ledger").fill(String(latestLedger - 3));
   await page.getByRole("button", { name: "Count first" }).click();
   const told = await shows(".acting", /The replay sends \d+ deliver/);
-  const count = Number(/makes (\d+)/.exec(told)![1]);
+  const count = Number(/sends (\d+)/.exec(told)![1]);
   assert.ok(count >= 1 && receiver.received.every(({ path }) => path !== "/replayed"), "nothing is sent yet");
   await page.getByRole("button", { name: /^Send \d+ deliver/ }).click();
   await shows(".acting", /Replay rp_\w+ is running/);
