@@ -15,8 +15,8 @@ export const IN_HISTORY = [
     name: "a reset is told by one answer",
     file: "lib/stellar/reset.ts",
     from: "const first = suspicion;",
-    to: "const first = suspicion ?? { ...seen, atMs: -Infinity };",
-    seed: 12,
+    to: "const first = suspicion;\n      if (first === undefined) return { kind, node, begins: seen };",
+    seed: 174,
   },
   {
     name: "nothing is scanned a second time",
@@ -31,7 +31,7 @@ export const IN_HISTORY = [
     file: "lib/events/coverage.ts",
     from: "withGap(rest, state.scannedLedger + 1, oldestLedger - 1,",
     to: "withGap(rest, oldestLedger, oldestLedger - 1,",
-    seed: 76,
+    seed: 46,
   },
   {
     name: "what is read of a gap is not kept",
@@ -39,6 +39,7 @@ export const IN_HISTORY = [
     from: "      events: events.filter(({ ledger }) => ledger <= toLedger),",
     to: "      events: events.filter(({ ledger }) => ledger < 0 * toLedger),",
     seed: 76,
+    kind: kinds.pruned,
   },
   {
     name: "the second scan comes at once",
@@ -61,7 +62,7 @@ export const IN_HISTORY = [
     file: "lib/events/stream.ts",
     from: "if (event.sequence <= this.sequence || !matches(this.#filter, event)) continue;",
     to: "if (!matches(this.#filter, event)) continue;",
-    seed: 37,
+    seed: 17,
   },
   {
     name: "a live stream outlives its key",
