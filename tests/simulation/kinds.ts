@@ -20,12 +20,6 @@ export const withheld: Kind = (climate) =>
   isRough(climate) && share(climate, "ail") > 0.3 && climate.ailments.includes("withholds") &&
   share(climate, "reset") === 0 && climate.eventsOfLedger > 1;
 
-/** Nodes hold only minutes for a while, and gateways start again and again, also when they hold all again. */
-export const pruned: Kind = (climate) =>
-  isRough(climate) && share(climate, "prune") > 0.1 && share(climate, "kill", "killAll", "stop") > 0.2 &&
-  share(climate, "reset") === 0 && climate.lastsMs > 80_000 && climate.restartMs <= 20_000 &&
-  climate.eventsOfLedger > 1;
-
 /** The same, and clocks are hours ahead. */
 export const withheldByClock: Kind = (climate) => withheld(climate) && setsClocksBy(climate, HOUR_MS);
 

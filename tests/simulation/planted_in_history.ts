@@ -38,8 +38,8 @@ export const IN_HISTORY = [
     file: "lib/events/gaps.ts",
     from: "      events: events.filter(({ ledger }) => ledger <= toLedger),",
     to: "      events: events.filter(({ ledger }) => ledger < 0 * toLedger),",
-    seed: 76,
-    kind: kinds.pruned,
+    seed: 26,
+    focus: "history",
   },
   {
     name: "the second scan comes at once",
