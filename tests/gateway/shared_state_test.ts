@@ -40,7 +40,7 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   assert.equal(two.head.sequence, 999);
   await one.sharedState.tellLedger();
   for (let looks = 0; looks < 3; looks++) await two.sharedState.look();
-  assert.deepEqual([two.head.sequence, two.unread()], [1_000, 3]);
+  assert.deepEqual([two.head.sequence, two.head.minimum, two.unread()], [1_000, 1_000, 3]);
   await scanned(store, 1_000, { latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   await two.sharedState.look();
   assert.equal(two.unread(), 3);

@@ -92,7 +92,7 @@ export const IN_HISTORY = [
     file: "lib/gateway/shared_state.ts",
     from: "        head.confirm(seen.sequence);\n",
     to: "",
-    seed: 10891,
+    seed: 66859,
     kind: kinds.shownToAll,
   },
   {

@@ -28,7 +28,7 @@ export const IN_REQUESTS = [
     file: "lib/http/intents/webhooks.ts",
     from: "webhooks.create(keyId, wanted, intent)",
     to: 'webhooks.create(keyId, wanted, wanted.url === "" ? intent : undefined)',
-    seed: 4438,
+    seed: 659,
     kind: kinds.madeAmongFaults,
   },
   {
@@ -37,7 +37,7 @@ export const IN_REQUESTS = [
     from: "    const answer = await intents.set(step);",
     to:
       '    const answer: string = "written";\n    void clock.wait(100).then(() => intents.set(step)).catch(() => {});',
-    seed: 1825,
+    seed: 18,
     kind: kinds.paidAmongDeaths,
   },
   {
@@ -45,7 +45,7 @@ export const IN_REQUESTS = [
     file: "lib/stellar/transactions/outcome.ts",
     from: "head.closeTime > validUntil;",
     to: "head.closeTime > validUntil - 290;",
-    seed: 71,
+    seed: 4,
   },
   {
     name: "what was turned down is forgotten once another is in its place",
