@@ -131,10 +131,19 @@ export type Device = {
   deviceHash: string;
   /** Owner of the card: an account (G…) or a contract (C…). */
   owner: string;
-  /** Limits of the card's agent; all fields are null while no agent is registered. */
-  policy: Policy | NoPolicy;
+  policy: DevicePolicy;
   /** Balance of the card's escrow, in the asset's smallest unit: a decimal string. */
   escrowBalance: string;
+};
+
+export type DevicePolicy = {
+  agent: string | null;
+  maxAmount: string | null;
+  asset: string | null;
+  /** End of the policy in Unix seconds. Null means no end, unless note gives the end. */
+  expiresAt: number | null;
+  /** Only present when the end of the policy is larger than a JSON number can hold. */
+  note?: string;
 };
 
 export type DeviceRegistered = {
@@ -305,30 +314,6 @@ export type Network = {
   };
   /** Contract ids of the assets that this gateway accepts. Null means every asset. */
   assets: (string)[] | null;
-};
-
-export type NewWebhook = {
-  /** Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine. */
-  url: string;
-  /** Only events of these types; all types when absent or null. */
-  types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
-  /** Only events of this card (64 hex digits); all cards when absent or null. */
-  deviceHash?: string | null;
-  /** Only events of this merchant (G… or C…); all merchants when absent or null. */
-  merchant?: string | null;
-  /** True: strictly one delivery at a time, and a failed delivery blocks all later ones. False when absent. */
-  ordered?: boolean;
-};
-
-export type NoPolicy = {
-  /** Always null: the card has no agent. */
-  agent: null;
-  /** Always null: the card has no agent. */
-  maxAmount: null;
-  /** Always null: the card has no agent. */
-  asset: null;
-  /** Always null: the card has no agent. */
-  expiresAt: null;
 };
 
 export type Operation = AuthorizeOperation | ClaimOperation | RegisterAgentOperation | RevokeAgentOperation | FundEscrowOperation | DefundEscrowOperation | RegisterDeviceOperation | RevokeDeviceOperation | SweepEscrowOperation;
@@ -772,6 +757,19 @@ export type WebhookList = {
   webhooks: (Webhook)[];
 };
 
+export type WebhookRequest = {
+  /** Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine. */
+  url: string;
+  /** Only events of these types; all types when absent or null. */
+  types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  /** Only events of this card (64 hex digits); all cards when absent or null. */
+  deviceHash?: string | null;
+  /** Only events of this merchant (G… or C…); all merchants when absent or null. */
+  merchant?: string | null;
+  /** True: strictly one delivery at a time, and a failed delivery blocks all later ones. False when absent. */
+  ordered?: boolean;
+};
+
 export type WebhookTest = {
   /** The attempt to deliver the test event. */
   attempt: Attempt;
@@ -933,7 +931,7 @@ export interface Endpoints {
   };
   /** Subscribe a URL to events */
   "POST /v1/webhooks": {
-    body: NewWebhook;
+    body: WebhookRequest;
     answer: WebhookWithSecret;
   };
   /** The webhooks of the calling key */

@@ -12,12 +12,14 @@ const agent = address.meta({
   example: EXAMPLE.agent,
 });
 
+const maxAmount = amountAnswer.meta({
+  description: "Most that one payment may move, in the asset's smallest unit: a decimal string, 0 for no cap.",
+  example: "50000000",
+});
+
 const policySchema = z.object({
   agent,
-  maxAmount: amountAnswer.meta({
-    description: "Most that one payment may move, in the asset's smallest unit: a decimal string, 0 for no cap.",
-    example: "50000000",
-  }),
+  maxAmount,
   asset: contractId,
   expiresAt: unixSeconds.nullable().meta({
     description: "End of the policy in Unix seconds. Null means no end, unless note gives the end.",
@@ -28,16 +30,20 @@ const policySchema = z.object({
   }),
 }).meta({ id: "Policy", description: "Limits of the card's agent." });
 
-const absent = z.null().meta({ description: "Always null: the card has no agent.", example: null });
-const noPolicy = z.object({ agent: absent, maxAmount: absent, asset: absent, expiresAt: absent })
-  .meta({ id: "NoPolicy", description: "A card without an agent." });
+// Not a union of Policy and an object of nulls: code generators have no type for a field that is always null.
+const devicePolicy = policySchema.extend({
+  agent: agent.nullable(),
+  maxAmount: maxAmount.nullable(),
+  asset: contractId.nullable(),
+}).meta({
+  id: "DevicePolicy",
+  description: "Limits of the card's agent; all fields are null while no agent is registered.",
+});
 
 const deviceSchema = z.object({
   deviceHash,
   owner: address.meta({ description: "Owner of the card: an account (G…) or a contract (C…)." }),
-  policy: z.union([policySchema, noPolicy]).meta({
-    description: "Limits of the card's agent; all fields are null while no agent is registered.",
-  }),
+  policy: devicePolicy,
   escrowBalance: amountAnswer.meta({
     description: "Balance of the card's escrow, in the asset's smallest unit: a decimal string.",
   }),

@@ -50,7 +50,7 @@ const newWebhook = z.strictObject({
       "True: strictly one delivery at a time, and a failed delivery blocks all later ones. False when absent.",
     example: false,
   }),
-}).meta({ id: "NewWebhook", description: "A URL, and the events that the gateway delivers to it." });
+}).meta({ id: "WebhookRequest", description: "A URL, and the events that the gateway delivers to it." });
 
 const webhook = z.object({
   id: text("Id of the webhook (wh_…).", WEBHOOK_EXAMPLE),
