@@ -99,23 +99,6 @@ test("a key has at most 100 webhooks", async () => {
   await newWebhook();
 });
 
-test("another key's webhook is not found, whatever is asked of it", async () => {
-  const { id } = await newWebhook();
-  const other = await api.newKey({ scopes: ["webhooks"] });
-  const path = `/v1/webhooks/${id}`;
-  const answers = [
-    await get(path, other),
-    await remove(path, other),
-    await post(`${path}/secret`, undefined, other),
-    await post(`${path}/test`, undefined, other),
-    await get(`${path}/deliveries`, other),
-    await post(`${path}/replay`, { fromLedger: 1 }, other),
-  ];
-  for (const { status, body } of answers) assert.deepEqual([status, body.error.code], [404, "not_found"]);
-  assert.deepEqual((await get("/v1/webhooks", other)).body, { webhooks: [] });
-  assert.equal((await get(path)).status, 200, "it is still there");
-});
-
 test("a deleted webhook is gone", async () => {
   const { id } = await newWebhook();
   assert.deepEqual((await remove(`/v1/webhooks/${id}`)).body, { deleted: true });
