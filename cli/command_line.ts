@@ -2,6 +2,7 @@ import { type Command, type CommandIo, readAction, refuseExtra, UsageError } fro
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
 import { didYouMean } from "../lib/nearest.ts";
+import { visible } from "../lib/visible_text.ts";
 import { roomOf } from "./terminal/line_width.ts";
 
 export interface Listed {
@@ -59,7 +60,8 @@ const HELP = ["help", "--help", "-h"];
 const VERSION = ["--version", "-V", "-v"];
 
 /** Runs `gateway ARGS…` and returns its exit code: 0 done, 1 failed, 2 wrong command line. */
-export async function runCommandLine(args: string[], io: CommandIo): Promise<number> {
+export async function runCommandLine(args: string[], processIo: CommandIo): Promise<number> {
+  const io = withVisibleOutput(processIo);
   const [first, ...rest] = args;
   const called = first !== undefined && isCommand(first) ? first : undefined;
   try {
@@ -72,6 +74,12 @@ export async function runCommandLine(args: string[], io: CommandIo): Promise<num
   } catch (error) {
     return reportFailure(called, error, io);
   }
+}
+
+/** Strangers choose some of the text that a command prints: names, URLs, answers. None of it may steer the terminal. */
+function withVisibleOutput(io: CommandIo): CommandIo {
+  const stdout: CommandIo["stdout"] = (text) => io.stdout(visible(text, "\n\t"));
+  return Object.assign(Object.create(io), { stdout });
 }
 
 async function run(name: string, args: string[], io: CommandIo): Promise<number> {

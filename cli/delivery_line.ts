@@ -1,4 +1,5 @@
 import type { PublicEvent } from "../lib/store/event.ts";
+import { visible } from "../lib/visible_text.ts";
 import { cut } from "./terminal/text_width.ts";
 
 /** Room for every field of a usual event. */
@@ -44,7 +45,7 @@ export function deliveryLine(event: PublicEvent, outcome: Outcome | undefined, n
     ...named("merchant", merchant && shortId(merchant)),
     ...named("amount", amount),
   ];
-  const lineOf = (some: typeof parts) => some.map(([, text]) => text).join("  ").trimEnd();
+  const lineOf = (some: typeof parts) => visible(some.map(([, text]) => text).join("  ").trimEnd());
   let kept = parts;
   for (const least of LEAST_NEEDED) {
     if (lineOf(kept).length <= room) break;

@@ -1,3 +1,4 @@
+import { visible } from "../lib/visible_text.ts";
 import { type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, hanging } from "./terminal/line_width.ts";
 
@@ -25,7 +26,7 @@ export function reportFailure(command: string | undefined, error: unknown, io: C
   const isCalledWrongly = CALLED_WRONGLY.includes(kind);
   const isWrongStore = WRONG_STORES.includes(kind);
   const called = command === undefined ? "gateway" : `gateway ${command}`;
-  io.stderr(`${hanging(`${called}: `, error.message, errorRoomOf(io))}\n`);
+  io.stderr(`${hanging(`${called}: `, visible(error.message), errorRoomOf(io))}\n`);
   if (isCalledWrongly) io.stderr(`See: gateway help${command === undefined ? "" : ` ${command}`}\n`);
   return isCalledWrongly || isWrongStore ? 2 : 1;
 }

@@ -1,6 +1,7 @@
 import { hasExpired } from "../lib/keys/api_key.ts";
 import type { KeyLocation } from "../lib/keys/keys_file.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
+import { visible } from "../lib/visible_text.ts";
 import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { type KeyWebhooks, webhooksOfKey, withKeyLocation } from "./key_location.ts";
@@ -168,7 +169,7 @@ function unknownKey(place: KeyLocation, id: string): CommandError {
 }
 
 function named({ id, name }: KeyRecord): string {
-  return `key ${id} "${name}"`;
+  return `key ${visible(id)} "${visible(name)}"`;
 }
 
 /** A key as one line of JSON, without its hash. */
@@ -187,7 +188,9 @@ function keyJson({ id, name, scopes, rate, disabled, createdAt, expiresAt, lastU
 
 /** A key as lines of heading and value. */
 function keyDetails(record: KeyRecord, nowMs: number): string {
-  const lines = keyColumns(nowMs).map(({ heading, text }) => `${heading.toLowerCase().padEnd(12)} ${text(record)}\n`);
+  const lines = keyColumns(nowMs).map(({ heading, text }) =>
+    `${heading.toLowerCase().padEnd(12)} ${visible(text(record))}\n`
+  );
   return lines.join("");
 }
 

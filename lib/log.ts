@@ -1,5 +1,7 @@
 /** Log lines: JSON, or short text for people. Foreign text can neither forge a line nor show a secret. */
 
+import { visible } from "./visible_text.ts";
+
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFields = Record<string, unknown>;
@@ -31,7 +33,7 @@ export function createLog({ level, format, write, now }: LogOptions): Log {
     const text = format === "json"
       ? JSON.stringify({ time, level: lineLevel, message, ...plain })
       : `${time.slice(11, 23)} ${lineLevel.padEnd(5)} ${message}${pairs(plain)}`;
-    write(`${withoutSecrets(withoutControls(text))}\n`);
+    write(`${withoutSecrets(visible(text))}\n`);
   }
 
   return {
@@ -68,24 +70,6 @@ function pairs(fields: LogFields): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join("");
-}
-
-/**
- * Characters that end a line, move a terminal's cursor, or hide or reverse text. JSON escapes only those below U+0020.
- * In this form they are valid in JSON strings, too.
- */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function withoutControls(text: string): string {
-  return text.replace(
-    CONTROLS,
-    (character) =>
-      character === "\n"
-        ? "\\n"
-        : [...Array(character.length).keys()].map((at) =>
-          `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
-        ).join(""),
-  );
 }
 
 /** API keys, signing secrets of webhooks and secret seeds of accounts, anywhere in a line. */

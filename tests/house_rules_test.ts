@@ -88,6 +88,7 @@ const OPEN_TO_ALL = [
   "runtime",
   "ledger_numbers",
   "version",
+  "visible_text",
 ];
 
 /** Which rooms each room may import from, beside itself. */
@@ -134,6 +135,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   percent_encoding: [],
   random: [],
   retry_schedule: [],
+  visible_text: [],
   ledger_numbers: [],
   version: [],
 };

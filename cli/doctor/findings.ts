@@ -1,3 +1,4 @@
+import { visible } from "../../lib/visible_text.ts";
 import { hanging } from "../terminal/line_width.ts";
 
 /** `warn` needs attention, with `fail` the gateway cannot work, `skip` could not be checked. */
@@ -34,7 +35,7 @@ const CHECK_WIDTH = 21;
 
 /** A finding in lines of at most `room` characters: verdict, check and finding, and the advice under them. */
 export function findingText({ check, verdict, found, todo }: Finding, room: number): string {
-  const line = hanging(`${verdict.padEnd(VERDICT_WIDTH)}${check.padEnd(CHECK_WIDTH)}`, found, room) + "\n";
+  const line = hanging(`${verdict.padEnd(VERDICT_WIDTH)}${check.padEnd(CHECK_WIDTH)}`, visible(found), room) + "\n";
   if (todo === undefined) return line;
   const arrow = `${" ".repeat(VERDICT_WIDTH + CHECK_WIDTH)}→ `;
   return `${line}${hanging(arrow, todo, room)}\n`;

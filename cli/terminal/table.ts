@@ -1,4 +1,5 @@
 import type { CommandIo } from "../command.ts";
+import { visible } from "../../lib/visible_text.ts";
 import { lettersOf, lettersThatFit, textWidth } from "./text_width.ts";
 
 /** A column of a table. Widths are fixed, because the whole list is never in memory. */
@@ -28,7 +29,7 @@ export function tablePrinter<T>(io: CommandIo, columns: readonly Column<T>[]): (
   const laidOut = fitted(columns, io.columns ?? Infinity);
   let isFirst = true;
   return (rows) => {
-    const lines = rows.map((row) => aligned(laidOut, ({ text, width }) => shortened(text(row), width)));
+    const lines = rows.map((row) => aligned(laidOut, ({ text, width }) => shortened(cellText(text(row)), width)));
     if (isFirst) lines.unshift(aligned(laidOut, ({ heading }) => heading));
     isFirst = false;
     io.stdout(lines.join(""));
@@ -36,7 +37,12 @@ export function tablePrinter<T>(io: CommandIo, columns: readonly Column<T>[]): (
 }
 
 function plainLine<T>(columns: readonly Column<T>[], row: T): string {
-  return columns.map(({ text }) => text(row).replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
+  return columns.map(({ text }) => cellText(text(row))).join("\t") + "\n";
+}
+
+/** On one line, in one column. */
+function cellText(text: string): string {
+  return visible(text.replace(/[\t\r\n]+/g, " "));
 }
 
 /** The columns that fit into the terminal, with their widths. */

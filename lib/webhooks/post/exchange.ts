@@ -8,6 +8,7 @@ import {
   type Exchange,
   socketFailure,
 } from "./connections.ts";
+import { CONTROLS } from "../../visible_text.ts";
 import type { TimeLimit } from "./deadlines.ts";
 
 /** The request to send. */
@@ -178,7 +179,7 @@ const encoder = new TextEncoder();
 
 /**
  * Decodes foreign bytes as text that is safe to store, log and show in a terminal. At most `maxBytes` of UTF-8, without
- * control characters other than tab and line feed, and without bidirectional controls.
+ * controls other than tab and line feed.
  */
 function printable(bytes: Uint8Array, maxBytes: number): string {
   const decoded = decoder.decode(bytes);
@@ -186,7 +187,7 @@ function printable(bytes: Uint8Array, maxBytes: number): string {
   const text = decoded
     // A cut character at the end.
     .replace(/\ufffd{1,3}$/, "")
-    .replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, "");
+    .replace(CONTROLS, (character) => "\t\n".includes(character) ? character : "");
   const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }

@@ -79,8 +79,8 @@ function parseTarget(text: string): URL {
   if (text.length > MAX_URL_LENGTH) {
     throw refused(`must be at most ${MAX_URL_LENGTH} characters long, got ${text.length}`);
   }
-  // The URL parser drops them silently.
-  if (/[\s\p{Cc}]/u.test(text)) throw refused("must not contain white space or control characters");
+  // The URL parser drops some of them silently. Others would reverse the text of a list.
+  if (/[\s\p{Cc}\p{Cf}]/u.test(text)) throw refused("must not contain white space or control characters");
   const url = URL.parse(text);
   if (url === null) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
   // The parser drops an empty user name, so the text is checked too.
