@@ -566,7 +566,7 @@ export type Status = {
   version: string;
   /** Start of this process, UTC. */
   startedAt: string;
-  /** Present problems of the store's file and its disk, one sentence each; empty without problems. */
+  /** Present problems of the store's file, its disk and the event history, one sentence each; empty without problems. */
   troubles: (string)[];
   /** The latest ledger that this gateway knows. */
   ledger: {
@@ -606,6 +606,7 @@ export type Status = {
     })[];
     /** Events that the gateway stores raw because it cannot decode them; 100 means 100 or more. */
     undecodedEvents: number;
+    unknownSince: string | null;
   };
   /** Whether the contract ids of the settings lead to the expected contracts. */
   contracts: ({

@@ -41,6 +41,8 @@ export interface HistoryStatus {
   latestLedger: number;
   /** The log holds all events up to this ledger, gaps apart; null before the first commit. */
   scannedLedger: number | null;
+  /** The close time of that ledger, or of a known one before it, Unix seconds; null before the first commit. */
+  scannedCloseTime: number | null;
   lagLedgers: number | null;
   /** The held ranges, ascending, without gaps. */
   held: HeldRange[];
@@ -140,6 +142,7 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
         epoch: state?.epoch ?? 0,
         latestLedger: latest,
         scannedLedger: state?.scannedLedger ?? null,
+        scannedCloseTime: state === undefined ? null : closeTimeOfScanned(state),
         lagLedgers: state === undefined ? null : Math.max(0, latest - state.scannedLedger),
         held: await held(state),
         gaps: (state?.gaps ?? []).map(({ reason: _reason, ...gap }) => gap),
@@ -150,6 +153,11 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
 
     oldestLedger: async () => await oldestLedger(await log.watcherState()),
   };
+}
+
+function closeTimeOfScanned({ scannedLedger, latestLedger, latestLedgerCloseTime, checkpoints }: WatcherState): number {
+  if (scannedLedger >= latestLedger) return latestLedgerCloseTime;
+  return checkpoints.findLast(({ ledger }) => ledger <= scannedLedger)?.closeTime ?? 0;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { isFenced, type WatcherState } from "../store/store.ts";
 import { afterReset, firstState, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
 import { createBackfill } from "./gaps.ts";
+import { createKnownUntil } from "./known_until.ts";
 import { createLeadership } from "./leadership.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
@@ -26,6 +27,13 @@ export interface Watcher extends Pick<Polling, "start" | "wake" | "pollFor"> {
   stop(): Promise<void>;
   /** Takes the head from the store, for gateways without a loop. Never rejects. */
   refresh(): Promise<void>;
+  /**
+   * Up to when the log has all events, network time in Unix seconds; undefined while this process cannot tell.
+   * `scannedLedger`: as the store has it now.
+   */
+  knownUntil(scannedLedger: number | null): number | undefined;
+  /** Why the log stands still; undefined while it does not. */
+  readonly trouble: string | undefined;
 }
 
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets" | "head"> {
@@ -74,6 +82,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   });
   const leadership = createLeadership({ store, head, clock, log, epoch: parts.epoch, pollMs });
   const backfills = createBackfill({ rpc, head, clock, read, keptDays: parts.keptDays ?? 0 });
+  const known = createKnownUntil({ head, clock });
   let waitingSinceMs: number | undefined;
   let nextCheckpointMs = -Infinity;
   /** The state before the backfill filled gaps, and the events that it found. */
@@ -209,7 +218,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   async function tryPoll(): Promise<PollResult> {
     try {
-      const result = await poll();
+      const result = await poll().finally(() => log.state && known.scanned(log.state.scannedLedger));
       reports.outcome(result);
       reports.clock();
       await leadership.polled(result.outcome === "idle" || result.outcome === "more");
@@ -252,6 +261,13 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await log.close();
     },
     // Other places report a failing store.
+    knownUntil(scannedLedger) {
+      if (scannedLedger !== null) known.scanned(scannedLedger);
+      return known.seconds();
+    },
+    get trouble() {
+      return reports.present;
+    },
     refresh: () => store.events.watcherState().then(leadership.takeHead, () => {}),
   };
 }

@@ -10,6 +10,8 @@ export interface WatcherReports {
   outcome(result: { outcome: "idle" | "more" | "lagging"; reason?: string }): void;
   /** Checks our own clock against network time. */
   clock(): void;
+  /** Why the watcher cannot go on now; undefined while it can. */
+  readonly present: string | undefined;
 }
 
 /**
@@ -23,17 +25,20 @@ export function createWatcherReports({ head, clock, onProblem }: {
   clock: Clock;
   onProblem(problem: Notice | Trouble): void;
 }): WatcherReports {
-  let reported: Trouble["kind"] | undefined;
+  let reported: Trouble | undefined;
   let laggingSinceMs: number | undefined;
   let clockDisagrees = false;
 
   function trouble(state: Trouble): void {
-    if (state.kind === reported) return;
-    reported = state.kind;
-    onProblem(state);
+    const isKnown = state.kind === reported?.kind;
+    reported = state;
+    if (!isKnown) onProblem(state);
   }
 
   return {
+    get present() {
+      return reported?.message;
+    },
     trouble,
     outcome({ outcome, reason = "" }) {
       if (outcome === "lagging") {

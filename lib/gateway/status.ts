@@ -1,4 +1,4 @@
-import { type Clock, isoTime, type Wait } from "../clock.ts";
+import { type Clock, isoSeconds, isoTime, type Wait } from "../clock.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
 import type { History, HistoryStatus } from "../events/history.ts";
 import type { GatewayStatus } from "../http/status_response.ts";
@@ -11,25 +11,37 @@ export interface StatusParts {
   chain: Chain;
   history: History;
   backlog(): Promise<Backlog>;
-  clock: Pick<Clock, "now" | "wait">;
+  clock: Pick<Clock, "now" | "monotonicMs" | "wait">;
   troubles(): string[];
   /** Ends background work. */
   stopping: AbortSignal;
 }
 
+/** Twice the longest time between two polls: `SERVICE_API_POLL_MS` is at most a minute, and so is the crons' pause. */
+const BEHIND_SECONDS = 120;
+
 /** Reads the condition of the gateway, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
-  const { rpc, head, escrow, contractWatch, unacceptedAssets, expiring } = chain;
+  const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, expiring } = chain;
   const startedAt = isoTime(clock.now());
+  const startedAtSeconds = head.networkSeconds();
   let asking: Promise<unknown> | undefined;
 
+  const isShownLately = () => clock.monotonicMs() - (head.shownAtMs ?? -Infinity) < BEHIND_SECONDS * 500;
+
+  /** Since when the log may lack events, Unix seconds of the network; undefined while it follows the network. */
+  function unknownSince({ scannedLedger, scannedCloseTime }: HistoryStatus): number | undefined {
+    const known = Math.max(watcher.knownUntil(scannedLedger) ?? 0, scannedCloseTime ?? startedAtSeconds);
+    return head.networkSeconds() - known > BEHIND_SECONDS ? Math.floor(known) : undefined;
+  }
+
   /**
-   * Checks the contracts, and nodes that are not well, for a gateway that does not watch. It runs in the background, and the next
-   * response shows the result.
+   * Checks the contracts, and nodes that are not well or were not called lately, for a gateway that does not watch. It runs
+   * in the background, and the next response shows the result.
    */
   function look(): void {
     void contractWatch.check();
-    if (rpc.nodes().every(({ condition }) => condition === "well")) return;
+    if (isShownLately() && rpc.nodes().every(({ condition }) => condition === "well")) return;
     // A call also probes the nodes that are not in use.
     asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   }
@@ -53,7 +65,12 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
       look();
       const [held, owed] = await Promise.all([history.status(), backlog(), unacceptedAssets.look()]);
       const condition = await conditionWith({ history: held, backlog: owed });
-      return { version: VERSION, startedAt, ...shown(condition, clock.now()), reads: escrow.reads.ways() };
+      const found = shown(condition, {
+        nowMs: clock.now(),
+        unknownSince: unknownSince(held),
+        because: watcher.trouble,
+      });
+      return { version: VERSION, startedAt, ...found, reads: escrow.reads.ways() };
     },
     /** For a scrape. Never rejects, and returns in time while the store is slow. */
     async scraped(): Promise<Condition> {
@@ -72,22 +89,27 @@ function shown(
     history: HistoryStatus;
     backlog: Backlog;
   },
-  nowMs: number,
+  { nowMs, unknownSince, because = "the gateway has not read them yet" }: {
+    nowMs: number;
+    unknownSince: number | undefined;
+    because?: string;
+  },
 ): Omit<GatewayStatus, "version" | "startedAt" | "reads"> {
   const { sequence, closeTime } = head;
   const { held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds } = history;
   const networkSeconds = Math.round(nowMs / 1_000) + (clockDisagreesBySeconds ?? 0);
   const { failing: failingWebhooks, oldestSince, ...deliveries } = backlog;
   const oldestSeconds = oldestSince === null ? null : Math.max(0, closeTime - oldestSince);
+  const since = unknownSince === undefined ? null : isoSeconds(unknownSince * 1_000);
   return {
-    troubles,
+    troubles: since === null ? troubles : [...troubles, `events since ${since} are unknown: ${because}`],
     ledger: {
       sequence,
       closedAt: closeTime === 0 ? null : isoTime(closeTime * 1_000),
       lagSeconds: closeTime === 0 ? null : Math.max(0, networkSeconds - closeTime),
       clockDisagreesBySeconds,
     },
-    history: { epoch, ranges: held, gaps, undecodedEvents },
+    history: { epoch, ranges: held, gaps, undecodedEvents, unknownSince: since },
     contracts: contracts.map(({ name, id, problem = null, checkedAtMs }) => {
       return { contract: name, id, problem, checkedAt: checkedAtMs === undefined ? null : isoTime(checkedAtMs) };
     }),

@@ -43,7 +43,8 @@ export const statusResponse = z.object({
   version: text("Version of the gateway.", "0.1.0"),
   startedAt: isoTime("Start of this process, UTC."),
   troubles: z.array(z.string()).meta({
-    description: "Present problems of the store's file and its disk, one sentence each; empty without problems.",
+    description:
+      "Present problems of the store's file, its disk and the event history, one sentence each; empty without problems.",
     example: [],
   }),
   ledger: z.object({
@@ -75,6 +76,10 @@ export const statusResponse = z.object({
       "Events that the gateway stores raw because it cannot decode them; 100 means 100 or more.",
       0,
     ),
+    unknownSince: isoTime(
+      "Time since which the gateway does not know the network's events, UTC, because it cannot read or store them; null " +
+        "while it follows the network, at most two minutes behind.",
+    ).nullable(),
   }).meta({ description: "The stored event history." }),
   contracts: z.array(z.object({
     contract: z.enum(CONTRACTS).meta({ description: "Name of the contract.", example: "payment_escrow" }),

@@ -22,6 +22,8 @@ export interface Head {
    * The minimum ledger of a read: the newest that the gateway has shown to a client or confirmed. Never above the head.
    */
   readonly minimum: number;
+  /** When a node last showed the head (monotonic); undefined before the first such answer since the start. */
+  readonly shownAtMs: number | undefined;
   /**
    * Takes the newest ledger of a node's answer, or of another gateway. A sequence of 0 carries no ledger and is
    * `current`.
@@ -81,6 +83,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
   let state: HeadState = stored?.sequence ? begun(stored, monotonicMs()) : {};
   /** A restart forgets what clients saw. That was at most the stored head, with few exceptions. */
   let minimum = state.head?.sequence ?? 0;
+  let shownAtMs: number | undefined;
   /** When the reset check last ruled out a reset, for all nodes and for each. Infinity while no reset check listens. */
   const sameAtMs = { all: Infinity, of: new Map<number, number>() };
   let asking: Promise<unknown> | undefined;
@@ -105,6 +108,7 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     const now = { monotonicMs: monotonicMs(), wallSeconds: clock.now() / 1_000, sameAtMs: ruledOutAtMs };
     const { verdict, state: next } = observe(state, answer, now);
     if (verdict !== "odd" && node !== undefined && answer.closeTime) time.learn(next.timed, verdict === "lagging");
+    if (verdict === "newer" || (verdict === "current" && node !== undefined)) shownAtMs = monotonicMs();
     become(next);
     if (verdict !== "odd") return verdict;
     if (isFirst || !answer.closeTime) asking ??= ask(node).catch(() => {}).finally(() => asking = undefined);
@@ -141,6 +145,9 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
     },
     get minimum() {
       return minimum;
+    },
+    get shownAtMs() {
+      return shownAtMs;
     },
     observe: take,
     show(shown) {

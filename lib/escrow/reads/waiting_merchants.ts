@@ -26,7 +26,7 @@ const CLAIMS_PAGE = 100;
 
 /**
  * Follows the log a fixed age behind its end, so that it reads each payment once, however many payments come meanwhile. A
- * claim collects all pending payments, so a later claim has collected an earlier payment.
+ * claim collects all pending payments. After a later claim an earlier payment is collected, or it had expired before.
  */
 export function createWaitingMerchants({ events, paymentEscrow, isWaiting }: {
   events: PaymentLog;

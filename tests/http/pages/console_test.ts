@@ -10,8 +10,8 @@ import { CARD_LIFE } from "../../../lib/http/pages/console/card_life.js";
 import { asCurl, hmac, signatureIn } from "../../../lib/http/pages/console/attempt_view.js";
 import { CONSOLE_FILES } from "../../../lib/http/pages/console/files.ts";
 import { grouped, inUnits, shortId, span } from "../../../lib/http/pages/console/format.js";
-import { failingFirst, stuckMoney, troublesOf } from "../../../lib/http/pages/console/health.js";
-import { firstLost, merchantsWaiting, pressing } from "../../../lib/http/pages/console/pending.js";
+import { failingFirst, stuckMoney, troublesOf, unknownSince } from "../../../lib/http/pages/console/health.js";
+import { firstLost, merchantsWaiting, pressing, withoutClaim } from "../../../lib/http/pages/console/pending.js";
 import { decodeKey, isAddress, SEED } from "../../../lib/http/pages/assets/strkey.js";
 import { signatureHeaders, signingSecret } from "../../../lib/webhooks/delivery/signature.ts";
 
@@ -190,7 +190,7 @@ test("a payment presses in the last quarter of its life, and more in the last si
 const WELL: any = {
   troubles: [],
   ledger: { sequence: 9, closedAt: "2026-01-01T00:00:00Z", lagSeconds: 3, clockDisagreesBySeconds: null },
-  history: { epoch: 0, ranges: [], gaps: [], undecodedEvents: 0 },
+  history: { epoch: 0, ranges: [], gaps: [], undecodedEvents: 0, unknownSince: null },
   contracts: [{ contract: "payment_escrow", id: "C", problem: null, checkedAt: null }],
   reads: { device: "entries" },
   nodes: [{ node: "https://one", inUse: true, condition: "well", problem: null, lagSeconds: 0 }],
@@ -258,6 +258,26 @@ test("unaccepted assets, payments that expire soon and late deliveries are probl
   assert.match(found[2]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
   const [unknown] = stuckMoney({ ...WELL, expiring: { payments: 0, merchants: 0, firstAt: null, complete: false } });
   assert.match(unknown!.text, /More payments may expire soon/);
+  assert.match(stuckMoney({ ...WELL, expiring: null })[0]!.text, /cannot tell which payments expire soon/);
+  assert.deepEqual(withoutClaim(0), []);
+  assert.match(withoutClaim(2)[0]!.text, /2 merchants are no longer pending, and the gateway saw no claim/);
+});
+
+test("payments are not known while the history is behind, before a ledger, and while ledgers stand still", () => {
+  const lagging = { ...WELL.ledger, closedAt: "2026-01-01T02:44:59Z", lagSeconds: 61 };
+  const cases: [change: object, isSandbox: boolean, since: string | undefined][] = [
+    [{}, false, undefined],
+    [{ ledger: { ...WELL.ledger, sequence: 0, closedAt: null, lagSeconds: null } }, true, ""],
+    [{ history: { ...WELL.history, unknownSince: "2026-01-01T17:05:09Z" } }, true, " since 2026-01-01 17:05:09 UTC"],
+    [{ ledger: lagging }, false, " since 2026-01-01 02:44:59 UTC"],
+    [{ ledger: lagging }, true, undefined],
+  ];
+  for (const [change, isSandbox, since] of cases) {
+    assert.equal(unknownSince({ ...WELL, ...change }, isSandbox), since);
+  }
+  const lately = new Date(Date.now() - 3_600_000).toISOString();
+  const history = { ...WELL.history, unknownSince: lately };
+  assert.equal(unknownSince({ ...WELL, history }, false), ` since ${lately.slice(11, 16)} UTC`);
 });
 
 test("webhooks come failing first, then those that missed events, then the newest", () => {

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { GatewayStatus } from "../../status_response.ts" */
 /** @import { PublicWebhook } from "../../../webhooks/public_webhook.ts" */
-import { counted, grouped, nowMs, span } from "./format.js";
+import { counted, grouped, msOf, nowMs, span, utc } from "./format.js";
 
 /** Judges `/v1/status` and the webhooks. The functions are pure, so that tests need no browser. */
 
@@ -74,6 +74,26 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
   return found.sort((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
 }
 
+/**
+ * Since when payments, claims and deliveries are not known, as text; empty without a known time, and undefined while the
+ * gateway follows the network.
+ * @param {Pick<GatewayStatus, "ledger" | "history">} status
+ * @param {boolean} isSandbox
+ * @returns {string | undefined}
+ */
+export function unknownSince({ ledger, history }, isSandbox) {
+  if (ledger.sequence === 0) return "";
+  if (history.unknownSince !== null) return sinceTime(history.unknownSince);
+  if (isSandbox || ledger.closedAt === null || (ledger.lagSeconds ?? 0) <= LAG_SECONDS) return undefined;
+  return sinceTime(ledger.closedAt);
+}
+
+/** @param {string} time ISO 8601 */
+export function sinceTime(time) {
+  const at = utc(time);
+  return ` since ${nowMs() - msOf(time) < 86_400_000 ? `${at.slice(11, 16)} UTC` : at}`;
+}
+
 /** @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
 /** @typedef {{ payments: number, merchants: number, firstAt: number | null, complete: boolean }} Expiring */
 
@@ -102,6 +122,7 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, by
     const lost = counted(expiring.payments, "payment is lost", "payments are lost");
     found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} without a claim, the first ${when}.`));
   }
+  if (expiring === null) found.push(doubt("The gateway cannot tell which payments expire soon."));
   if (expiring?.complete === false) {
     found.push(doubt("More payments may expire soon. The gateway has not checked all of them yet."));
   }

@@ -2,7 +2,7 @@
 /** @import { Event } from "./event_views.js" */
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { nowMs, timeLeft } from "./format.js";
+import { counted, nowMs, timeLeft } from "./format.js";
 
 /** Authorised payments that wait for a claim. The contract keeps each for a time, and then the merchant loses it. */
 
@@ -33,7 +33,8 @@ export function merchantsWaiting(events) {
 /**
  * The pending payments of merchants, of at most `most` merchants.
  * @param {number} most
- * @returns {Promise<{ waiting: Waiting[], more: number }>} `more`: the number of other merchants
+ * @returns {Promise<{ waiting: Waiting[], gone: number, more: number }>} `gone` counts merchants without a pending payment
+ *   and without a claim, `more` those that were not read
  */
 export async function loadWaiting(most) {
   const { events } = await get("v1/events", {
@@ -49,10 +50,25 @@ export async function loadWaiting(most) {
       return { ...one, pending };
     }),
   );
+  const pending = waiting.filter(({ pending }) => pending.pending !== "0");
   return {
-    waiting: waiting.filter(({ pending }) => pending.pending !== "0"),
+    waiting: pending,
+    gone: waiting.length - pending.length,
     more: Math.max(0, merchants.length - most),
   };
+}
+
+/**
+ * The finding on merchants whose payments are no longer pending although no claim was seen.
+ * @param {number} merchants
+ * @returns {import("./health.js").Finding[]}
+ */
+export function withoutClaim(merchants) {
+  if (merchants === 0) return [];
+  const of = counted(merchants, "merchant");
+  const text =
+    `Payments of ${of} are no longer pending, and the gateway saw no claim. They may have expired, and are then lost.`;
+  return [{ tone: "bad", text }];
 }
 
 /** The payment that expires first; undefined when no time is known. @param {Pending} pending */

@@ -4,7 +4,7 @@
 import { get, isOutOfScope, keepLoading } from "../api.js";
 import { failure, h } from "../dom.js";
 import { ago, counted, grouped } from "../format.js";
-import { failingFirst, isFailing } from "../health.js";
+import { failingFirst, isFailing, unknownSince } from "../health.js";
 import { webhookLink } from "../links.js";
 import { answer, note } from "./answer.js";
 
@@ -15,11 +15,14 @@ const SHOWN = 5;
  * Answers "Who fails?": this key's webhooks by name, and the number of other keys' endpoints.
  * @param {Element} place
  * @param {AbortSignal} signal
+ * @param {boolean} isSandbox
  * @returns {(status: GatewayStatus) => void} takes the newest status
  */
-export function watchWebhooks(place, signal) {
+export function watchWebhooks(place, signal, isSandbox) {
   /** The number of failing endpoints of all keys. */
   let inAll = 0;
+  /** As of `unknownSince`. @type {string | undefined} */
+  let since;
   /** @type {PublicWebhook[] | undefined} */
   let webhooks;
 
@@ -45,12 +48,12 @@ export function watchWebhooks(place, signal) {
       );
     } else if (others !== null) answer(place, "doubt", "None of this key's webhooks.", others);
     else if (webhooks.length === 0) answer(place, "plain", "No webhook.", note("This key has no webhooks."));
-    else {answer(
-        place,
-        "good",
-        "No webhook.",
-        note(`This key's ${counted(webhooks.length, "webhook receives", "webhooks receive")} all events.`),
-      );}
+    else if (since !== undefined) {
+      answer(place, "doubt", `Not known${since}.`, note("Webhooks receive no event that the gateway has not read."));
+    } else {
+      const all = `This key's ${counted(webhooks.length, "webhook receives", "webhooks receive")} all events.`;
+      answer(place, "good", "No webhook.", note(all));
+    }
   }
 
   keepLoading({
@@ -66,10 +69,10 @@ export function watchWebhooks(place, signal) {
     everyMs: EVERY_MS,
     signal,
   });
-  return ({ deliveries }) => {
-    if (deliveries.failingWebhooks === inAll) return;
-    inAll = deliveries.failingWebhooks;
-    show();
+  return (status) => {
+    const before = [inAll, since];
+    [inAll, since] = [status.deliveries.failingWebhooks, unknownSince(status, isSandbox)];
+    if (inAll !== before[0] || since !== before[1]) show();
   };
 }
 

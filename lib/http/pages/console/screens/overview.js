@@ -19,24 +19,28 @@ export function overview({ session, signal }) {
   const stuck = panel("Is money stuck?");
   const failing = panel("Who fails?");
   const questions = h("div", { class: "questions" }, healthy.section, stuck.section, failing.section);
-  const updateFailing = watchWebhooks(failing.body, signal);
+  const isSandbox = session.sandbox !== undefined;
+  const updateFailing = watchWebhooks(failing.body, signal, isSandbox);
   if (session.network === undefined) {
     for (const { body } of [healthy, stuck]) {
       answer(body, "plain", "Not shown.", note("This key lacks the scope read."));
     }
     return { title: "Overview", content: [questions] };
   }
-  const updateStuck = watchMoney(stuck.body, signal);
+  const updateStuck = watchMoney(stuck.body, signal, isSandbox);
   keepLoading({
     load: () => get("v1/status"),
     show(/** @type {GatewayStatus} */ status) {
       const { closedAt, lagSeconds } = status.ledger;
       if (closedAt !== null) learnTime(closedAt, lagSeconds ?? 0);
-      showHealth(healthy.body, status, session.sandbox !== undefined);
+      showHealth(healthy.body, status, isSandbox);
       updateStuck(status);
       updateFailing(status);
     },
-    fail: (error) => answer(healthy.body, "bad", "The gateway does not answer.", failure(error)),
+    fail(error) {
+      answer(healthy.body, "bad", "The gateway does not answer.", failure(error));
+      updateStuck(undefined);
+    },
     everyMs: STATUS_MS,
     signal,
   });

@@ -5,7 +5,8 @@ import { failure, fill, h, panel, table } from "../dom.js";
 import { ago, counted } from "../format.js";
 import { accountLink, pageOf } from "../links.js";
 import { listen } from "../feed.js";
-import { firstLost, loadWaiting, timeToClaim } from "../pending.js";
+import { findings } from "../overview/answer.js";
+import { firstLost, loadWaiting, timeToClaim, withoutClaim } from "../pending.js";
 
 const EVERY_MS = 60_000;
 const AFTER_EVENT_MS = 1_000;
@@ -16,9 +17,10 @@ export function payments({ signal }) {
   const { section, body } = panel("Waiting for a claim", { class: "wide" });
   const again = keepLoading({
     load: () => loadWaiting(MERCHANTS_SHOWN),
-    show: ({ waiting, more }) =>
+    show: ({ waiting, gone, more }) =>
       fill(
         body,
+        findings(withoutClaim(gone)),
         list(waiting),
         more > 0 &&
           h("p", { class: "dim" }, `${counted(more, "more merchant")} with recent payments. Look them up by address.`),
@@ -72,7 +74,11 @@ function lookUp() {
 /** @param {import("../pending.js").Waiting[]} waiting */
 function list(waiting) {
   if (waiting.length === 0) {
-    return h("p", { class: "dim" }, "None. The merchants have claimed every payment of the newest 500 payment events.");
+    return h(
+      "p",
+      { class: "dim" },
+      "No payment of the newest 500 payment events is pending, as far as the gateway knows.",
+    );
   }
   return table(
     "Merchants that can claim",
