@@ -1,7 +1,8 @@
 /**
  * The entry for `deno serve` and Deno Deploy:
  *
- *   deno serve --unstable-kv --unstable-cron --unstable-no-legacy-abort -A cli/deploy.ts
+ *   deno serve --unstable-kv --unstable-cron --unstable-no-legacy-abort --allow-net --allow-env \
+ *     --allow-read=lib/http/pages/reference cli/deploy.ts
  *
  * Settings come from the environment only. The platform starts and ends isolates at any time, several at once. So nothing
  * relies on a stop, and crons do in bounded turns what a server does in loops.

@@ -1,6 +1,7 @@
 import { type Config, ConfigError, ENV_PREFIX, list, type Setting, type SettingName, SETTINGS } from "../lib/config.ts";
 import type { Log } from "../lib/log.ts";
 import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
+import { variableNames } from "../lib/runtime/runtime.ts";
 
 /** The default of a setting, if it has one. The store differs by runtime. */
 export function standardOf(name: SettingName): string | undefined {
@@ -61,7 +62,7 @@ export function unknownSettings(env: Record<string, string | undefined>): string
   const known = new Set(
     [...Object.values(SETTINGS).map((s) => s.env), ...OTHER_VARIABLES].map((env) => ENV_PREFIX + env),
   );
-  return Object.keys(env).filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name)).sort();
+  return variableNames(env).filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name)).sort();
 }
 
 /** The platform's own database is the only store that all isolates share. */

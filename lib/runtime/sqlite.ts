@@ -13,6 +13,8 @@ export interface SqliteDatabase {
    * throws. Refuses to nest, and refuses a function that returns a promise, which would commit before its work is done.
    */
   transaction<T>(fn: () => T): T;
+  /** Copies the database to an empty file, as of one moment, while other processes write to it. */
+  copyTo(path: string): Promise<void>;
   /**
    * Finalizes the statements and closes, so that file locks are released when it returns. A second call does nothing.
    */
@@ -101,6 +103,12 @@ function databaseOf(raw: RawSqlite): SqliteDatabase {
         inTransaction = false;
       }
     },
+    copyTo: (path) =>
+      raw.copyTo(path).catch((error) =>
+        attempt(() => {
+          throw error;
+        })
+      ),
     close() {
       if (closed) return;
       closed = true;

@@ -18,6 +18,7 @@ export function openRaw(path: string, readOnly: boolean): RawSqlite {
         all: (...params) => statement.all(...params),
       };
     },
+    copyTo: (path) => new Promise((resolve) => resolve(void database.run("VACUUM INTO ?", [path]))),
     close() {
       for (const statement of statements) statement.finalize();
       database.close(true);

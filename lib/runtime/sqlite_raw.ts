@@ -21,5 +21,6 @@ export interface SqliteStatement<R = Row> {
 export interface RawSqlite {
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
+  copyTo(path: string): Promise<void>;
   close(): void;
 }

@@ -1,7 +1,7 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -16,6 +16,10 @@ import { startReadySandboxHere } from "./sandbox/sandbox_here.ts";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ENTRY = join(ROOT, "cli", "deploy.ts");
+
+const PAGE = readFileSync(join(ROOT, "docs/deno-deploy.md"), "utf8");
+/** As the page shows them. */
+const PERMISSIONS = /^deno serve [^`]*?cli\/deploy\.ts$/m.exec(PAGE)![0].match(/--allow-\S+/g)!;
 
 /** Stands in for the platform's clock: a cron runs when the process gets its signal. */
 const CRONS_BY_SIGNAL = `
@@ -52,10 +56,14 @@ async function denoDirectory(): Promise<string> {
 
 async function serve(args: string[], env: Record<string, string>): Promise<Deployed> {
   const port = await freePort();
-  const child = spawn(process.execPath, ["serve", "-A", "--host", "127.0.0.1", "--port", `${port}`, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...environment(env), NO_COLOR: "1" },
-  });
+  const child = spawn(
+    process.execPath,
+    ["serve", ...PERMISSIONS, "--host", "127.0.0.1", "--port", `${port}`, ...args],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...environment(env), NO_COLOR: "1" },
+    },
+  );
   let output = "";
   let onOutput: (() => void) | undefined;
   for (const stream of [child.stdout, child.stderr]) {

@@ -6,8 +6,8 @@ import process from "node:process";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 
 /**
- * Copies a database to a new file, mode 0600, as of one moment, while other processes write to it. SQLite copies from one
- * snapshot (`VACUUM INTO`). The copy gets its name after the check, and is on the disk then.
+ * Copies a database to a new file, mode 0600, as of one moment, while other processes write to it. The copy gets its name
+ * after the check, and is on the disk then.
  *
  * @param to absolute; its directory must exist
  * @returns the size of the copy in bytes
@@ -20,7 +20,7 @@ export async function copySqlite(from: SqliteDatabase, to: string): Promise<numb
   // SQLite fills an empty file. A new one from SQLite would be readable by everybody.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
-    from.prepare("VACUUM INTO ?").run(unfinished);
+    await from.copyTo(unfinished);
     await checkCopy(unfinished);
     syncToDisk(unfinished);
     if (existsSync(to)) throw Object.assign(new Error(`${to} exists already`), { code: "EEXIST" });
