@@ -55,3 +55,24 @@ test("the page's container comes back after a crash and a restart of the machine
   assert.ok(stopSeconds * 1000 > Number(SETTINGS.submitTimeoutMs.standard) + 45_000);
   assert.ok(command.includes(` -v gateway:${only("WORKDIR")} `));
 });
+
+test("no gateway of the recipes may write its root file system, has a capability, or gains privileges", () => {
+  const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
+  for (const flag of ["--read-only", "--cap-drop ALL", "--security-opt no-new-privileges"]) {
+    assert.ok(command.includes(` ${flag} `), flag);
+  }
+  const [, gateways] = /^x-gateway: &gateway\n((?: .*\n)+)/m.exec(readDoc("compose.yaml"))!;
+  for (const line of ["read_only: true", "cap_drop: [ALL]", 'security_opt: ["no-new-privileges:true"]']) {
+    assert.ok(gateways!.includes(`\n  ${line}\n`), line);
+  }
+  assert.match(readDoc("compose.yaml"), /^ {2}gateway-1: \*gateway\n\n {2}gateway-2: \*gateway$/m);
+  const manifest = readDoc("kubernetes.yaml");
+  assert.match(manifest, /^ {6}securityContext:\n {8}runAsNonRoot: true\n/m);
+  const [, container] = /^ {10}securityContext:\n((?: {12}.*\n)+)/m.exec(manifest)!;
+  assert.deepEqual(container!.trim().split("\n").map((line) => line.trim()).sort(), [
+    "allowPrivilegeEscalation: false",
+    "capabilities: { drop: [ALL] }",
+    "readOnlyRootFilesystem: true",
+  ]);
+  assert.doesNotMatch(manifest, /privileged: true|hostNetwork|hostPID|hostPath/);
+});
