@@ -11,6 +11,7 @@ describe("the status of history", () => {
       epoch: 0,
       latestLedger: 0,
       scannedLedger: null,
+      scannedCloseTime: null,
       lagLedgers: null,
       held: [],
       gaps: [],
