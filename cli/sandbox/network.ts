@@ -24,6 +24,12 @@ export async function startNetwork(
     ledgerMs,
     stateFile,
     adjustSettings: entryTtl === undefined ? undefined : withEntryTtl(entryTtl),
+    onLaterEntry: ({ key, ledger }) =>
+      log.warn("entry is newer than the fork: the other network changed it since", {
+        entry: JSON.stringify(key),
+        changedInLedger: ledger,
+        forkLedger: forkOf?.ledger.sequence,
+      }),
     onStuck: (error) =>
       log.error("ledger file cannot be written; no ledger closes", { error: errorOf(error, stateFile).message }),
     onUnstuck: () => log.warn("ledger file can be written again; ledgers close"),

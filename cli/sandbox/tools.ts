@@ -15,7 +15,16 @@ import { callSandbox, findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_san
 import type { SandboxInfo } from "./running_sandbox.ts";
 
 /** Actions on a running sandbox. */
-export const SANDBOX_ACTIONS = ["advance", "snapshot", "snapshots", "revert", "fund", "env"] as const;
+export const SANDBOX_ACTIONS = [
+  "advance",
+  "snapshot",
+  "snapshots",
+  "revert",
+  "fund",
+  "impersonate",
+  "status",
+  "env",
+] as const;
 
 export const SANDBOX_ACTION_ROWS: Row[] = [
   ["advance --seconds N", "Move the time by N seconds, and close a ledger for every five of them"],
@@ -28,6 +37,11 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
     "Pay 10000 lumens to an account (G…), which may be new, or to a contract (C…) that has less; --amount N pays N " +
     "lumens in any case",
   ],
+  [
+    "impersonate ACCOUNT",
+    "Take envelopes and authorisations of an account (G…) without its signatures; --stop ends that",
+  ],
+  ["status", "Print impersonated accounts, and entries of a fork that are newer than the fork"],
   ["env", "Print addresses, keys and accounts as shell variables, for eval"],
 ];
 
@@ -38,6 +52,7 @@ const FLAGS = [
   ["--keep-time", "", ["advance"]],
   ["--drop NAME", "", ["snapshots"]],
   ["--amount N", "", ["fund"]],
+  ["--stop", "", ["impersonate"]],
   ["--json", ""],
   SANDBOX_ROW,
 ] as const;
@@ -47,6 +62,7 @@ const ARGUMENTS: Partial<Record<typeof SANDBOX_ACTIONS[number], string>> = {
   snapshot: "NAME",
   revert: "NAME",
   fund: "ADDRESS",
+  impersonate: "ACCOUNT",
 };
 
 /** Ten years, and as many ledgers as one call takes. */
@@ -86,6 +102,10 @@ export async function runAction(args: string[], io: CommandIo): Promise<number> 
       return await revert(word, called);
     case "fund":
       return await fund(word, flags.amount, called);
+    case "impersonate":
+      return await impersonate(word, flags.stop === true, called);
+    case "status":
+      return await status(called);
     case "env":
       return say(called.info, sandboxEnvironment(called.info).trimEnd(), called.json, io);
   }
@@ -142,6 +162,32 @@ async function fund(address: string, amount: string | undefined, { info, json, i
     ? `got ${amount ?? "10000"} lumens in ledger ${done.ledger}`
     : "already has 10000 lumens or more";
   return say(done, `${shortId(address)} ${what}.`, json, io);
+}
+
+async function impersonate(address: string, stops: boolean, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox(info.rpc, stops ? "sandbox_stopImpersonating" : "sandbox_impersonate", { address });
+  return say(done, `${shortId(address)} ${stops ? "needs signatures again" : "acts without signatures"}.`, json, io);
+}
+
+interface Status {
+  latestLedger: number;
+  protocolVersion: number;
+  impersonated: string[];
+  fork?: { ledger: number; laterEntries: { key: unknown; ledger: number }[] };
+}
+
+async function status({ info, json, io }: Called): Promise<number> {
+  const found = await callSandbox<Status>(info.rpc, "sandbox_status");
+  const { latestLedger, protocolVersion, impersonated, fork } = found;
+  const lines = [
+    `The network is at ledger ${latestLedger}, protocol ${protocolVersion}.`,
+    ...impersonated.map((address) => `Acts without signatures: ${address}`),
+    ...(fork ? [`It continues ledger ${fork.ledger} of another network.`] : []),
+    ...(fork?.laterEntries ?? []).map(({ key, ledger }) =>
+      `Newer than the fork, changed in ledger ${ledger}: ${JSON.stringify(key)}`
+    ),
+  ];
+  return say(found, lines.join("\n"), json, io);
 }
 
 function tipLine({ latestLedger, latestLedgerCloseTime }: Tip): string {

@@ -92,12 +92,40 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   return sandbox;
 }
 
-/** LedgerKeys of entries that a setup reads and a forked network may have. */
-export function bootstrapReads({ passphrase }: SandboxNetwork, { contracts }: BootstrapOptions): Uint8Array[] {
-  const codes = Object.values(contracts).map((wasm) =>
-    xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: sha256(wasm) })).toXdr()
-  );
-  return [instanceKey(Asset.native().contractId(passphrase)), ...codes];
+/**
+ * LedgerKeys of entries that a setup reads and a forked network may have. Existing contracts are there with code, addresses
+ * and lumens, so that these are of one moment. Their code follows once the network has their instances.
+ */
+export function bootstrapReads(network: SandboxNetwork, { contracts, existing }: BootstrapOptions): Uint8Array[] {
+  const native = Asset.native().contractId(network.passphrase);
+  const codes = Object.values(contracts).map((wasm) => codeKey(sha256(wasm)));
+  const keys = [instanceKey(native), ...codes];
+  for (const name of existing ? CONTRACT_NAMES : []) {
+    const contract = existing![name];
+    const isEscrow = name === "paymentEscrow";
+    const symbols = ["Admin", ...(isEscrow ? ["AgentRegistry", "DeviceRegistry"] : [])];
+    keys.push(instanceKey(contract), ...symbols.map((symbol) => dataKey(contract, variant(symbol))));
+    if (isEscrow) keys.push(dataKey(native, variant("Balance", new Address(contract).toScVal())));
+    const wasmHash = wasmHashOf(network, contract);
+    if (wasmHash) keys.push(codeKey(wasmHash));
+  }
+  return keys;
+}
+
+/** A key of contract data as Soroban's SDK makes it of an enum. */
+const variant = (name: string, ...values: xdr.ScVal[]) => xdr.ScVal.scvVec([xdr.ScVal.scvSymbol(name), ...values]);
+
+function codeKey(hash: Uint8Array): Uint8Array {
+  return xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash })).toXdr();
+}
+
+/** The hash of a contract's code, undefined for a contract that is unknown or an asset's. */
+function wasmHashOf(network: SandboxNetwork, contract: string): Uint8Array | undefined {
+  const held = network.entry(instanceKey(contract));
+  const data = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
+  const value = data?.type === "contractData" ? data.contractData.val : undefined;
+  const executable = value?.type === "scvContractInstance" ? value.instance.executable : undefined;
+  return executable?.type === "contractExecutableWasm" ? executable.wasmHash.value : undefined;
 }
 
 function deployAll(network: SandboxNetwork, deployer: Keypair, code: ContractCode): Sandbox["contracts"] {
@@ -142,11 +170,13 @@ function accountSequence(network: SandboxNetwork, address: string): bigint | und
   return data?.type === "account" ? data.account.seqNum : undefined;
 }
 
-function instanceKey(contract: string): Uint8Array {
+const instanceKey = (contract: string) => dataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance());
+
+function dataKey(contract: string, key: xdr.ScVal): Uint8Array {
   return xdr.LedgerKey.contractData(
     new xdr.LedgerKeyContractData({
       contract: new Address(contract).toScAddress(),
-      key: xdr.ScVal.scvLedgerKeyContractInstance(),
+      key,
       durability: xdr.ContractDataDurability.persistent,
     }),
   ).toXdr();

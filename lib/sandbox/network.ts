@@ -3,7 +3,7 @@ import { secureRandom } from "../random.ts";
 import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
 import { planAdvance } from "./ledger/advance.ts";
-import { keyOf } from "./ledger/bytes.ts";
+import { bytesOf, keyOf } from "./ledger/bytes.ts";
 import { openChain } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
 import { createClosing } from "./ledger/closing.ts";
@@ -11,7 +11,7 @@ import { parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
-import { isTemporary, type LedgerView } from "./ledger/state.ts";
+import { isTemporary, lastModifiedLedger, type LedgerView } from "./ledger/state.ts";
 import type { StateFile } from "./ledger/state_file.ts";
 import { createTicker, IDLE_MS, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
 import type {
@@ -19,6 +19,7 @@ import type {
   AppliedTransaction,
   ClosedLedger,
   HeldEntry,
+  LaterEntry,
   Network,
   SimulateOutcome,
 } from "./network_types.ts";
@@ -50,6 +51,8 @@ export interface NetworkOptions {
   adjustSettings?: (entryXdr: Uint8Array) => Uint8Array;
   /** Called for every closed ledger. */
   onClose?: (ledger: ClosedLedger) => void;
+  /** On a fork: called for an entry that the other network changed since, which is therefore of another moment. */
+  onLaterEntry?: (entry: LaterEntry) => void;
   /** Called for a fault of the network that failed a transaction (txINTERNAL_ERROR). */
   onInternalError?: (error: unknown) => void;
   /**
@@ -83,7 +86,12 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     const theirs = forkOf.protocolVersion;
     throw new Error(`the forked network must have protocol ${PROTOCOL_VERSION}; got ${theirs}`);
   }
-  const fork = forkOf && createFork(forkOf);
+  const later: LaterEntry[] = [];
+  const fork = forkOf && createFork(forkOf, (key, ledger) => {
+    const entry = { key: JSON.parse(chain.validator.engine.toJson("LedgerKey", [bytesOf(key)])[0]!), ledger };
+    later.push(entry);
+    options.onLaterEntry?.(entry);
+  });
   const machineNow = options.now ?? Date.now;
   const randomBytes = options.randomBytes ?? secureRandom;
   const chain = await openChain({
@@ -192,7 +200,9 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     eventsAfter: history.eventsAfter,
     fees: history.fees,
     fund: fork === undefined ? faucet.fund : (address, stroops) => fundOnFork(fork, address, stroops),
-    ...(fork && { fork: { complete: fork.complete, tryOut } }),
+    ...(fork && {
+      fork: { ledger: fork.remote.ledger.sequence, laterEntries: () => later, complete: fork.complete, tryOut },
+    }),
     closeLedger: ticker.closeNow,
     now,
     advance,
@@ -204,6 +214,9 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     },
     revert,
     reverts: () => reverts,
+    impersonate: chain.validator.impersonation.start,
+    stopImpersonating: chain.validator.impersonation.stop,
+    impersonated: chain.validator.impersonation.addresses,
     recall: chain.recall,
     keep: chain.keep,
     stop() {
@@ -221,9 +234,8 @@ function heldEntry(state: LedgerView, keyXdr: Uint8Array, latest: number): HeldE
   const held = state.get(key);
   if (!held) return undefined;
   const { entryXdr, liveUntilLedger } = held;
-  const lastModifiedLedger = new DataView(entryXdr.buffer, entryXdr.byteOffset).getUint32(0);
-  const parts = entryParts(entryXdr);
-  if (liveUntilLedger === undefined) return { ...parts, lastModifiedLedger };
+  const parts = { ...entryParts(entryXdr), lastModifiedLedger: lastModifiedLedger(held) };
+  if (liveUntilLedger === undefined) return parts;
   const evicted = !isTemporary(key) && liveUntilLedger + EVICTION_DELAY_LEDGERS <= latest;
-  return { ...parts, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
+  return { ...parts, liveUntilLedger: evicted ? 0 : liveUntilLedger };
 }

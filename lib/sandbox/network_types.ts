@@ -138,6 +138,14 @@ export class AlreadyFunded extends Error {
   }
 }
 
+/** An entry of the forked network that changed after the fork's ledger. */
+export interface LaterEntry {
+  /** LedgerKey as JSON (SEP-51). */
+  key: unknown;
+  /** The other network's ledger of the change. */
+  ledger: number;
+}
+
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
@@ -208,8 +216,17 @@ export interface Network {
   revert(name: string): ClosedLedger;
   /** The ledgers of all reverts, in order. */
   reverts(): readonly number[];
+  /** From now on this account (`G…`) acts without signatures, until `stopImpersonating` or the end of the process. */
+  impersonate(address: string): void;
+  /** Returns whether the account was impersonated. */
+  stopImpersonating(address: string): boolean;
+  impersonated(): string[];
   /** On a fork: reads missing entries from the other network. */
   readonly fork?: {
+    /** The ledger of the other network that the fork continues. */
+    readonly ledger: number;
+    /** The entries that were read and had changed since that ledger, in order of their reads. */
+    laterEntries(): readonly LaterEntry[];
     /**
      * Repeats `run`, which must change nothing, until no entry is missing. Returns its last result.
      * @throws {RemoteError} when the other network cannot be read

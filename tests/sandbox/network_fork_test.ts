@@ -8,6 +8,7 @@ import { openRemote } from "../../lib/sandbox/fork/remote.ts";
 import { accountKeyXdr } from "../../lib/sandbox/ledger/accounts.ts";
 import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { LaterEntry } from "../../lib/sandbox/network_types.ts";
 import { create, pay } from "./envelope_parts.ts";
 import { FORKED, openFork, openOrigin, type SandboxNode } from "./fork.ts";
 import { openSandboxRpc } from "./rpc/sandbox_rpc.ts";
@@ -22,6 +23,8 @@ import {
   call,
   contractCode,
   fund,
+  hashOf,
+  i128,
   invoke,
   signed,
 } from "./sandbox_network.ts";
@@ -87,6 +90,50 @@ describe("a fork", () => {
     assert.equal(await balance(alice), aliceThen);
     assert.equal(await balance(bob), bobThen + 10_000_000n, "the first read of this account");
     await assert.rejects(fork.rpc.getAccountEntry(Keypair.random().publicKey()));
+    await fork.stop();
+  });
+
+  test("names an entry that changed over there since the fork, once, and no other", async () => {
+    const named: LaterEntry[] = [];
+    const network = await openSandboxRpc({ forkOf: await openRemote(proxy.url), onLaterEntry: (e) => named.push(e) });
+    const card = cardCalls(sandbox, hashOf("a later card"));
+    const { sequence } = origin.network.latestLedger();
+    invoke(origin.network, holdersOf(sandbox).owner, card.register());
+    const source = await network.rpc.getAccount(bob.publicKey());
+    const draft = new TransactionBuilder(source, { fee: "100", networkPassphrase: FORKED }).setTimeout(60)
+      .addOperation(card.getOwner()).build();
+    for (const _ of "twice") await network.rpc.simulateTransaction(draft);
+    const { result } = await network.call("sandbox_status");
+    assert.deepEqual(result.fork.laterEntries, named);
+    assert.equal(result.fork.ledger, sequence);
+    assert.deepEqual(named.map(({ ledger }) => ledger), [sequence + 1]);
+    assert.match(
+      JSON.stringify(named[0]!.key),
+      new RegExp(`"contract":"${sandbox.contracts.deviceRegistry}".*"Device"`),
+    );
+    await network.stop();
+  });
+
+  test("reads the contracts it is to use at its start: what changes there later is not seen", async () => {
+    const fork = await openFork(proxy.url);
+    const { paymentEscrow } = sandbox.contracts;
+    const balance = (network: SandboxNetwork) => {
+      const draft = build(network, alice, [call(sandbox.asset, "balance", address(paymentEscrow))]);
+      const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
+      return simulated.ok ? xdr.ScVal.fromXdr(simulated.result!.valueXdr).toXdr("base64") : simulated.error;
+    };
+    const options = { contracts: contractCode(), existing: sandbox.contracts };
+    await fork.network.fork!.complete(() => bootstrapReads(fork.network, options).forEach(fork.network.entry));
+    await fork.rpc.getAccountEntry(alice.publicKey());
+    const before = balance(origin.network);
+    invoke(
+      origin.network,
+      alice,
+      call(sandbox.asset, "transfer", address(alice.publicKey()), address(paymentEscrow), i128(5)),
+    );
+    assert.notEqual(balance(origin.network), before);
+    assert.equal(await fork.network.fork!.complete(() => balance(fork.network)), before);
+    assert.deepEqual(fork.network.fork!.laterEntries(), []);
     await fork.stop();
   });
 

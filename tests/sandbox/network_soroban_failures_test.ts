@@ -5,6 +5,7 @@ import { Account, Asset, Keypair, SorobanDataBuilder, TransactionBuilder, xdr } 
 import { type Engine, EngineTrap } from "../../lib/sandbox/engine.ts";
 import { openChain } from "../../lib/sandbox/ledger/chain.ts";
 import { parseEnvelope } from "../../lib/sandbox/ledger/envelopes.ts";
+import { createImpersonation } from "../../lib/sandbox/ledger/impersonation.ts";
 import type { SorobanFrame } from "../../lib/sandbox/ledger/soroban_checks.ts";
 import { applySorobanOperation } from "../../lib/sandbox/ledger/soroban_operations.ts";
 import { createLedgerState, openChanges } from "../../lib/sandbox/ledger/state.ts";
@@ -91,7 +92,9 @@ test("a trap of the engine fails only its transaction", () => {
   } as unknown as Engine;
   const header = { protocolVersion: 28, sequence: 2, closeTime: 0, baseReserve: 0, networkId: new Uint8Array(32) };
   const changes = openChanges(createLedgerState());
-  const context = { engine, header, changes, source: owner.rawPublicKey(), prngSeed: new Uint8Array(32) };
+  const impersonation = createImpersonation(network.passphrase);
+  const source = owner.rawPublicKey();
+  const context = { engine, impersonation, header, changes, source, prngSeed: new Uint8Array(32) };
   const outcome = applySorobanOperation(envelope.inner as SorobanFrame, context);
   assert.equal(outcome.outcome, "failure");
   const result = xdr.OperationResult.fromXdr(outcome.resultXdr);

@@ -9,7 +9,7 @@ import {
 import type { Envelope } from "./envelopes.ts";
 import { checkOperations } from "./operation_checks.ts";
 import { feeBumpResult, transactionResult, type TxCode, type Verdict } from "./results.ts";
-import { createSignatureChecker, type VerifySignature } from "./signatures.ts";
+import { createSignatureChecker, type SignatureRules } from "./signatures.ts";
 import { type CheckResources, hasCallableTarget, isSoroban } from "./soroban_checks.ts";
 
 const plain = (code: TxCode): Verdict => ({ code, operationResults: [] });
@@ -40,17 +40,17 @@ export function checkDeclared({ inner, feeBump }: Envelope, checkResources: Chec
 export function checkEnvelope(
   envelope: Envelope,
   context: CheckContext,
-  verifySignature: VerifySignature,
+  rules: SignatureRules,
   committed: bigint,
 ): Uint8Array | undefined {
   const feeCharged = wouldCharge(envelope);
   const { feeBump, inner } = envelope;
   if (feeBump) {
-    const signatures = createSignatureChecker(verifySignature, feeBump.hash, feeBump.signatures);
+    const signatures = createSignatureChecker(rules, feeBump.hash, feeBump.signatures);
     const refusal = checkFeeBump(envelope, context, signatures);
     if (refusal) return transactionResult(refusal.feeCharged ?? feeCharged, plain(refusal.code));
   }
-  const verdict = checkInner(envelope, context, verifySignature);
+  const verdict = checkInner(envelope, context, rules);
   if (verdict) {
     return feeBump ? feeBumpResult(feeCharged, inner.hash, verdict) : transactionResult(feeCharged, verdict);
   }
@@ -62,8 +62,8 @@ export function checkEnvelope(
   return undefined;
 }
 
-function checkInner({ inner, feeBump }: Envelope, context: CheckContext, verify: VerifySignature): Verdict | undefined {
-  const signatures = createSignatureChecker(verify, inner.hash, inner.signatures);
+function checkInner({ inner, feeBump }: Envelope, context: CheckContext, rules: SignatureRules): Verdict | undefined {
+  const signatures = createSignatureChecker(rules, inner.hash, inner.signatures);
   const { stage, code } = checkTransaction(inner, context, signatures, { applying: false, paysFee: !feeBump });
   if (stage !== "valid") return plain(code);
   const operationResults = checkOperations(inner, context, signatures);

@@ -1,8 +1,9 @@
 import type { Engine, LedgerHeader } from "../engine.ts";
 import type { Envelope } from "./envelopes.ts";
+import type { Impersonation } from "./impersonation.ts";
 import type { OperationMeta, SorobanMeta } from "./meta.ts";
 import { feeBumpResult, transactionResult, type Verdict } from "./results.ts";
-import type { VerifySignature } from "./signatures.ts";
+import type { SignatureRules } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";
 import type { LedgerChanges } from "./state.ts";
 
@@ -13,7 +14,8 @@ export interface ClosingLedger {
   /** All changes of this ledger so far. */
   changes: LedgerChanges;
   checkResources: CheckResources;
-  verifySignature: VerifySignature;
+  signatureRules: SignatureRules;
+  impersonation: Impersonation;
   /** Contract id of the native asset. */
   nativeAsset: Uint8Array;
   /** Seeds the random numbers of contracts. */

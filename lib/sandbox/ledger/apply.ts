@@ -30,7 +30,7 @@ export function applyTransaction(application: Application, index: number, ledger
     closeTimeSlack: 0,
     checkResources: ledger.checkResources,
   };
-  const signatures = createSignatureChecker(ledger.verifySignature, inner.hash, inner.signatures);
+  const signatures = createSignatureChecker(ledger.signatureRules, inner.hash, inner.signatures);
   const { stage, code } = checkTransaction(inner, context, signatures, { applying: true, paysFee: !feeBump });
   if (stage !== "invalid") useSequence(before, inner, sequence, closeTime);
   const refusal = stage === "valid" ? checkSignatures(inner, before, signatures) : { code, operationResults: [] };
@@ -160,6 +160,7 @@ function applySoroban(application: Application, frame: SorobanFrame, index: numb
   const prngSeed = sha256(transactionSeed, createXdrWriter().int64(0n).finish());
   const done = applySorobanOperation(frame, {
     engine: ledger.engine,
+    impersonation: ledger.impersonation,
     header: ledger.header,
     changes,
     source,

@@ -8,6 +8,7 @@ import type { Envelope } from "./envelopes.ts";
 import { putGenesis } from "./genesis.ts";
 import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
+import { createImpersonation } from "./impersonation.ts";
 import { createSignatureVerifier } from "./signatures.ts";
 import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
 import { createSnapshots } from "./snapshots.ts";
@@ -46,8 +47,11 @@ export async function openChain(options: ChainOptions) {
   const kept = new Map<string, string>();
   let tip: LedgerTip = fork === undefined ? NOTHING : { ...NOTHING, ...fork.remote.ledger };
   let view: LedgerView = state;
-  const engine = await loadEngine(options.engineWasm, (key) => {
-    const held = view.get(keyOf(key));
+  const impersonation = createImpersonation(passphrase);
+  const engine = await loadEngine(options.engineWasm, (keyXdr) => {
+    const key = keyOf(keyXdr);
+    const stored = view.get(key);
+    const held = stored && impersonation.shown(key, stored);
     return held && { entry: held.entryXdr, liveUntilLedger: held.liveUntilLedger ?? 0 };
   });
   const validator: Validator = {
@@ -57,7 +61,8 @@ export async function openChain(options: ChainOptions) {
     engine,
     state,
     readFrom: (changes) => view = changes ?? state,
-    verifySignature: createSignatureVerifier(),
+    signatureRules: { verify: createSignatureVerifier(), isImpersonated: impersonation.has },
+    impersonation,
     checkResources: createResourceCheck(engine, () => engineHeader(validator, tip, tip.closeTime)),
     onInternalError: options.onInternalError,
   };

@@ -5,9 +5,10 @@ import { createXdrWriter, sha256, toHex } from "./bytes.ts";
 import type { Envelope } from "./envelopes.ts";
 import { chargeFee, inclusionFeePerOperation, refund } from "./fees.ts";
 import { type LedgerTip, nextHeader, nextStateHash, resultSetHash, txSetXdr } from "./headers.ts";
+import type { Impersonation } from "./impersonation.ts";
 import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import { evictedKeys, transactionMeta } from "./meta.ts";
-import type { VerifySignature } from "./signatures.ts";
+import type { SignatureRules } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";
 import { type LedgerChanges, type LedgerState, openChanges } from "./state.ts";
 import { BASE_RESERVE } from "./protocol.ts";
@@ -21,7 +22,8 @@ export interface Validator {
   /** Makes the engine read from these changes, or from the closed ledger when undefined. */
   readFrom(changes: LedgerChanges | undefined): void;
   checkResources: CheckResources;
-  verifySignature: VerifySignature;
+  signatureRules: SignatureRules;
+  impersonation: Impersonation;
   state: LedgerState;
   onInternalError: (error: unknown) => void;
 }

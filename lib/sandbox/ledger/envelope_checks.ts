@@ -63,7 +63,9 @@ export function checkTransaction(
   if (!source) return refuse("invalid", "txNO_ACCOUNT");
   if (isBadSequence(frame, source.seqNum, context.ledgerSequence)) return refuse("invalid", "txBAD_SEQ");
   if (isTooEarlyForAccount(frame, source, context)) return refuse("sequence", "txBAD_MIN_SEQ_AGE_OR_GAP");
-  if (!signatures.check(signersOf(source), thresholdOf(source, "low"))) return refuse("sequence", "txBAD_AUTH");
+  if (!signatures.check(signersOf(source), thresholdOf(source, "low"), frame.source)) {
+    return refuse("sequence", "txBAD_AUTH");
+  }
   if (!hasExtraSignatures(frame, signatures)) return refuse("sequence", "txBAD_AUTH");
   const toPay = applying ? 0n : BigInt(frame.tx.fee);
   if (paysFee && availableBalance(source) < toPay) return refuse("authorized", "txINSUFFICIENT_BALANCE");
@@ -174,7 +176,9 @@ export function checkFeeBump(
   if (tooLittle) return tooLittle;
   const feeSource = loadAccount(context.view, envelope.feeSource);
   if (!feeSource) return { code: "txNO_ACCOUNT" };
-  if (!signatures.check(signersOf(feeSource), thresholdOf(feeSource, "low"))) return { code: "txBAD_AUTH" };
+  if (!signatures.check(signersOf(feeSource), thresholdOf(feeSource, "low"), envelope.feeSource)) {
+    return { code: "txBAD_AUTH" };
+  }
   if (availableBalance(feeSource) < envelope.fullFee) return { code: "txINSUFFICIENT_BALANCE" };
   return signatures.allUsed() ? undefined : { code: "txBAD_AUTH_EXTRA" };
 }

@@ -46,7 +46,7 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
   /** Checks an envelope against the closed ledger, as a validator does. */
   function check(envelope: Envelope): Uint8Array | undefined {
     const context = { ...bounds(), view: chain.state, checkResources: validator.checkResources };
-    return checkEnvelope(envelope, context, validator.verifySignature, queue.committedBeside(envelope));
+    return checkEnvelope(envelope, context, validator.signatureRules, queue.committedBeside(envelope));
   }
 
   /** The DiagnosticEvents of a refusal. */

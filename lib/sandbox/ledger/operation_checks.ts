@@ -79,8 +79,8 @@ export function checkOperationSignatures(
   const account = loadAccount(view, source);
   if (!account && !operation.sourceAccount) return refusedOperation("opNO_ACCOUNT");
   const good = account
-    ? signatures.check(signersOf(account), thresholdOf(account, levelOf(operation.body)))
-    : signatures.check([{ key: xdr.SignerKey.signerKeyTypeEd25519(source), weight: 1 }], 0);
+    ? signatures.check(signersOf(account), thresholdOf(account, levelOf(operation.body)), source)
+    : signatures.check([{ key: xdr.SignerKey.signerKeyTypeEd25519(source), weight: 1 }], 0, source);
   return good ? undefined : refusedOperation("opBAD_AUTH");
 }
 

@@ -1,6 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { EngineRefusal, EngineTrap, type FootprintSimulation, type Simulation } from "../engine.ts";
 import type { Network, SimulateOutcome } from "../network_types.ts";
+import { keyOf } from "./bytes.ts";
 import { engineHeader, type Validator } from "./close.ts";
 import { parseEnvelope } from "./envelopes.ts";
 import type { LedgerTip } from "./headers.ts";
@@ -30,15 +31,20 @@ export function simulate(
     switch (operation.body.type) {
       case "invokeHostFunction": {
         const { body } = operation;
-        const call = invocation(body.invokeHostFunctionOp, body.toXdr(), operationSource(inner, operation));
+        const { impersonation } = validator;
+        const source = operationSource(inner, operation);
+        const call = invocation(body.invokeHostFunctionOp, body.toXdr(), { source, impersonation, header });
         const authMode = options.authMode ?? (call.auth.length > 0 ? "enforce" : "record");
-        return ofInvocation(validator.engine.simulateInvoke(header, {
-          ...call,
-          authMode,
-          addressV2: options.useUpgradedAuth ?? false,
-          prngSeed: options.prngSeed,
-          ...(options.instructionLeeway !== undefined && { instructionLeeway: options.instructionLeeway }),
-        }));
+        return ofInvocation(
+          validator,
+          validator.engine.simulateInvoke(header, {
+            ...call,
+            authMode,
+            addressV2: options.useUpgradedAuth ?? false,
+            prngSeed: options.prngSeed,
+            ...(options.instructionLeeway !== undefined && { instructionLeeway: options.instructionLeeway }),
+          }),
+        );
       }
       case "extendFootprintTtl": {
         const { extendTo } = operation.body.extendFootprintTtlOp;
@@ -59,10 +65,9 @@ function minResourceFee(transactionDataXdr: Uint8Array): bigint {
   return xdr.SorobanTransactionData.fromXdr(transactionDataXdr).resourceFee;
 }
 
-function ofInvocation(simulation: Simulation): SimulateOutcome {
+function ofInvocation({ state, impersonation }: Validator, simulation: Simulation): SimulateOutcome {
   const { error, transactionData, returnValue, auth, diagnosticEvents, stateChanges } = simulation;
   if (error) return failed(error, diagnosticEvents);
-  const present = (entry: Uint8Array) => entry.length > 0 ? entry : undefined;
   return {
     ok: true,
     transactionDataXdr: transactionData,
@@ -70,6 +75,9 @@ function ofInvocation(simulation: Simulation): SimulateOutcome {
     result: { valueXdr: returnValue, authXdr: auth },
     diagnosticEventsXdr: diagnosticEvents,
     stateChanges: stateChanges.map(({ key, before, after }) => {
+      const name = keyOf(key);
+      const present = (entry: Uint8Array) =>
+        entry.length > 0 ? impersonation.kept(name, entry, state.get(name)) : undefined;
       const [beforeXdr, afterXdr] = [present(before), present(after)];
       return { keyXdr: key, ...(beforeXdr && { beforeXdr }), ...(afterXdr && { afterXdr }) };
     }),

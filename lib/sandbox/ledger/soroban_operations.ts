@@ -10,6 +10,7 @@ import {
 } from "../engine.ts";
 import { createXdrWriter, keyOf, sha256 } from "./bytes.ts";
 import type { SorobanBody } from "./envelopes.ts";
+import type { Impersonation } from "./impersonation.ts";
 import { operationResult } from "./results.ts";
 import type { SorobanFrame } from "./soroban_checks.ts";
 import type { LedgerChanges, StateEntry } from "./state.ts";
@@ -64,6 +65,7 @@ export function malformedOperation(body: SorobanBody): Uint8Array {
 /** The ledger around an operation, for the engine. */
 export interface SorobanContext {
   engine: Engine;
+  impersonation: Impersonation;
   header: LedgerHeader;
   changes: LedgerChanges;
   /** The operation's source account. */
@@ -88,7 +90,7 @@ export function applySorobanOperation(frame: SorobanFrame, context: SorobanConte
   if (outcome === "internal_error") return { ...failure(new Uint8Array(), diagnosticEvents), outcome };
   if (outcome !== "success") return failure(operationResult(type, FAILURES[type][outcome]), diagnosticEvents);
 
-  adopt(context.changes, applied.changes, context.header.sequence);
+  adopt(context, applied.changes);
   const { returnValue, contractEvents, rentFee, eventsFee } = applied;
   const done = { outcome, eventsXdr: contractEvents, diagnosticEventsXdr: diagnosticEvents, rentFee, eventsFee };
   if (type !== "invokeHostFunction") return { ...done, resultXdr: operationResult(type, SUCCESS) };
@@ -101,14 +103,14 @@ function failure(resultXdr: Uint8Array, diagnosticEventsXdr: Uint8Array[] = []):
 }
 
 function apply(frame: SorobanFrame, context: SorobanContext): Applied {
-  const { engine, header, source, prngSeed } = context;
+  const { engine, header, prngSeed } = context;
   const declared = { transactionData: frame.sorobanXdr.data, transactionSizeBytes: frame.sizeBytes };
   const body = frame.sorobanBody;
   switch (body.type) {
     case "invokeHostFunction":
       return engine.applyInvoke(header, {
         ...declared,
-        ...invocation(body.invokeHostFunctionOp, frame.sorobanXdr.body, source),
+        ...invocation(body.invokeHostFunctionOp, frame.sorobanXdr.body, context),
         prngSeed,
       });
     case "extendFootprintTtl":
@@ -119,24 +121,30 @@ function apply(frame: SorobanFrame, context: SorobanContext): Applied {
 }
 
 /** An invocation for the engine. `bodyXdr` is the OperationBody: its type, the host function, the authorisations. */
-export function invocation({ auth: entries }: xdr.InvokeHostFunctionOp, bodyXdr: Uint8Array, source: Uint8Array) {
-  const auth = entries.map((entry) => entry.toXdr());
-  const authLength = auth.reduce((length, entry) => length + entry.length, 4);
+export function invocation(
+  { auth }: xdr.InvokeHostFunctionOp,
+  bodyXdr: Uint8Array,
+  { source, impersonation, header }: Pick<SorobanContext, "source" | "impersonation" | "header">,
+) {
+  const authLength = auth.reduce((length, entry) => length + entry.toXdr().length, 4);
   return {
     hostFunction: bodyXdr.subarray(4, bodyXdr.length - authLength),
     sourceAccount: createXdrWriter().uint32(0).raw(source).finish(),
-    auth,
+    auth: auth.map((entry) => impersonation.signed(entry, header.sequence).toXdr()),
   };
 }
 
 /** Adopts the engine's changes. */
-function adopt(changes: LedgerChanges, made: EntryChange[], ledgerSequence: number): void {
+function adopt({ changes, impersonation, header }: SorobanContext, made: EntryChange[]): void {
+  const ledgerSequence = header.sequence;
   for (const { key: keyXdr, kind, entry, liveUntilLedger } of made) {
     const key = keyOf(keyXdr);
     const held = changes.get(key);
     if (kind === "removed") changes.remove(key);
-    else if (kind === "written") changes.put(key, { entryXdr: entry, ...ttl(held, liveUntilLedger, ledgerSequence) });
-    else if (held) changes.put(key, { entryXdr: held.entryXdr, ...ttl(held, liveUntilLedger, ledgerSequence) });
+    else if (kind === "written") {
+      const entryXdr = impersonation.kept(key, entry, held);
+      changes.put(key, { entryXdr, ...ttl(held, liveUntilLedger, ledgerSequence) });
+    } else if (held) changes.put(key, { entryXdr: held.entryXdr, ...ttl(held, liveUntilLedger, ledgerSequence) });
   }
 }
 

@@ -13,6 +13,10 @@ export interface StateEntry {
   account?: xdr.AccountEntry | undefined;
 }
 
+export function lastModifiedLedger({ entryXdr }: StateEntry): number {
+  return new DataView(entryXdr.buffer, entryXdr.byteOffset).getUint32(0);
+}
+
 /** A source of entries. Keys are `keyOf(LedgerKey)`. */
 export interface LedgerView {
   get(key: string): StateEntry | undefined;

@@ -23,6 +23,9 @@ const SANDBOX_METHODS: Record<string, SandboxMethod> = {
   sandbox_snapshots: { takes: ["drop"], run: snapshots },
   sandbox_revert: { takes: ["name"], run: revert },
   sandbox_fund: { takes: ["address", "amount"], run: fund },
+  sandbox_impersonate: { takes: ["address"], run: impersonate },
+  sandbox_stopImpersonating: { takes: ["address"], run: stopImpersonating },
+  sandbox_status: { takes: [], run: status },
 };
 
 /** `SANDBOX_METHODS` of a network. They refuse unless `isAllowed`. */
@@ -43,7 +46,7 @@ export function sandboxMethods(network: Network, isAllowed: boolean): [string, M
 function refuseUnknown(params: Params, takes: string[]): void {
   const unknown = Object.keys(params).find((name) => !takes.includes(name));
   if (unknown === undefined) return;
-  const expected = `parameters must be some of ${takes.join(", ")}`;
+  const expected = takes.length > 0 ? `parameters must be some of ${takes.join(", ")}` : "it takes no parameters";
   throw invalidParams(`${expected}; got ${JSON.stringify(unknown)}${didYouMean(unknown, takes)}`);
 }
 
@@ -113,6 +116,38 @@ async function fund(network: Network, params: Params) {
     if (error instanceof AlreadyFunded) return { address, paid: false };
     throw error;
   }
+}
+
+/** `sandbox_impersonate {address}`: the account's envelopes and authorisations need no signature from now on. */
+function impersonate(network: Network, params: Params) {
+  network.impersonate(readAccount(params));
+  return { impersonated: network.impersonated() };
+}
+
+/** `sandbox_stopImpersonating {address}` */
+function stopImpersonating(network: Network, params: Params) {
+  const address = readAccount(params);
+  if (network.stopImpersonating(address)) return { impersonated: network.impersonated() };
+  const accounts = network.impersonated().join(", ") || "(none)";
+  throw invalidParams(`address must be one of the impersonated accounts ${accounts}; got ${JSON.stringify(address)}`);
+}
+
+/** The host checks the authorisation of a contract address by the contract's own code, so it cannot be impersonated. */
+function readAccount(params: Params): string {
+  const address = readString(params, "address");
+  if (StrKey.isValidEd25519PublicKey(address)) return address;
+  throw invalidParams(`address must be an account (G…); got ${JSON.stringify(address)}`);
+}
+
+/** `sandbox_status`: what distinguishes this network from a real one now. `laterEntries` are of a later moment than the fork. */
+function status(network: Network) {
+  const { fork } = network;
+  return {
+    latestLedger: network.latestLedger().sequence,
+    protocolVersion: network.protocolVersion,
+    impersonated: network.impersonated(),
+    ...(fork && { fork: { ledger: fork.ledger, laterEntries: fork.laterEntries() } }),
+  };
 }
 
 /** In stroops; undefined when absent. */

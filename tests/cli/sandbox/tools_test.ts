@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
 import { StrKey } from "@stellar/stellar-sdk";
-import { createClient } from "../../e2e/client.ts";
+import { createClient, signed } from "../../e2e/client.ts";
 import { runHere } from "../../e2e/here.ts";
 import { startListen } from "../../e2e/listen_story.ts";
 import { startReceiver } from "../../e2e/receiver.ts";
@@ -67,6 +67,25 @@ test("snapshot, revert and fund print their result", { timeout: 60_000 }, async 
   assert.equal(await act("snapshots", "--drop", "clean"), "There are no snapshots.");
 });
 
+test("impersonate and its end are shown by status", async () => {
+  const { address } = sandbox.info.accounts.agent;
+  assert.match(await act("impersonate", address), /^G\w{3}…\w{4} acts without signatures\.$/);
+  assert.match(await act("status"), new RegExp(`^The network is at ledger \\d+, protocol \\d+\\.\nActs.* ${address}$`));
+  const { accounts: { merchant }, gateway, apiKey, networkPassphrase } = sandbox.info;
+  const api = createClient(gateway, apiKey);
+  const operation = { kind: "registerDevice", deviceHash: "5a".repeat(32), agent: address };
+  const { body } = await api.post("/v1/transactions/prepare", { source: address, operation });
+  const byAnother = { xdr: signed(body.xdr, networkPassphrase, merchant.secret) };
+  assert.equal(
+    (await api.post("/v1/transactions/submit", byAnother)).status,
+    200,
+    "through the gateway, any key signs",
+  );
+  assert.match(await act("impersonate", address, "--stop"), /needs signatures again\.$/);
+  const { impersonated, fork } = JSON.parse(await act("status", "--json"));
+  assert.deepEqual([impersonated, fork], [[], undefined]);
+});
+
 /** Waits until the gateway has read the network up to this ledger. */
 async function untilRead(ledger: number): Promise<void> {
   const api = createClient(sandbox.info.gateway, sandbox.info.apiKey);
@@ -126,7 +145,7 @@ test("a wrong or impossible action is named", async () => {
     [
       ["advanc"],
       2,
-      /expected one of advance, snapshot, snapshots, revert, fund, env; got "advanc"; did you mean advance\?/,
+      /expected one of advance, snapshot, snapshots, revert, fund, impersonate, status, env; got "advanc"; did you mean advance\?/,
     ],
     [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
     [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N; got "60"/],
@@ -134,6 +153,9 @@ test("a wrong or impossible action is named", async () => {
     [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
     [["snapshot"], 2, /NAME is missing: sandbox snapshot needs it/],
     [["snapshot", "a", "b"], 2, /unexpected "b"/],
+    [["impersonate"], 2, /ACCOUNT is missing: sandbox impersonate needs it/],
+    [["fund", "G", "--stop"], 2, /--stop is only for impersonate; got fund/],
+    [["impersonate", "GABC"], 1, /address must be an account \(G…\); got "GABC"/],
     [["env", "--seconds", "1"], 2, /--seconds is only for advance; got env/],
     [["advance", "--seconds", "5", "--keep-time"], 2, /--keep-time is only for --ledgers; got --seconds/],
     [["snapshots", "--drop", "never"], 1, /name must be one of the snapshots .*; got "never"/],
