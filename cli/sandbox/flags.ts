@@ -1,4 +1,5 @@
 import { type SettingName, SETTINGS } from "../../lib/config.ts";
+import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
 import { integerFlag, UsageError } from "../command.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
 import { storeSetting } from "../store_setting.ts";
@@ -12,6 +13,10 @@ export interface SandboxFlags {
   stateFolder: string | undefined;
   /** Lifetime of new entries in ledgers. Undefined: that of the public network. */
   entryTtl: number | undefined;
+  /** File of network settings, as `stellar network settings` prints them. */
+  settingsFile: string | undefined;
+  /** The protocol of the network. Undefined: that of a forked network. */
+  protocol: number | undefined;
   /** Code of the asset to issue. Undefined: the native asset. */
   assetCode: string | undefined;
   /** RPC node of the network to fork. Undefined: a new network. */
@@ -46,6 +51,11 @@ export const SANDBOX_FLAG_ROWS = [
   ["--asset CODE", "Issue an asset with this code, such as USDC, and use it instead of the native one"],
   ["--entry-ttl N", "Lifetime of new entries in ledgers; a small number lets you see them archived (default 2073600)"],
   [
+    "--settings FILE",
+    'Limits and fees of the network, as "stellar network settings" prints them in JSON or XDR (default: those of the public ' +
+    "network)",
+  ],
+  [
     "--fork URL",
     "Continue another network, read through this Stellar RPC node as needed; nothing is sent there",
   ],
@@ -55,6 +65,11 @@ export const SANDBOX_FLAG_ROWS = [
   ],
   ["--agent-registry ID", "The agent registry of that network"],
   ["--payment-escrow ID", "The payment escrow of that network"],
+  [
+    "--protocol N",
+    `Protocol of the network. This version has the Soroban host of protocol ${PROTOCOL_VERSION} only. With --fork, ` +
+    `"--protocol ${PROTOCOL_VERSION}" continues a network of another protocol with that host, as after an upgrade`,
+  ],
   [
     "--cors-origins LIST",
     "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (default: gateway none, the others *)",
@@ -91,6 +106,8 @@ export function sandboxFlags(args: string[]): SandboxFlags {
     entryTtl: ttl === undefined
       ? undefined
       : integerFlag("--entry-ttl", ttl, { min: MIN_ENTRY_TTL, max: MAX_ENTRY_TTL }),
+    settingsFile: flags.settings,
+    protocol: protocol(flags.protocol),
     assetCode: assetCode(flags.asset),
     fork: flags.fork,
     json: flags.json === true,
@@ -120,6 +137,16 @@ function checkFork(
   if (given.length === 0 || given.length === CONTRACT_SETTINGS.length) return;
   const missing = CONTRACT_SETTINGS.filter((name) => !given.includes(name)).map((name) => `--${SETTINGS[name].flag}`);
   throw new UsageError(`--${SETTINGS[given[0]!].flag} needs ${missing.join(" and ")}`);
+}
+
+function protocol(flag: string | undefined): number | undefined {
+  if (flag === undefined) return undefined;
+  if (flag === String(PROTOCOL_VERSION)) return PROTOCOL_VERSION;
+  throw new UsageError(
+    `--protocol must be ${PROTOCOL_VERSION}, the protocol of the Soroban host in this version; got ${
+      JSON.stringify(flag)
+    }`,
+  );
 }
 
 /** The code of the asset to issue, undefined for the native one. */

@@ -1,8 +1,19 @@
+import { readFile } from "node:fs/promises";
+import type { xdr } from "@stellar/stellar-sdk";
 import type { Log } from "../../lib/log.ts";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapReads, bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { openRemote } from "../../lib/sandbox/fork/remote.ts";
+import {
+  bootstrapReads,
+  bootstrapSandbox,
+  rememberedSandbox,
+  type Sandbox,
+  SetupError,
+} from "../../lib/sandbox/bootstrap.ts";
+import { openRemote, type Remote } from "../../lib/sandbox/fork/remote.ts";
+import { sameBytes } from "../../lib/sandbox/ledger/bytes.ts";
 import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
+import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
+import { type AdjustSetting, parseSettings, settingEntry, withSettings } from "../../lib/sandbox/ledger/settings.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
 import { CommandError } from "../command.ts";
@@ -12,10 +23,13 @@ import { ledgerFile } from "./folder.ts";
 
 /** Starts the network of these flags. The caller stops it. */
 export async function startNetwork(
-  { ledgerMs, stateFolder, entryTtl, settings, fork }: SandboxFlags,
+  { ledgerMs, stateFolder, entryTtl, settingsFile, protocol, settings, fork }: SandboxFlags,
   log: Log,
 ): Promise<SandboxNetwork> {
+  const networkSettings = settingsFile === undefined ? [] : await readSettings(settingsFile);
   const forkOf = fork === undefined ? undefined : await openRemote(fork);
+  if (forkOf !== undefined) checkProtocol(forkOf, protocol, log);
+  const adjustments = [withSettings(networkSettings), ...(entryTtl === undefined ? [] : [withEntryTtl(entryTtl)])];
   const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
   const network = await createNetwork({
     engineWasm: await readWasm("engine"),
@@ -23,7 +37,8 @@ export async function startNetwork(
     forkOf,
     ledgerMs,
     stateFile,
-    adjustSettings: entryTtl === undefined ? undefined : withEntryTtl(entryTtl),
+    protocolVersion: protocol,
+    adjustSettings: (entryXdr) => adjustments.reduce((entry, adjust: AdjustSetting) => adjust(entry), entryXdr),
     onLaterEntry: ({ key, ledger }) =>
       log.warn("entry is newer than the fork: the other network changed it since", {
         entry: JSON.stringify(key),
@@ -37,18 +52,50 @@ export async function startNetwork(
     throw errorOf(error, stateFile);
   });
   const lifetimes = entryLifetimes(network.entry(LIFETIMES_KEY)!.dataXdr);
-  if (entryTtl === undefined || entryTtl === lifetimes?.persistent) return network;
+  const other = networkSettings.map(settingEntry).find(({ keyXdr, dataXdr }) =>
+    !sameBytes(network.entry(keyXdr)!.dataXdr, dataXdr) && !(entryTtl !== undefined && sameBytes(keyXdr, LIFETIMES_KEY))
+  );
+  const isOtherTtl = entryTtl !== undefined && entryTtl !== lifetimes?.persistent;
+  if (other === undefined && !isOtherTtl) return network;
   await network.stop();
+  const wrong = isOtherTtl
+    ? `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}; got ${entryTtl}`
+    : `--settings must be the settings of the ledger in ${stateFolder}; ${settingsFile} has another ${other!.name}`;
+  throw new CommandError(`${wrong}. Leave the flag out, or name another folder with --state`);
+}
+
+async function readSettings(file: string): Promise<xdr.ConfigSettingEntry[]> {
+  const text = await readFile(file, "utf8").catch((error) => {
+    throw new CommandError(`--settings ${file} cannot be read: ${fileErrorText(error)}`);
+  });
+  try {
+    return parseSettings(text);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new CommandError(`--settings ${file} must be the output of "stellar network settings": ${why}`);
+  }
+}
+
+/** @throws {CommandError} for a network whose protocol has no host here, unless the flag asks for this one */
+function checkProtocol({ protocolVersion: theirs }: Remote, protocol: number | undefined, log: Log): void {
+  if (theirs === PROTOCOL_VERSION) return;
+  if (protocol !== undefined) {
+    return log.warn("fork continues with another protocol than the other network has", {
+      protocol,
+      otherNetwork: theirs,
+    });
+  }
+  const when = theirs < PROTOCOL_VERSION ? "as after its upgrade" : "as before its upgrade";
   throw new CommandError(
-    `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}; got ${entryTtl}. Leave the flag out, ` +
-      "or name another folder with --state",
+    `the network of --fork has protocol ${theirs}, and this version has the Soroban host of protocol ${PROTOCOL_VERSION} ` +
+      `only: add --protocol ${PROTOCOL_VERSION} to continue with that host, ${when}, or use a version for protocol ${theirs}`,
   );
 }
 
 /** Creates contracts, asset and accounts on the network, unless they exist. */
 export async function setUp(
   network: SandboxNetwork,
-  { assetCode, stateFolder, settings }: SandboxFlags,
+  { assetCode, stateFolder, settingsFile, settings }: SandboxFlags,
 ): Promise<Sandbox> {
   const remembered = rememberedSandbox(network);
   if (remembered !== undefined && assetCode !== undefined && assetCode !== remembered.assetCode) {
@@ -72,7 +119,12 @@ export async function setUp(
     },
   };
   await network.fork?.complete(() => bootstrapReads(network, options).forEach(network.entry));
-  return bootstrapSandbox(network, options);
+  try {
+    return bootstrapSandbox(network, options);
+  } catch (error) {
+    if (!(error instanceof SetupError) || settingsFile === undefined) throw error;
+    throw new CommandError(`--settings ${settingsFile} must let the sandbox deploy its contracts: ${error.message}`);
+  }
 }
 
 /** Turns an error of the ledger's file into one for the operator. Returns other errors as they are. */

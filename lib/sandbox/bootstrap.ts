@@ -213,7 +213,7 @@ function contractIdOf(passphrase: string, deployer: Address, salt: Uint8Array): 
 const ALREADY_INITIALIZED = 1;
 
 /** The network refused a transaction of the setup. */
-class SetupError extends Error {
+export class SetupError extends Error {
   override name = "SetupError";
 
   /** @param contractError the number of the contract error, if a contract refused */

@@ -10,6 +10,7 @@ import { createClosing } from "./ledger/closing.ts";
 import { parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
+import type { AdjustSetting } from "./ledger/settings.ts";
 import { simulate } from "./ledger/simulation.ts";
 import { isTemporary, lastModifiedLedger, type LedgerView } from "./ledger/state.ts";
 import type { StateFile } from "./ledger/state_file.ts";
@@ -33,6 +34,8 @@ export interface NetworkOptions {
   passphrase?: string;
   /** Continues this network with its passphrase, settings and entries. Excludes a state file. */
   forkOf?: Remote;
+  /** Default: that of the forked network. Another one continues it with the host of that protocol, as after an upgrade. */
+  protocolVersion?: number;
   /** Milliseconds between ledgers, default 1000. With 0 a transaction closes a ledger at once; empty ones close every 5 s. */
   ledgerMs?: number;
   /** The machine's clock, Unix ms. `advance` moves the network's clock ahead of it. */
@@ -48,7 +51,7 @@ export interface NetworkOptions {
   /** Default: the runtime's random generator. */
   randomBytes?: (length: number) => Uint8Array;
   /** Changes network settings (LedgerEntry each) of a new ledger. Default: those of the public network. */
-  adjustSettings?: (entryXdr: Uint8Array) => Uint8Array;
+  adjustSettings?: AdjustSetting;
   /** Called for every closed ledger. */
   onClose?: (ledger: ClosedLedger) => void;
   /** On a fork: called for an entry that the other network changed since, which is therefore of another moment. */
@@ -82,9 +85,9 @@ const STALE_SECONDS = 5;
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
   const { forkOf, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
   const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
-  if (forkOf !== undefined && forkOf.protocolVersion !== PROTOCOL_VERSION) {
-    const theirs = forkOf.protocolVersion;
-    throw new Error(`the forked network must have protocol ${PROTOCOL_VERSION}; got ${theirs}`);
+  const protocolVersion = options.protocolVersion ?? forkOf?.protocolVersion ?? PROTOCOL_VERSION;
+  if (protocolVersion !== PROTOCOL_VERSION) {
+    throw new Error(`the network must have protocol ${PROTOCOL_VERSION}; got ${protocolVersion}`);
   }
   const later: LaterEntry[] = [];
   const fork = forkOf && createFork(forkOf, (key, ledger) => {

@@ -109,9 +109,17 @@ test("the commands of the page about testing work on a running sandbox", async (
   const commands = [...readDoc("testing.md").matchAll(/^gateway (sandbox (?!--).*?)\s*(#.*)?$/gm)].map(([, text]) =>
     text!
   );
-  assert.deepEqual(commands.map((text) => text.split(" ")[1]), ["fund", "advance", "snapshot", "revert"]);
+  assert.deepEqual(commands.map((text) => text.split(" ")[1]), [
+    "fund",
+    "advance",
+    "snapshot",
+    "revert",
+    "impersonate",
+    "status",
+  ]);
+  const { owner, merchant } = sandbox.info.accounts;
   for (const text of commands) {
-    const args = text.replace("$OWNER", sandbox.info.accounts.owner.address).split(" ");
+    const args = text.replace("$OWNER", owner.address).replace("$MERCHANT", merchant.address).split(" ");
     const { code, stderr } = await runHere([...args, "--sandbox", sandbox.info.rpc], {});
     assert.equal(code, 0, `${text}: ${stderr}`);
   }

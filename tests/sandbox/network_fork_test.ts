@@ -207,9 +207,9 @@ describe("a fork", () => {
     await fork.stop();
   });
 
-  test("does not start from another protocol, nor from a URL without a node", async () => {
+  test("does not start with another protocol, nor from a URL without a node", async () => {
     const forkOf = { ...await openRemote(proxy.url), protocolVersion: 22 };
-    await assert.rejects(openSandboxRpc({ forkOf }), /the forked network must have protocol \d+; got 22/);
+    await assert.rejects(openSandboxRpc({ forkOf }), /the network must have protocol \d+; got 22/);
     await assert.rejects(openRemote(`${origin.url}/friendbot`), /no Stellar RPC node|cannot be read/);
   });
 });

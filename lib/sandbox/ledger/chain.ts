@@ -9,6 +9,7 @@ import { putGenesis } from "./genesis.ts";
 import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
 import { createImpersonation } from "./impersonation.ts";
+import type { AdjustSetting } from "./settings.ts";
 import { createSignatureVerifier } from "./signatures.ts";
 import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
 import { createSnapshots } from "./snapshots.ts";
@@ -25,7 +26,7 @@ export interface ChainOptions {
   retentionLedgers: number;
   /** Path of a file, or an open one. */
   stateFile: string | StateFile | undefined;
-  adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
+  adjustSettings: AdjustSetting | undefined;
   /** The network to continue. Absent: a new one begins. */
   fork?: Fork | undefined;
   onInternalError: (error: unknown) => void;
@@ -151,8 +152,13 @@ export async function openChain(options: ChainOptions) {
   };
 }
 
-/** The settings of the forked network where it has them, else the defaults. */
+/** The last bytes of the keys of the settings for the costs of a host's operations, which belong to the host's protocol. */
+const COST_SETTINGS = [6, 7];
+
+/** The settings of the forked network where it has them, else the defaults. Costs of another host are no use to this one. */
 async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
-  const found = await remote?.read(defaults.map(({ key }) => keyOf(key)));
+  const isSameHost = remote?.protocolVersion === PROTOCOL_VERSION;
+  const wanted = defaults.filter(({ key }) => isSameHost || !COST_SETTINGS.includes(key.at(-1)!));
+  const found = await remote?.read(wanted.map(({ key }) => keyOf(key)));
   return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));
 }

@@ -2,6 +2,7 @@ import { Keypair, xdr } from "@stellar/stellar-sdk";
 import { newAccount, storeAccount } from "./accounts.ts";
 import { keyOf } from "./bytes.ts";
 import { TOTAL_COINS } from "./protocol.ts";
+import type { AdjustSetting } from "./settings.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /** The account that owns all lumens at first. As on every Stellar network its seed is the network's id, which is public. */
@@ -15,7 +16,7 @@ export function putGenesis(
   passphrase: string,
   ledgerSequence: number,
   settings: { key: Uint8Array; entry: Uint8Array }[],
-  adjust: (entryXdr: Uint8Array) => Uint8Array = (entryXdr) => entryXdr,
+  adjust: AdjustSetting = (entryXdr) => entryXdr,
 ): void {
   for (const { key, entry } of settings) changes.put(keyOf(key), { entryXdr: adjust(entry.slice()) });
   storeAccount(
@@ -43,7 +44,7 @@ export function entryLifetimes(dataXdr: Uint8Array): EntryLifetimes | undefined 
 }
 
 /** For `adjustSettings`: sets the lifetime of new persistent and temporary entries. Other settings stay. */
-export function withEntryTtl(ledgers: number): (entryXdr: Uint8Array) => Uint8Array {
+export function withEntryTtl(ledgers: number): AdjustSetting {
   return (entryXdr) => {
     const entry = xdr.LedgerEntry.fromXdr(entryXdr);
     const settings = archivalSettings(entry.data);

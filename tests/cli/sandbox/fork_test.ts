@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rpc } from "@stellar/stellar-sdk";
+import { serveHttp } from "../../../lib/runtime/serve.ts";
 import { runHere } from "../../e2e/here.ts";
 import { failingSandboxHere, startReadySandboxHere, startSandboxHere } from "./sandbox_here.ts";
 
@@ -74,4 +75,40 @@ test("an impossible fork is refused with its cause, and without its URL", async 
     assert.match(failed.stderr, message);
     assert.doesNotMatch(failed.stderr, /token/i);
   }
+});
+
+/** A node of a network with another protocol, and otherwise as the one at the URL. */
+function otherProtocol(url: string, protocolVersion: number) {
+  return serveHttp({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeoutMs: 60_000,
+    async fetch(request) {
+      const headers = { "Content-Type": "application/json" };
+      const answer = await (await fetch(url, { method: "POST", body: await request.text(), headers })).json();
+      if (answer.result?.protocolVersion) answer.result.protocolVersion = protocolVersion;
+      return Response.json(answer);
+    },
+  });
+}
+
+test("a network of another protocol is forked with --protocol, and without it the error says so", async () => {
+  const origin = await startReadySandboxHere();
+  for (const [theirs, when] of [[27, "after"], [29, "before"]] as const) {
+    const node = await otherProtocol(origin.info.rpc, theirs);
+    const refused = await failingSandboxHere(["--fork", node.url]);
+    assert.equal(refused.code, 1);
+    const words =
+      `has protocol ${theirs}, and this version has .* protocol 28 only: add --protocol 28 .* as ${when} its`;
+    assert.match(refused.stderr.replace(/\s+/g, " "), new RegExp(words));
+    const fork = await startSandboxHere(["--fork", node.url, "--protocol", "28"]);
+    const { protocolVersion } = await new rpc.Server(fork.info.rpc, { allowHttp: true }).getNetwork();
+    assert.equal(Number(protocolVersion), 28);
+    const { code, stderr } = await runHere(["trigger", "payment.authorized", "--sandbox", fork.info.rpc], {});
+    assert.equal(code, 0, stderr);
+    await fork.stop();
+    assert.match(fork.log(), new RegExp(`another protocol than the other network has.*${theirs}`));
+    await node.stop({ drainMs: 100 });
+  }
+  await origin.stop();
 });
