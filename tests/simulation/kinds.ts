@@ -23,27 +23,6 @@ export const withheld: Kind = (climate) =>
 /** The same, and clocks are hours ahead. */
 export const withheldByClock: Kind = (climate) => withheld(climate) && setsClocksBy(climate, HOUR_MS);
 
-/** The network begins anew while gateways come and go. */
-export const resetAmongMany: Kind = (climate) =>
-  isRough(climate) && climate.gateways > 1 && climate.eventsOfLedger > 1 && share(climate, "reset") > 0 &&
-  share(climate, "kill", "storeClock", "pause") > 0.3;
-
-/** The network begins anew while a gateway starts every few seconds, and reads seldom. */
-export const resetAtFirst: Kind = (climate) =>
-  climate.misfortuneEveryMs === 2_000 && climate.restartMs === 1_000 && climate.pollMs === 5_000 &&
-  share(climate, "reset") > 0 && share(climate, "kill", "killAll", "stop") > 0.4;
-
-/** Those who pay at a gateway that starts every few seconds, and reads seldom, by clocks that are days ahead. */
-export const paidByClock: Kind = (climate) =>
-  climate.misfortuneEveryMs === 2_000 && climate.restartMs === 1_000 && climate.pollMs === 5_000 &&
-  climate.payers > 1 &&
-  share(climate, "kill", "killAll") > 0.4 && setsClocksBy(climate, 24 * HOUR_MS);
-
-/** Those who pay at one gateway that starts again and again, by another clock each time. */
-export const paidAgain: Kind = (climate) =>
-  isRough(climate) && !climate.isShared && climate.payers > 1 && climate.restartMs <= 20_000 &&
-  share(climate, "kill", "killAll", "stop") > 0.4 && climate.clockStepsMs.some((ms) => Math.abs(ms) > HOUR_MS);
-
 /** Those who pay where nodes turn down what others have taken in. */
 export const paidAmongRefusals: Kind = (climate) =>
   climate.payers > 1 && climate.payments.refuses > 0.3 && share(climate, "kill", "killAll", "ambush", "troubles") > 0.2;
@@ -52,11 +31,6 @@ export const paidAmongRefusals: Kind = (climate) =>
 export const paidAmongDeaths: Kind = (climate) =>
   isRough(climate) && climate.payers > 2 && climate.restartMs <= 20_000 &&
   share(climate, "kill", "killAll", "ambush") > 0.6;
-
-/** Those who pay while nodes say that they know nothing of it, and gateways read seldom. */
-export const paidAmongLies: Kind = (climate) =>
-  isRough(climate) && climate.payers > 2 && climate.pollMs === 5_000 && climate.lastsMs > 60_000 &&
-  share(climate, "lie") > 0.3;
 
 /** Keys are disabled while clocks are set, and stores are slow. */
 export const disabledByClock: Kind = (climate) =>
@@ -68,36 +42,15 @@ export const madeAmongFaults: Kind = (climate) =>
   isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs <= 5_000 && climate.hooks < 4 &&
   share(climate, "troubles") > 0.3 && (climate.troubles.crash > 0.002 || climate.troubles.storeFault > 0.1);
 
-/** Keys are disabled while the store's answers take long. */
-export const disabledAmongStalls: Kind = (climate) =>
-  does(climate, "switchKey") && (does(climate, "makeHook") || does(climate, "removeHook")) &&
-  climate.deedEveryMs <= 5_000 && climate.troubles.stall > 0.04 && share(climate, "troubles") > 0.3;
-
-/** Leases end because the store's clock is set, and the store fails. */
-export const fencedAmongFaults: Kind = (climate) =>
-  isRough(climate) && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.storeFault > 0.01 &&
-  share(climate, "troubles") > 0.1 && share(climate, "storeClock") > 0.4;
-
 /** Several deliver on stores that answer late, and nobody stands still. */
 export const deliveredSlowly: Kind = (climate) =>
   climate.isShared && !climate.isTurned && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.stall > 0 &&
   share(climate, "troubles") > 0.1 && climate.eventsOfLedger > 1 &&
   share(climate, "pause", "ambush", "storeClock") === 0;
 
-/** The network begins anew, and its nodes show it for minutes as it was before. */
-export const formerShown: Kind = (climate) => isRough(climate) && climate.lingers && share(climate, "reset") > 0.1;
-
-/** Those who pay by clocks that are hours ahead, while the only node lags. */
-export const paidAmongLag: Kind = (climate) =>
-  isRough(climate) && climate.nodes === 1 && climate.payers > 1 && climate.ailments.includes("lag") &&
-  share(climate, "ail") > 0.3 && setsClocksBy(climate, HOUR_MS);
-
 /** Cards are looked at while nodes lag. */
 export const shownAmongLag: Kind = (climate) =>
   climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
-
-/** Cards are looked at while nodes lag, and say what is wrong. */
-export const shownAmongLies: Kind = (climate) => shownAmongLag(climate) && share(climate, "lie") > 0.1;
 
 /** Cards are looked at where others pay, and all goes well enough for each gateway to hear of it. */
 export const shownToAll: Kind = (climate) =>

@@ -61,8 +61,8 @@ export const IN_REQUESTS = [
     file: "lib/stellar/transactions/envelope_lookup.ts",
     from: "askAnother(parts, hash, ledger, first[n]!.node)",
     to: "first[n]!",
-    seed: 15826,
-    kind: kinds.paidAmongLies,
+    seed: 68,
+    focus: "payments",
   },
   {
     name: "an envelope ends by the machine's clock",
