@@ -3,6 +3,7 @@ import { createEscrow } from "../../lib/escrow/escrow.ts";
 import { CONTRACT_KEYS, type ContractIds, type ContractName } from "../../lib/escrow/contracts/errors.ts";
 import { CONTRACT_TITLES, contractWords, isUsable } from "../../lib/escrow/contracts/contract_check.ts";
 import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
+import { UnexpectedEntry } from "../../lib/escrow/decode.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
@@ -46,16 +47,19 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await readingStore("movements", () => movementsFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    yield fail("contracts", error.message, "run the doctor again, and if the failure stays, use another node");
+    const advice = error instanceof UnexpectedEntry
+      ? "look for a gateway that knows the protocol of this network"
+      : "run the doctor again, and if the failure stays, use another node";
+    yield fail("contracts", error.message, advice);
   }
 }
 
 function contractFinding(contract: ContractFinding, all: ContractFinding[]): Finding {
-  const { name, state, codeHash } = contract;
+  const { name, state, codeHash, external } = contract;
   const [title, found] = [CONTRACT_TITLES[name], contractWords(contract)];
   switch (state) {
     case "as_expected":
-      return ok(title, `${found} (code ${codeHash!.slice(0, 12)}…)`);
+      return ok(title, `${found} (code ${codeHash!.slice(0, 12)}…${external === undefined ? "" : keeperOf(external)})`);
     case "missing":
       return fail(
         title,
@@ -64,6 +68,8 @@ function contractFinding(contract: ContractFinding, all: ContractFinding[]): Fin
       );
     case "archived":
       return fail(title, found, "restore the contract and its code (stellar contract restore)");
+    case "no_code":
+      return fail(title, found, `ask the owner of ${external!.owner}: its tag has to name the contract's code`);
     case "other_errors":
       return warn(
         title,
@@ -74,6 +80,11 @@ function contractFinding(contract: ContractFinding, all: ContractFinding[]): Fin
     case "another":
       return fail(title, found, adviceOnAnother(contract, all));
   }
+}
+
+/** An external executable (CAP-85) changes without the contract. */
+function keeperOf({ owner, tag }: NonNullable<ContractFinding["external"]>): string {
+  return `, which contract ${owner} chooses by its tag "${tag}"`;
 }
 
 /** Advice for a setting that names another contract. */

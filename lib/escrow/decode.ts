@@ -90,12 +90,31 @@ export const asPayment: Decode<Payment> = (value) => {
   };
 };
 
-/** A contract's code: the hash of its wasm in hex, or `asset` for the protocol's built-in asset contract. */
-export const asCode: Decode<string> = (value) => {
+/** The code of a contract, as its instance names it. */
+export type Executable =
+  /** The protocol's built-in asset contract. */
+  | { kind: "asset" }
+  /** SHA-256 of its wasm, hex. */
+  | { kind: "wasm"; hash: string }
+  /** An external executable (CAP-85): `owner`, a contract, keeps the wasm's hash under the tag, in the entry at `key`. */
+  | { kind: "external"; owner: string; tag: string; key: string };
+
+export const asExecutable: Decode<Executable> = (value) => {
   if (value.type !== "scvContractInstance") throw unexpected("contract instance", value);
   const { executable } = value.instance;
-  if (executable.type === "contractExecutableStellarAsset") return "asset";
-  return executable.toXdr("hex");
+  switch (executable.type) {
+    case "contractExecutableStellarAsset":
+      return { kind: "asset" };
+    case "contractExecutableWasm":
+      return { kind: "wasm", hash: xdr.encodeBytes(executable.wasmHash.value, "hex") };
+    case "contractExecutableExternalRef": {
+      const { executableOwner: contract, tag } = executable.externalRef;
+      const durability = xdr.ContractDataDurability.persistent;
+      const data = new xdr.LedgerKeyContractData({ contract, key: xdr.ScVal.scvExecutableTag(tag), durability });
+      const key = xdr.LedgerKey.contractData(data).toXdr("base64");
+      return { kind: "external", owner: Address.fromScAddress(contract).toString(), tag: tag.toJson(), key };
+    }
+  }
 };
 
 /** A contract's storage has another layout than `interfaces.ts` expects. */

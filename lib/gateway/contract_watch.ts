@@ -2,7 +2,6 @@ import type { Clock } from "../clock.ts";
 import { settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { checkContracts, type ContractCheck } from "../escrow/contracts/contract_check.ts";
-import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 
@@ -12,7 +11,7 @@ export interface WatchedContract extends ContractCheck {
   checkedAtMs: number | undefined;
 }
 
-/** For one request to the node; a check sends three. */
+/** For one request to the node; a check sends four. */
 const TIMEOUT_MS = 5_000;
 /** After a check that the node did not answer. */
 const PAUSE_MS = 5_000;
@@ -30,8 +29,14 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   /** Ends the running check and all later ones. */
   stopping: AbortSignal;
 }) {
+  let isAnswered = false;
   const bounded: Pick<RpcClient, "getLedgerEntries"> = {
-    getLedgerEntries: (keys) => rpc.getLedgerEntries(keys, { timeoutMs: TIMEOUT_MS, signal: stopping }),
+    async getLedgerEntries(keys) {
+      isAnswered = false;
+      const answer = await rpc.getLedgerEntries(keys, { timeoutMs: TIMEOUT_MS, signal: stopping });
+      isAnswered = true;
+      return answer;
+    },
   };
   let watched = CONTRACTS.map((name): WatchedContract => {
     return { name, id: contracts[CONTRACT_KEYS[name]], problem: undefined, checkedAtMs: undefined };
@@ -39,27 +44,40 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   let dueAtMs = -Infinity;
   let running: Promise<void> | undefined;
 
-  function report({ name, problem }: ContractCheck, before: WatchedContract): void {
-    if (problem === before.problem) return;
+  function report({ name, problem, codeHash }: ContractCheck, before: WatchedContract): void {
     const setting = settingTitle(CONTRACT_KEYS[name]);
+    if (codeHash !== undefined && before.codeHash !== undefined && codeHash !== before.codeHash) {
+      log.warn("the contract runs other code than before", { setting, code: codeHash, before: before.codeHash });
+    }
+    if (problem === before.problem) return;
     if (problem === undefined) log.info("the contract is as expected again", { setting });
     else log.warn("the contract is not as expected; gateway doctor reports details", { setting, problem });
   }
 
+  /** The checks, also when the node's answers cannot be understood. Undefined when the node fails or the gateway stops. */
+  async function checked(): Promise<ContractCheck[] | undefined> {
+    try {
+      return await checkContracts({ rpc: bounded, contracts });
+    } catch (error) {
+      if (stopping.aborted) return undefined;
+      log.debug("checking the contracts failed", { error });
+      // The RPC client reports failing nodes.
+      if (!isAnswered) return undefined;
+      const problem = `the gateway cannot check it: ${error instanceof Error ? error.message : error}`;
+      return watched.map((one) => ({ ...one, problem }));
+    }
+  }
+
   async function checkOnce(): Promise<void> {
     dueAtMs = Infinity;
-    let pauseMs = WELL_PAUSE_MS;
-    try {
-      const checks = await checkContracts({ rpc: bounded, contracts });
+    let pauseMs = PAUSE_MS;
+    const checks = await checked();
+    if (checks !== undefined) {
       checks.forEach((one, index) => report(one, watched[index]!));
-      watched = checks.map((one) => ({ ...one, checkedAtMs: clock.now() }));
-      if (checks.some(({ problem }) => problem !== undefined)) pauseMs = PROBLEM_PAUSE_MS;
-    } catch (error) {
-      if (stopping.aborted) return;
-      pauseMs = PAUSE_MS;
-      // The RPC client reports failing nodes.
-      const isExpected = error instanceof GatewayError && error.code === "upstream_error";
-      log[isExpected ? "debug" : "warn"]("checking the contracts failed", { error });
+      watched = checks.map((one, index) => {
+        return { ...one, codeHash: one.codeHash ?? watched[index]!.codeHash, checkedAtMs: clock.now() };
+      });
+      pauseMs = checks.some(({ problem }) => problem !== undefined) ? PROBLEM_PAUSE_MS : WELL_PAUSE_MS;
     }
     // `checkAgain` may have been called meanwhile.
     dueAtMs = Math.min(dueAtMs, clock.monotonicMs() + pauseMs);

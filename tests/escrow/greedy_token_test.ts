@@ -5,6 +5,7 @@ import { before, describe, test } from "node:test";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, applyNow } from "../sandbox/past_the_gateway.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
+import { returnedContract } from "./code_owner.ts";
 import { greedyToken } from "./greedy_token.ts";
 import { sandboxOfFile } from "./sandbox.ts";
 import { i128, u64 } from "../sandbox/sandbox_network.ts";
@@ -22,7 +23,7 @@ before(async () => {
   applyNow(network, thief, Operation.uploadContractWasm({ wasm }));
   const address = new Address(thief.publicKey());
   const created = applyNow(network, thief, Operation.createCustomContract({ address, wasmHash: hash(wasm) }));
-  greedy = returnedContract(created);
+  greedy = returnedContract(network, created);
   sandbox.invoke(thief, greedy, "init", addressVal(asset), addressOf(thief));
   const [self, card, token] = [addressOf(thief), hashVal(CARD), addressVal(greedy)];
   // The thief pays a merchant with a card of his own, past the gateway, in his token.
@@ -37,11 +38,6 @@ function balanceOf(who: Keypair): bigint {
   const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: who.xdrAccountId() })).toXdr();
   const entry = xdr.LedgerEntryData.fromXdr(sandbox.network.entry(key)!.dataXdr);
   return entry.type === "account" ? entry.account.balance : assert.fail(entry.type);
-}
-
-function returnedContract(transaction: string): string {
-  const meta = xdr.TransactionMeta.fromXdr(sandbox.network.transaction(transaction)!.resultMetaXdr);
-  return Address.fromScVal(meta.type === "v4" ? meta.v4.sorobanMeta!.returnValue! : assert.fail(meta.type)).toString();
 }
 
 describe("a token that takes money from its receiver", () => {

@@ -1,14 +1,17 @@
 // needs: neutral
-import { StrKey } from "@stellar/stellar-sdk";
+import { Keypair, StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   type GatewayUnderTest,
+  METRICS_TOKEN,
   networkOfFile,
   type RpcFetch,
   startGateway,
   type UnderTestOptions,
 } from "../http/test_gateway.ts";
+import { deployExternalEscrow } from "../escrow/code_owner.ts";
+import { contractCode } from "../sandbox/sandbox_network.ts";
 import { until } from "../until.ts";
 import { openStore } from "../../lib/store/open.ts";
 
@@ -194,15 +197,68 @@ describe("the contracts of the settings", () => {
       on.network.closeLedger();
       const problems = () => shown(api).then((contracts) => contracts.map(({ problem }) => problem));
       await until(async () => (await policy(), (await problems())[1] !== null));
-      assert.equal(warnings(told())[0]![0], "SERVICE_API_AGENT_REGISTRY");
+      const [upgraded, ...wrong] = told();
+      assert.deepEqual([upgraded!.level, upgraded!.message], ["warn", "the contract runs other code than before"]);
+      assert.equal(warnings(wrong)[0]![0], "SERVICE_API_AGENT_REGISTRY");
       isUpgraded = false;
       aheadMs = 61_000;
       on.network.closeLedger();
       await until(async () => (await problems()).every((problem) => problem === null));
-      const [, mended, ...more] = told();
+      const [, , , mended, ...more] = told();
       assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected again"]);
       assert.match(mended!.setting!, /^SERVICE_API_AGENT_REGISTRY /);
       assert.deepEqual(more, []);
+    });
+  });
+
+  test("other code behind an external executable is said once, in log, status and metrics, and so is its return", async () => {
+    const deployer = Keypair.random();
+    await on.network.fund(deployer.publicKey());
+    const external = deployExternalEscrow(on.network, deployer, on.sandbox.contracts);
+    let aheadMs = 0;
+    const settings = { paymentEscrow: external.contracts.paymentEscrow, metricsToken: METRICS_TOKEN };
+    await withGateway({ settings, now: () => Date.now() + aheadMs }, async (api, told) => {
+      const problem = async () => (await shown(api))[2]!.problem;
+      const read = () => api.request("GET", `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`);
+      const figure = async () => (await api.scrape()).get("gateway_contract_problems")!.samples[0]!.value;
+      await looked(api);
+      assert.deepEqual([(await read()).status, await problem(), await figure()], [200, null, 0]);
+      external.choose(contractCode().agentRegistry);
+      await until(async () => (await read(), await problem() !== null));
+      assert.match((await problem())!, / is the agent registry, not the payment escrow$/);
+      assert.equal(await figure(), 1);
+      external.choose(contractCode().paymentEscrow);
+      aheadMs = 61_000;
+      await until(async () => (await read(), await problem() === null));
+      const changed = "the contract runs other code than before";
+      assert.deepEqual(told().map(({ message }) => message), [
+        changed,
+        TOLD,
+        changed,
+        "the contract is as expected again",
+      ]);
+      assert.ok(told().every(({ setting }) => setting!.startsWith("SERVICE_API_PAYMENT_ESCROW ")));
+    });
+  });
+
+  test("an instance that this gateway cannot read is said once for each contract, and is a problem in the status", async () => {
+    let aheadMs = 0;
+    // The kind of the executable is one that no protocol knows yet.
+    const fetch = changed((entry) => {
+      const data = atob(entry.xdr);
+      const at = data.indexOf("\0\0\0\x13\0\0\0\0");
+      return at < 0 ? entry : { ...entry, xdr: btoa(data.slice(0, at + 7) + "\x09" + data.slice(at + 8)) };
+    });
+    const settings = { metricsToken: METRICS_TOKEN };
+    await withGateway({ fetch, settings, now: () => Date.now() + aheadMs }, async (api, told) => {
+      const first = await looked(api);
+      for (const { problem } of first) {
+        assert.match(problem!, /^the gateway cannot check it: .+ layout than the gateway expects$/);
+      }
+      assert.equal((await api.scrape()).get("gateway_contract_problems")!.samples[0]!.value, 3);
+      aheadMs = 61_000;
+      await until(async () => (await shown(api))[0]!.checkedAt !== first[0]!.checkedAt);
+      assert.deepEqual(told().map(({ message }) => message), [TOLD, TOLD, TOLD]);
     });
   });
 });

@@ -1,6 +1,6 @@
 import type { EntryReader } from "../../stellar/entries.ts";
 import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS, missingContract } from "./errors.ts";
-import { asCode, entryValue } from "../decode.ts";
+import { asExecutable, entryValue, type Executable } from "../decode.ts";
 import type { ReadKind } from "../reads/source_choice.ts";
 import { instanceKey } from "../reads/storage_keys.ts";
 
@@ -21,37 +21,54 @@ const SPEAKS_WITH: Record<ReadKind, ContractName[]> = {
   pending: ["payment_escrow"],
 };
 
-/** Watches the code of the contracts through their instances. */
+/** Watches the code of the contracts through their instances, and through the entries of external executables. */
 export function createContractCodes(
   { entries, contracts }: { entries: EntryReader; contracts: ContractIds },
 ): ContractCodes {
   const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
   const instanceKeys = CONTRACTS.map((name) => instanceKey(idOf(name)));
   /** By the instance's XDR, which seldom changes and which every read needs. */
-  const decoded = new Map<string, string>();
+  const decoded = new Map<string, Executable>();
+  /** Keys of external executables, as the newest instances name them. */
+  let external: string[] = [];
 
-  function code(instanceXdr: string): string {
+  function executableOf(instanceXdr: string): Executable {
     const known = decoded.get(instanceXdr);
     if (known !== undefined) return known;
     if (decoded.size >= 100) decoded.clear();
-    const found = entryValue(instanceXdr, asCode);
+    const found = entryValue(instanceXdr, asExecutable);
     decoded.set(instanceXdr, found);
     return found;
   }
 
+  /** The code of each contract, undefined where there is none: all in one read, unless an instance changed. */
+  async function codes(): Promise<(string | undefined)[]> {
+    const asked = external;
+    const keys = [...instanceKeys, ...asked];
+    const { entries: found } = entries.readNow(keys) ?? await entries.read(keys);
+    const executables = instanceKeys.map((_, index) => found[index] && executableOf(found[index].xdr));
+    external = executables.flatMap((one) => one?.kind === "external" ? [one.key] : []);
+    if (external.join() !== asked.join()) return await codes();
+    let next = instanceKeys.length;
+    return executables.map((one) => {
+      if (one?.kind === "external") return `${one.key} ${found[next++]?.xdr}`;
+      return one?.kind === "wasm" ? one.hash : one?.kind;
+    });
+  }
+
   return {
     async of(kind) {
-      const instances = (entries.readNow(instanceKeys) ?? await entries.read(instanceKeys)).entries;
+      const running = await codes();
       return SPEAKS_WITH[kind].map((name) => {
-        const instance = instances[CONTRACTS.indexOf(name)];
-        if (instance === undefined) throw missingContract(name, idOf(name));
-        return code(instance.xdr);
+        const code = running[CONTRACTS.indexOf(name)];
+        if (code === undefined) throw missingContract(name, idOf(name));
+        return code;
       }).join(" ");
     },
     async isAssetContract(contract) {
       try {
         const { entries: [instance] } = await entries.read([instanceKey(contract)]);
-        return instance !== undefined && code(instance.xdr) === "asset";
+        return instance !== undefined && executableOf(instance.xdr).kind === "asset";
       } catch {
         // The refusal then has a number instead of a name.
         return false;

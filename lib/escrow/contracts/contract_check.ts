@@ -7,6 +7,8 @@ export interface ContractCheck {
   id: string;
   /** The problem as one sentence for the operator; undefined when the contract is as expected. */
   problem: string | undefined;
+  /** SHA-256 of its code, hex; undefined without one. */
+  codeHash?: string;
 }
 
 /** Whether the gateway can use the contract, even if refusals may carry a wrong name. */
@@ -16,7 +18,7 @@ export function isUsable({ state }: ContractFinding): boolean {
 
 /**
  * Checks that each contract exists with the expected interface, and that the escrow was initialised with these registries.
- * Makes at most three calls.
+ * Makes at most four calls.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkContracts(parts: InterfaceCheckParts): Promise<ContractCheck[]> {
@@ -25,6 +27,7 @@ export async function checkContracts(parts: InterfaceCheckParts): Promise<Contra
     name: finding.name,
     id: finding.id,
     problem: finding.state === "as_expected" ? undefined : contractWords(finding),
+    codeHash: finding.codeHash,
   }));
   if (!findings.every(isUsable)) return checks;
   const own = await registriesOf(parts);
@@ -51,7 +54,8 @@ export const CONTRACT_TITLES: Record<ContractName, string> = {
 };
 
 /** The finding as one sentence for the operator. */
-export function contractWords({ name, id, state, looksLike, differences }: ContractFinding): string {
+export function contractWords(finding: ContractFinding): string {
+  const { name, id, state, looksLike, differences, external } = finding;
   const title = CONTRACT_TITLES[name];
   switch (state) {
     case "as_expected":
@@ -60,6 +64,8 @@ export function contractWords({ name, id, state, looksLike, differences }: Contr
       return `there is no contract ${id} on this network`;
     case "archived":
       return `${id} is archived`;
+    case "no_code":
+      return `${id} has no code: contract ${external!.owner} keeps no hash of one under the tag "${external!.tag}"`;
     case "asset":
       return `${id} is the contract of an asset, not the ${title}`;
     case "other_errors":

@@ -5,7 +5,7 @@ import type { RpcClient } from "../../stellar/rpc/client.ts";
 import { CONTRACT_ERRORS, CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
 import { CONTRACT_INTERFACES } from "./interfaces.ts";
 import { type ContractSpec, specOf } from "./spec.ts";
-import { asAddress, asCode, entryValue } from "../decode.ts";
+import { asAddress, asExecutable, asHash, entryValue, type Executable } from "../decode.ts";
 import { instanceKey, registryKey } from "../reads/storage_keys.ts";
 
 /** The comparison of one contract with the expected interface. */
@@ -16,16 +16,19 @@ export interface ContractFinding {
    * - `as_expected`;
    * - `missing`: no contract of this id on this network;
    * - `archived`: it, or its code, must be restored before a call, because it was unused for long;
+   * - `no_code`: its external executable names an entry that does not exist, or that holds no hash;
    * - `asset`: the protocol's built-in asset contract;
    * - `another`: a contract with another interface, with `looksLike` when that is one of the other two;
    * - `other_errors`: it can be called, but its errors have other names.
    */
-  state: "as_expected" | "missing" | "archived" | "asset" | "another" | "other_errors";
+  state: "as_expected" | "missing" | "archived" | "no_code" | "asset" | "another" | "other_errors";
   looksLike?: ContractName;
   /** The differences, each as part of a sentence: `authorize is (…), expected (…)`. */
   differences: string[];
   /** SHA-256 of its code, hex; undefined without one. */
   codeHash?: string;
+  /** Where its code's hash is kept, if that is an external executable (CAP-85). */
+  external?: { owner: string; tag: string };
 }
 
 export interface InterfaceCheckParts {
@@ -41,17 +44,21 @@ export interface InterfaceCheckParts {
 export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): Promise<ContractFinding[]> {
   const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
   const instances = await read(rpc, CONTRACTS.map((name) => instanceKey(idOf(name))));
-  const hashes = instances.map((instance) => instance && codeHash(entryValue(instance.xdr, asCode)));
-  const wasmHashes = [...new Set(hashes.filter((hash): hash is string => hash !== undefined && hash !== "asset"))];
-  const codes = await read(rpc, wasmHashes.map(codeKey));
+  const executables = instances.map((instance) => instance && entryValue(instance.xdr, asExecutable));
+  const externalKeys = executables.map((one) => one?.kind === "external" ? one.key : undefined);
+  const tagged = await readSome(rpc, externalKeys);
+  const hashes = executables.map((one, index) => one && hashOf(one, tagged[index]));
+  const codes = await readSome(rpc, hashes.map((hash) => hash && codeKey(hash)));
 
   return CONTRACTS.map((name, index) => {
-    const finding = { name, id: idOf(name), differences: [] };
-    const [instance, hash] = [instances[index], hashes[index]];
-    if (instance === undefined || hash === undefined) return { ...finding, state: "missing" };
-    if (hash === "asset") return { ...finding, state: "asset" };
-    const code = codes[wasmHashes.indexOf(hash)];
-    if (code === undefined || !code.isLive || !instance.isLive) {
+    const [instance, executable, hash, tag] = [instances[index], executables[index], hashes[index], tagged[index]];
+    const finding: Omit<ContractFinding, "state"> = { name, id: idOf(name), differences: [] };
+    if (instance === undefined || executable === undefined) return { ...finding, state: "missing" };
+    if (executable.kind === "asset") return { ...finding, state: "asset" };
+    if (executable.kind === "external") finding.external = { owner: executable.owner, tag: executable.tag };
+    if (hash === undefined) return { ...finding, state: "no_code" };
+    const code = codes[index];
+    if (code === undefined || !code.isLive || !instance.isLive || tag?.isLive === false) {
       return { ...finding, state: "archived", codeHash: hash };
     }
     return { ...finding, ...compared(name, code.xdr), codeHash: hash };
@@ -83,9 +90,22 @@ async function read(rpc: InterfaceCheckParts["rpc"], keys: string[]): Promise<(R
   return keys.map((key) => byKey.get(key));
 }
 
-/** The hash in the executable's XDR (`asCode`), after four bytes of its kind. */
-function codeHash(code: string): string {
-  return code === "asset" ? code : code.slice(8);
+/** As `read`, also undefined where there is no key. */
+async function readSome(rpc: InterfaceCheckParts["rpc"], keys: (string | undefined)[]) {
+  const asked = [...new Set(keys.filter((key) => key !== undefined))];
+  const found = await read(rpc, asked);
+  return keys.map((key) => key === undefined ? undefined : found[asked.indexOf(key)]);
+}
+
+/** The hash of an executable's wasm. @param tagged the entry at the key of an external one */
+function hashOf(executable: Executable, tagged: ReadEntry | undefined): string | undefined {
+  if (executable.kind === "wasm") return executable.hash;
+  if (tagged === undefined) return undefined;
+  try {
+    return entryValue(tagged.xdr, asHash);
+  } catch {
+    return undefined;
+  }
 }
 
 function codeKey(hash: string): string {

@@ -3,7 +3,7 @@ import { createRecentMap } from "../../bounded_map.ts";
 import { GatewayError } from "../../errors.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
-import { asCode, asU32, type Decode, entryValue, returnedValue } from "../decode.ts";
+import { asExecutable, asU32, type Decode, entryValue, returnedValue } from "../decode.ts";
 import { requireHostError } from "../refusals/error_trace.ts";
 
 /** Symbol, name and decimals of an asset, from its contract (SEP-41). */
@@ -68,7 +68,7 @@ export type TokenCheck = (contract: string, instance: RawLedgerEntry) => Promise
 export function createTokenCheck(calls: ContractCalls): TokenCheck {
   const tokens = createRecentMap<true>(MAX_KEPT);
   return async function isToken(contract, instance) {
-    if (entryValue(instance.xdr, asCode) === "asset" || tokens.get(contract) === true) return true;
+    if (entryValue(instance.xdr, asExecutable).kind === "asset" || tokens.get(contract) === true) return true;
     const isOne = await said(calls, contract, "decimals", ({ type }) => type === "scvU32") ?? false;
     if (isOne) tokens.set(contract, true);
     return isOne;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addressVal, deviceKey, hashVal, registryKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
+import { deployExternalEscrow, keepsTag } from "../../escrow/code_owner.ts";
 import { sampleEvent, scanned } from "../../store/samples.ts";
 import { doctorOfFile, says } from "./stage.ts";
 
@@ -58,6 +59,25 @@ describe("doctor: the contracts", () => {
       assert.equal(finding.check, check);
       says(finding, "skip", /not every contract is the expected one/);
     }
+  });
+
+  test("names the contract that chooses the code of an external executable, and one that chooses none", async () => {
+    const { network, account, contracts } = doctor.sandbox;
+    const external = deployExternalEscrow(network, await account(), contracts);
+    const { contracts: { paymentEscrow }, codeOwner, tag } = external;
+    const code = new RegExp(
+      `expected interface \\(code [0-9a-f]{12}…, which contract ${codeOwner} chooses by its tag "${tag}"\\)$`,
+    );
+    says(await doctor.finding("payment escrow", { paymentEscrow }), "ok", code);
+    says(await doctor.finding("escrow's registries", { paymentEscrow }), "ok", /of the settings/);
+    const none = withEntries((entry) => keepsTag(entry.key) ? [] : [entry]);
+    const dangling = await doctor.finding("payment escrow", { paymentEscrow }, { fetch: none });
+    says(
+      dangling,
+      "fail",
+      new RegExp(`has no code: contract ${codeOwner} keeps no hash`),
+      new RegExp(`owner of ${codeOwner}`),
+    );
   });
 
   test("reports an escrow that was initialised with other registries than the settings name", async () => {
