@@ -381,7 +381,7 @@ export type PaymentWouldFail = {
   /** False: the contracts would refuse the payment. */
   ok: false;
   /** First reason for which the contracts would refuse the payment. */
-  reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
+  reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen";
 };
 
 export type PaymentWouldPass = {
@@ -718,7 +718,7 @@ export type TransactionStatus = {
   /** The network's name for the reason why it did not apply the transaction: txBadSeq, txTooLate and others. */
   transactionError?: string;
   /** The reason of /v1/payments/check, when the contract's error has several causes. */
-  reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
+  reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen";
   /** `same`: send the same request again after a pause. `prepare_again`: prepare, sign and submit a new envelope. `never`: the gateway refuses the same request until something else changes. */
   retry?: "same" | "prepare_again" | "never";
 };

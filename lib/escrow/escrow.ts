@@ -9,6 +9,7 @@ import { accountKey } from "../stellar/transactions/prepare.ts";
 import { createNonces } from "./operations/nonces.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/footprint.ts";
+import { FROZEN_KEYS, frozenAmong } from "../stellar/transactions/frozen_keys.ts";
 import type { CheckedEnvelope } from "../stellar/transactions/envelope.ts";
 import type { SubmissionLog } from "../stellar/transactions/submission_log.ts";
 import {
@@ -159,7 +160,9 @@ export function createEscrow(parts: EscrowParts): Escrow {
       card: reads.card,
       ledgerTime,
       assets,
+      contracts,
       accountExists,
+      isFrozen: async (keys) => frozenAmong((await entries.read([FROZEN_KEYS])).entries[0], keys) !== undefined,
       // The balance is part of the key, because the first answer after a new ledger may still show the ledger before.
       spendable: (deviceHash, asset, { ledger, value: { balance } }) =>
         answers.get(`${deviceHash} ${asset} ${balance}`, async () => {

@@ -2,7 +2,10 @@ import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
 import { EXAMPLE } from "../example_values.ts";
+import { accountKey } from "../../stellar/transactions/prepare.ts";
+import type { ContractIds } from "../contracts/errors.ts";
 import type { AsOf, Card } from "./read_source.ts";
+import { balanceKey, instanceKey, nonceKey, pendingIndexKey, policyKey } from "./storage_keys.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
 /** Why the contracts would refuse a payment, in order of precedence. */
@@ -14,6 +17,7 @@ export const REFUSAL_REASONS = [
   "asset_mismatch",
   "amount_exceeds_limit",
   "insufficient_escrow",
+  "entry_frozen",
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
@@ -87,13 +91,16 @@ export interface PaymentChecker {
 }
 
 /** Answers payment checks from the cached state of the newest ledger, at that ledger's close time. */
-export function createPaymentChecker({ card, ledgerTime, assets, accountExists, spendable }: {
+export function createPaymentChecker({ card, contracts, ledgerTime, assets, accountExists, isFrozen, spendable }: {
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
+  contracts: ContractIds;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
   assets: Pick<AssetList, "has">;
   /** Whether the newest ledger has this account, `G…`. */
   accountExists(address: string): Promise<boolean>;
+  /** Whether the network's validators have frozen one of these entries (base64 LedgerKeys). */
+  isFrozen(keys: () => string[]): Promise<boolean>;
   /** The most that a card can pay in an asset from its escrow. */
   spendable(deviceHash: string, asset: string, card: AsOf<Card>): bigint | Promise<bigint>;
 }): PaymentChecker {
@@ -107,9 +114,28 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
       // `ok` means that a prepare succeeds, which needs an agent with an existing account.
       const { agent } = policy!;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };
-      if (!await accountExists(agent)) return { ok: false, reason: "agent_not_found" };
+      const needed = () => keysOfPayment(contracts, { ...request, agent });
+      const [exists, needsFrozen] = await Promise.all([accountExists(agent), isFrozen(needed)]);
+      if (!exists) return { ok: false, reason: "agent_not_found" };
       const most = await spendable(request.deviceHash, request.asset, read);
-      return BigInt(request.amount) <= most ? { ok: true } : { ok: false, reason: "insufficient_escrow" };
+      if (BigInt(request.amount) > most) return { ok: false, reason: "insufficient_escrow" };
+      return needsFrozen ? { ok: false, reason: "entry_frozen" } : { ok: true };
     },
   };
+}
+
+/** The entries that an `authorize` needs, apart from code. */
+function keysOfPayment(
+  { agentRegistry, paymentEscrow }: ContractIds,
+  { agent, deviceHash, merchant }: CheckRequest & { agent: string },
+): string[] {
+  return [
+    accountKey(agent),
+    instanceKey(agentRegistry),
+    instanceKey(paymentEscrow),
+    policyKey(agentRegistry, deviceHash),
+    balanceKey(paymentEscrow, deviceHash),
+    nonceKey(paymentEscrow, deviceHash, agent),
+    ...(merchant === undefined ? [] : [pendingIndexKey(paymentEscrow, merchant)]),
+  ];
 }

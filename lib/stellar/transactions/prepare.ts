@@ -8,6 +8,7 @@ import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { Head } from "../head.ts";
+import { FROZEN_KEYS, frozenAmong, frozenRefusal, keysOf } from "./frozen_keys.ts";
 import { type Excess, excessOf, type FootprintTerms } from "./footprint.ts";
 
 /** How long a prepared transaction stays valid, in seconds. */
@@ -83,6 +84,7 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
  * `explainSimulation`
  * @throws {GatewayError} `invalid_request` when another account has to authorise it, or the source has to authorise
  * more, or has no sequence number left
+ * @throws {GatewayError} `invalid_request` when it needs a frozen entry
  * @throws {GatewayError} `upstream_error` after a start, while the node's time and our clock disagree, or when the node
  * estimates more than `maxFee`
  */
@@ -95,7 +97,7 @@ export async function prepareTransaction(
   const { calls, entries, fees, networkPassphrase } = parts;
   const guard = parts.guardOf({ call, authorisers: [source], param: "source" });
   const [{ ledger: sinceLedger, sequence, beside }, simulation, inclusionFee] = await Promise.all([
-    readAccount(entries, source, guard?.keys ?? []),
+    readAccount(entries, source, [...guard?.keys ?? [], FROZEN_KEYS]),
     calls.simulate(call, source),
     fees.bid(),
   ]);
@@ -108,8 +110,10 @@ export async function prepareTransaction(
     const message = `source ${source} has used its last sequence number, ${LAST_SEQUENCE}; use another account`;
     throw new GatewayError("invalid_request", message, { param: "source" });
   }
-  await guard?.check(beside);
+  await guard?.check(beside.slice(0, -1));
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
+  const frozen = frozenAmong(beside.at(-1), () => [accountKey(source), ...keysOf(simulation.transactionData!)]);
+  if (frozen !== undefined) throw frozenRefusal(frozen);
   const auth = authorisationsOf(call, source, simulation);
   refuseRestores(simulation);
   const excess = await excessOf(simulation.transactionData!, parts.terms);

@@ -17,6 +17,15 @@ export const TRAPPED = "invokeHostFunctionTrapped";
 export const UNNAMED = "ERROR";
 
 const HINTS: Record<string, string> = {
+  txFailed: "its operation failed, and the RPC node does not say why",
+  txFeeBumpInnerFailed: "the transaction in the fee bump failed, and the RPC node does not say why",
+  txMissingOperation: "it has no operation; submit what prepare answered",
+  txNotSupported: "the network does not support a transaction of this type",
+  txBadSponsorship: "it leaves a sponsorship unfinished; submit what prepare answered",
+  txBadMinSeqAgeOrGap: "it is too soon after the account's last transaction; wait, and prepare again",
+  txInternalError: "a node of the network failed; retry",
+  txFrozenKeyAccessed:
+    "validators have frozen a ledger entry that it needs; prepare the same operation to learn which one",
   txTooEarly: "its lower time bound has not been reached",
   txTooLate: "its time bound has passed; prepare again",
   txBadSeq: "its sequence number is not the next one of the source account; prepare again",
@@ -33,6 +42,11 @@ const HINTS: Record<string, string> = {
   invokeHostFunctionInsufficientRefundableFee: "its refundable fee was too low; prepare again",
   opBadAuth: "a signature of the operation's source account is missing",
   opNoAccount: "the operation's source account does not exist",
+  opNotSupported: "the network does not support this operation at this time",
+  opTooManySubentries: "the account has a thousand entries already",
+  opExceededWorkLimit: "the operation did too much work",
+  opTooManySponsoring: "the account sponsors too many entries",
+  [TRAPPED]: "a contract or the host stopped the call, and the RPC node does not say why",
 };
 
 /** Codes that a new envelope for the same operation cures, or time alone. */
@@ -51,7 +65,7 @@ const RETRY: Record<string, Retry> = {
 };
 
 /** The known codes of rejections and failures. */
-export const REJECTIONS: readonly string[] = [...new Set([...Object.keys(HINTS), ...Object.keys(RETRY), TRAPPED])];
+export const REJECTIONS: readonly string[] = Object.keys(HINTS);
 
 /** The error for a transaction that the network rejected: `invalid_request` with the code and what to do. */
 export function rejection(code: string, hash: string, ledger?: number): GatewayError {
