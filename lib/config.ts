@@ -1,5 +1,6 @@
 import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
+import { MAX_UINT32 } from "./ledger_numbers.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { percentDecoded } from "./percent_encoding.ts";
 
@@ -212,6 +213,14 @@ export const SETTINGS = {
     standard: "60000",
     help: "Longest wait of a submit for its confirmation, in milliseconds",
     schema: integer(1_000, 240_000),
+  }),
+  firstLedger: setting({
+    env: "FIRST_LEDGER",
+    flag: "first-ledger",
+    value: "N",
+    standard: "1",
+    help: "The event history of a new store begins no earlier than this ledger; 1 for all that a node holds",
+    schema: integer(1, MAX_UINT32),
   }),
   maxFee: setting({
     env: "MAX_FEE",

@@ -591,7 +591,7 @@ export type Status = {
       /** Last ledger of the range, inclusive. */
       toLedger: number;
     })[];
-    /** Ledgers that the gateway could not read, with their contracts; it retries now and then. */
+    /** Ledgers that the gateway has not read, with their contracts; it reads them when a node holds them. */
     gaps: ({
       /** Number of network resets before these ledgers. */
       epoch: number;
@@ -603,6 +603,8 @@ export type Status = {
       contractIds: (string)[];
       /** Time at which the gateway found the gap, UTC. */
       detectedAt: string;
+      /** `pruned` means that no node held the ledgers, and `contract` that the gateway did not watch the contract. `reset` means that the network was reset. With `start` the gateway is reading them, behind the newest ledgers. */
+      reason: "pruned" | "contract" | "reset" | "start";
     })[];
     /** Events that the gateway stores raw because it cannot decode them; 100 means 100 or more. */
     undecodedEvents: number;

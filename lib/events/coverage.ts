@@ -34,6 +34,28 @@ export function firstState(contractIds: readonly string[], oldestLedger: number)
   };
 }
 
+/**
+ * An ordinary node holds 120 960 ledgers (seven days), which twenty calls read in order. Only of a longer history are the
+ * newest ledgers read first.
+ */
+export const IN_ORDER_LEDGERS = 200_000;
+
+/** The state before the first scan. A long history begins near the newest ledger; the earlier ledgers are a gap. */
+export function beginning(
+  contractIds: readonly string[],
+  { oldestLedger, newestLedger, detectedAt }: { oldestLedger: number; newestLedger: number; detectedAt: string },
+): WatcherState {
+  const state = firstState(contractIds, oldestLedger);
+  const scannedLedger = Math.max(state.scannedLedger, newestLedger - IN_ORDER_LEDGERS);
+  const begun = { ...state, scannedLedger, settledLedger: scannedLedger };
+  return withGap(begun, oldestLedger, scannedLedger, [...contractIds], { detectedAt, reason: "start" });
+}
+
+/** The ledger from which a gap is read next: a long one is read from its newest end. */
+export function nextOfGap({ fromLedger, toLedger }: HistoryGap): number {
+  return Math.max(fromLedger, toLedger - IN_ORDER_LEDGERS + 1);
+}
+
 /** The ids of the watched contracts, sorted. */
 export function watchedContracts({ contracts }: WatcherState): string[] {
   return Object.keys(contracts).filter((id) => contracts[id]!.toLedger === null).sort();

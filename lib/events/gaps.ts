@@ -4,7 +4,7 @@
  */
 
 import type { HistoryGap, WatcherState } from "../store/store.ts";
-import { gapsToFill, withFilled, withoutReach } from "./coverage.ts";
+import { gapsToFill, nextOfGap, withFilled, withoutReach } from "./coverage.ts";
 import type { Page, Place } from "./page.ts";
 import { readOfNetwork } from "./reading.ts";
 import { type Backfilled, createRescans, type RescanParts } from "./rescan.ts";
@@ -80,9 +80,10 @@ export function createBackfill(parts: RescanParts): Backfill {
     const gap = nextGap(state);
     if (gap === undefined) return { kind: "nothing", state, events: [] };
     const { contractIds, toLedger } = gap;
+    const startLedger = nextOfGap(gap);
     while (true) {
       const { node, silent } = round;
-      const { from, place } = round.place ?? { from: gap.fromLedger, place: { startLedger: gap.fromLedger } };
+      const { from, place } = round.place ?? { from: startLedger, place: { startLedger } };
       const reading = silent.has(node)
         ? undefined
         : await readOfNetwork(parts, { place, contractIds, node, signal }, toLedger);

@@ -46,7 +46,7 @@ export interface HistoryStatus {
   lagLedgers: number | null;
   /** The held ranges, ascending, without gaps. */
   held: HeldRange[];
-  gaps: Omit<HistoryGap, "reason">[];
+  gaps: HistoryGap[];
   /** How many events are stored raw, not decoded; 100 means 100 or more. */
   undecodedEvents: number;
   /** Seconds by which network time is ahead of this machine's clock; null when they agree within a minute. */
@@ -145,7 +145,7 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
         scannedCloseTime: state === undefined ? null : closeTimeOfScanned(state),
         lagLedgers: state === undefined ? null : Math.max(0, latest - state.scannedLedger),
         held: await held(state),
-        gaps: (state?.gaps ?? []).map(({ reason: _reason, ...gap }) => gap),
+        gaps: state?.gaps ?? [],
         undecodedEvents: undecoded.length,
         clockDisagreesBySeconds: head.clockDisagreement() ?? null,
       };

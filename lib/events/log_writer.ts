@@ -97,7 +97,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     await renewed(lease!);
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
     state = after;
-    if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
+    for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice);
     reportUndecoded(events);
     reportCommit(logged);
     await yieldToOthers();

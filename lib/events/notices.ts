@@ -27,12 +27,13 @@ export interface Trouble {
   cause?: unknown;
 }
 
-/** The notices of a change of state. `titleOf`: the name of a contract. */
+/** The notices of a change of state. `before`: undefined at the first commit. `titleOf`: the name of a contract. */
 export function noticesOfState(
   state: WatcherState,
-  before: WatcherState,
+  before: WatcherState | undefined,
   titleOf: (contractId: string) => string,
 ): Notice[] {
+  if (before === undefined) return state.gaps.map(noticeOfGap);
   const notices: Notice[] = [];
   if (before.epoch !== state.epoch) {
     const message = `the network was reset: ledgers up to ${before.scannedLedger} are gone or have changed; ` +
@@ -45,14 +46,20 @@ export function noticesOfState(
   }
   for (const gap of state.gaps) {
     if (before.gaps.some((known) => isPartOf(gap, known))) continue;
-    const { fromLedger, toLedger, reason } = gap;
-    const why = reason === "reset" ? "the network was reset before the rescan" : "no RPC node holds them any more";
-    const message = `events of ledgers ${fromLedger} to ${toLedger} ${
-      reason === "reset" ? "may be" : "are"
-    } missing: ${why}`;
-    notices.push({ kind: "gap", message });
+    notices.push(noticeOfGap(gap));
   }
   return notices;
+}
+
+function noticeOfGap({ fromLedger, toLedger, reason }: HistoryGap): Notice {
+  const ledgers = `ledgers ${fromLedger} to ${toLedger}`;
+  if (reason === "start") {
+    const message =
+      `the history begins with the newest ledgers; the watcher reads ${ledgers} behind them, the newest first`;
+    return { kind: "gap", message };
+  }
+  const why = reason === "reset" ? "the network was reset before the rescan" : "no RPC node holds them any more";
+  return { kind: "gap", message: `events of ${ledgers} ${reason === "reset" ? "may be" : "are"} missing: ${why}` };
 }
 
 /** Whether one gap lies within another. A gap that shrinks while it is filled is not new. */

@@ -22,13 +22,15 @@ export interface PollResult {
   isFollower?: true;
   /** Why, with `lagging`. */
   reason?: string;
+  /** With `more`: the log has the newest ledgers, and earlier ones follow. */
+  isCurrent?: true;
 }
 
 /** The result of one step of a poll. `ends`: the poll ends here. */
 export interface Step {
   state: WatcherState | undefined;
   events: RawEvent[];
-  ends?: { outcome: "idle" | "more" | "lagging"; isFollower?: true; reason?: string };
+  ends?: { outcome: "idle" | "more" | "lagging"; isFollower?: true; reason?: string; isCurrent?: true };
 }
 
 export interface PollingParts {
@@ -51,8 +53,11 @@ export interface Polling {
   wake(): void;
   /** Ends the loop after the poll under way. */
   stop(): Promise<void>;
-  /** Polls until idle, or for about this long. The first poll starts after the call. Never rejects. */
-  pollFor(timeMs: number): Promise<PollResult>;
+  /**
+   * Polls until idle, or for about this long. The first poll starts after the call. Never rejects. `newestOnly`: does not
+   * wait for earlier ledgers.
+   */
+  pollFor(timeMs: number, options?: { newestOnly?: boolean }): Promise<PollResult>;
 }
 
 const LAGGING_MS = 1_000;
@@ -91,16 +96,17 @@ export function createPolling({ poll, onTurnsOver, rpc, isShared, clock, pollMs,
   }
 
   /** The next process knows nothing of this turn, so a turn also waits after a failure. */
-  async function pollUntil(endsAtMs: number, isTurn: boolean): Promise<PollResult> {
+  async function pollUntil(endsAtMs: number, isTurn: boolean, newestOnly: boolean): Promise<PollResult> {
     let events = 0;
     while (true) {
       const result = await nextPoll();
       events += result.events;
-      const { outcome, isFollower } = result;
+      const { outcome, isFollower, isCurrent } = result;
       const isAwaited = outcome === "lagging" || (isTurn && (outcome === "failed" || isFollower));
       const pauseMs = outcome === "more" ? 0 : LAGGING_MS;
       const isOver = clock.monotonicMs() + pauseMs >= endsAtMs || signal.aborted;
-      if (isOver || (outcome !== "more" && !isAwaited)) return { ...result, events };
+      const isEnough = newestOnly && isCurrent;
+      if (isOver || isEnough || (outcome !== "more" && !isAwaited)) return { ...result, events };
       if (pauseMs > 0) await clock.wait(pauseMs, signal);
     }
   }
@@ -118,12 +124,12 @@ export function createPolling({ poll, onTurnsOver, rpc, isShared, clock, pollMs,
       await loop.stop();
       await polling;
     },
-    async pollFor(timeMs) {
+    async pollFor(timeMs, { newestOnly = false } = {}) {
       const endsAtMs = clock.monotonicMs() + timeMs;
       const isTurn = isShared && !isLooping;
       turns += 1;
       if (isTurn && rpc.nodes().length > 1) await askAll();
-      const result = await pollUntil(endsAtMs, isTurn);
+      const result = await pollUntil(endsAtMs, isTurn, newestOnly);
       turns -= 1;
       if (turns === 0 && isTurn) await onTurnsOver();
       return result;

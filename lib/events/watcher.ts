@@ -8,7 +8,7 @@ import { isoSeconds } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { isFenced, type WatcherState } from "../store/store.ts";
-import { afterReset, firstState, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
+import { afterReset, beginning, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
 import { createBackfill } from "./gaps.ts";
 import { createKnownUntil } from "./known_until.ts";
 import { createLeadership } from "./leadership.ts";
@@ -49,6 +49,8 @@ export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"
   pageEvents?: number;
   /** How many days the store keeps events; forever when 0 or absent. */
   keptDays?: number;
+  /** The history of the first epoch begins no earlier; 1 when absent. */
+  firstLedger?: number;
 }
 
 const CHECKPOINT_EVERY_MS = 600_000;
@@ -148,6 +150,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     }
     await head.first();
     const { oldest, isWhole } = await oldestHeld(rpc, signal);
+    const newestLedger = head.sequence;
     waitingSinceMs ??= clock.monotonicMs();
     const isWaiting = clock.monotonicMs() - waitingSinceMs < (polling.isLooping ? PATIENCE_MS : PATIENCE_IN_TURN_MS);
     if (oldest === undefined || (!isWhole && isWaiting)) {
@@ -155,8 +158,12 @@ export function createWatcher(parts: WatcherParts): Watcher {
     }
     waitingSinceMs = undefined;
     backfills.again();
-    if (state === undefined) return unchanged(await addCheckpoint(firstState(contractIds, oldest)));
-    return unchanged(withContracts(state, contractIds, oldest, detectedAt()));
+    // After a reset the ledger numbers start again.
+    const bound = (state?.epoch ?? 0) === 0 ? Math.min(parts.firstLedger ?? 1, newestLedger) : 1;
+    const oldestLedger = Math.max(oldest, bound);
+    if (state !== undefined) return unchanged(withContracts(state, contractIds, oldestLedger, detectedAt()));
+    const begun = beginning(contractIds, { oldestLedger, newestLedger, detectedAt: detectedAt() });
+    return unchanged(await addCheckpoint(begun));
   }
 
   /** Adds a checkpoint of the first ledger, of the newest one after the first scans, and every ten minutes. */
@@ -184,7 +191,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const message = `a rescan found ${added} events that an RPC node had left out`;
       onProblem({ kind: "repaired", events: added, message });
     }
-    return { ...unchanged(log.state), ends: { outcome: "more" } };
+    return { ...unchanged(log.state), ends: { outcome: "more", isCurrent: true } };
   }
 
   const scan = (state: WatcherState | undefined) => scanning.step(state!, signal);

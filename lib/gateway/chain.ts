@@ -94,7 +94,7 @@ export async function createChain(
     assets,
     events: store.events,
     async catchUp() {
-      const { isFollower } = await watcher.pollFor(CATCH_UP_MS);
+      const { isFollower } = await watcher.pollFor(CATCH_UP_MS, { newestOnly: true });
       // Makes the leader poll at once.
       if (isFollower) await sharedState?.tellLedger();
     },
@@ -134,6 +134,7 @@ export async function createChain(
     holder,
     pollMs: config.pollMs,
     keptDays: config.retentionDays,
+    firstLedger: config.firstLedger,
     onCommit() {
       onCommit();
       void unacceptedAssets.look();

@@ -65,13 +65,13 @@ const GAUGES: readonly Gauge[] = [
   ],
   [
     "gateway_event_gaps",
-    "Gaps: ranges of ledgers whose events the gateway could not read.",
-    ({ history }) => history?.gaps.length,
+    "Gaps: ranges of ledgers whose events the gateway could not read. A first start's unread ledgers are none.",
+    ({ history }) => history && missing(history).length,
   ],
   [
     "gateway_event_gap_detected_seconds",
     "Unix time at which the gateway found the newest gap; 0 without a gap.",
-    ({ history }) => history && Math.max(0, ...history.gaps.map(({ detectedAt }) => Date.parse(detectedAt) / 1000)),
+    ({ history }) => history && Math.max(0, ...missing(history).map(({ detectedAt }) => Date.parse(detectedAt) / 1000)),
   ],
   [
     "gateway_events_undecoded",
@@ -249,6 +249,11 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
       return registry.render();
     },
   };
+}
+
+/** The gaps that are no part of a first start, which reads the newest ledgers first. */
+function missing({ gaps }: HistoryStatus): HistoryStatus["gaps"] {
+  return gaps.filter(({ reason }) => reason !== "start");
 }
 
 function aheadSeconds({ clockDisagreement }: Condition["head"]): number {

@@ -4,6 +4,7 @@ import { CONTRACTS } from "../escrow/contracts/errors.ts";
 import { EVENT_TYPES } from "../escrow/events.ts";
 import { EXAMPLE } from "../escrow/example_values.ts";
 import { contractId, unixSeconds } from "../escrow/values.ts";
+import { GAP_REASONS } from "../store/watcher_state.ts";
 import { anyEventId, count, flag, isoTime, ledgerSequence, text } from "./response_fields.ts";
 
 const ourContract = (name: string, example: string) =>
@@ -69,8 +70,14 @@ export const statusResponse = z.object({
         example: [EXAMPLE.paymentEscrow],
       }),
       detectedAt: isoTime("Time at which the gateway found the gap, UTC."),
+      reason: z.enum(GAP_REASONS).meta({
+        description:
+          "`pruned` means that no node held the ledgers, and `contract` that the gateway did not watch the contract. " +
+          "`reset` means that the network was reset. With `start` the gateway is reading them, behind the newest ledgers.",
+        example: "pruned",
+      }),
     })).meta({
-      description: "Ledgers that the gateway could not read, with their contracts; it retries now and then.",
+      description: "Ledgers that the gateway has not read, with their contracts; it reads them when a node holds them.",
     }),
     undecodedEvents: count(
       "Events that the gateway stores raw because it cannot decode them; 100 means 100 or more.",

@@ -3,9 +3,11 @@ import { heightOf } from "./event.ts";
 
 /**
  * Why the events of a gap are missing. `pruned`: no node had its ledgers any more. `contract`: the gateway did not watch the
- * contracts then. `reset`: the network was reset before the ledgers were settled.
+ * contracts then. `reset`: the network was reset before the ledgers were settled. `start`: the log began at a later ledger, and
+ * the gateway reads these ones behind it.
  */
-export type GapReason = "pruned" | "contract" | "reset";
+export const GAP_REASONS = ["pruned", "contract", "reset", "start"] as const;
+export type GapReason = (typeof GAP_REASONS)[number];
 
 /** Ledgers whose events the gateway could not read. Both ends belong to the gap. */
 export interface HistoryGap {

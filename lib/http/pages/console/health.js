@@ -38,14 +38,12 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
   for (const { contract, problem } of contracts) {
     if (problem !== null) found.push(bad(`The ${contract} contract: ${problem}.`));
   }
-  for (const { fromLedger, toLedger } of history.gaps) {
-    found.push(
-      doubt(
-        `Ledgers ${grouped(fromLedger)} to ${
-          grouped(toLedger)
-        } are a gap: their events are missing. The gateway retries them.`,
-      ),
-    );
+  for (const { fromLedger, toLedger, reason } of history.gaps) {
+    const ledgers = `${grouped(fromLedger)} to ${grouped(toLedger)}`;
+    const text = reason === "start"
+      ? `The gateway is still reading ledgers ${ledgers}, which closed before its first start.`
+      : `Ledgers ${ledgers} are a gap: their events are missing. The gateway retries them.`;
+    found.push(doubt(text));
   }
   if (history.undecodedEvents > 0) {
     found.push(
