@@ -140,7 +140,8 @@ export function returnedValue<T>(valueXdr: string, decode: Decode<T>): T {
   return nodeXdr("a contract's return value", () => decode(xdr.ScVal.fromXdr(valueXdr, "base64")));
 }
 
-function structFields(value: xdr.ScVal): (name: string) => xdr.ScVal {
+/** The fields of a `#[contracttype]` struct by name. */
+export function structFields(value: xdr.ScVal): (name: string) => xdr.ScVal {
   if (value.type !== "scvMap" || value.map === null) throw unexpected("struct", value);
   const fields = new Map(value.map.map(({ key, val }) => [key.type === "scvSymbol" ? key.sym.toString() : "", val]));
   return (name) => {

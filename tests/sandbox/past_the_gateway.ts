@@ -1,9 +1,10 @@
 /** Calls on a sandbox network that bypass the gateway. */
-import { Address, type Keypair, Operation, type xdr } from "@stellar/stellar-sdk";
+import { Address, Asset, type Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { ReadyNetwork } from "./ready_network.ts";
-import { i128, invoke, prepare, signed, u64 } from "./sandbox_network.ts";
+import { CLAWBACK_ENABLED, flags, REVOCABLE } from "./asset_network.ts";
+import { apply, build, i128, invoke, prepare, signed, u64 } from "./sandbox_network.ts";
 
 /** A simulated and signed contract transaction. It is valid for five minutes after the network's latest ledger. */
 export function signedEnvelope(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): string {
@@ -31,6 +32,39 @@ export function callNow(
 
 export const addressOf = (who: Keypair | string) =>
   Address.fromString(typeof who === "string" ? who : who.publicKey()).toScVal();
+
+/** Applies operations that call no contract in a ledger of their own. */
+export function classicNow(network: SandboxNetwork, source: Keypair, ...operations: xdr.Operation[]): void {
+  const { successful } = apply(network, signed(build(network, source, operations), source));
+  if (!successful) throw new Error("a classic operation failed");
+}
+
+/** An asset with its contract. */
+export interface Issued {
+  asset: Asset;
+  /** `C…`. */
+  contract: string;
+  mint(to: string, amount: bigint): void;
+  clawback(from: string, amount: bigint): void;
+  /** Freezes a balance, or ends that. */
+  authorize(holder: string, isAuthorized: boolean): void;
+}
+
+/** Issues an asset whose issuer can freeze balances and claw them back. The issuer needs an account. */
+export function issueNow(network: SandboxNetwork, issuer: Keypair, code: string): Issued {
+  const asset = new Asset(code, issuer.publicKey());
+  const contract = asset.contractId(network.passphrase);
+  classicNow(network, issuer, flags(REVOCABLE | CLAWBACK_ENABLED));
+  applyNow(network, issuer, Operation.createStellarAssetContract({ asset }));
+  const call = (name: string, ...args: xdr.ScVal[]) => void callNow(network, issuer, contract, name, ...args);
+  return {
+    asset,
+    contract,
+    mint: (to, amount) => call("mint", addressOf(to), i128(amount)),
+    clawback: (from, amount) => call("clawback", addressOf(from), i128(amount)),
+    authorize: (holder, is) => call("set_authorized", addressOf(holder), xdr.ScVal.scvBool(is)),
+  };
+}
 
 /** Registers a card whose owner is its agent, without a cap, and funds its escrow with the amount. */
 export function issueCard(

@@ -83,3 +83,8 @@ export function pendingPaymentKey(paymentEscrow: string, merchant: string, index
 export function registryKey(paymentEscrow: string, registry: "DeviceRegistry" | "AgentRegistry"): string {
   return dataKey(paymentEscrow, variant(registry), "persistent");
 }
+
+/** A built-in asset contract: `Balance(Address)` → its balance. Only contracts have one, and accounts have trustlines. */
+export function assetBalanceKey(asset: string, holder: string): string {
+  return dataKey(asset, variant("Balance", addressVal(holder)), "persistent");
+}
