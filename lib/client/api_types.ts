@@ -350,7 +350,7 @@ export type PaymentCheck = {
   amount: string;
   /** Agent that would authorise the payment: an account (G… with its checksum). Absent: the card's agent. */
   agent?: string;
-  /** Merchant of the payment: an account (G… with its checksum). It does not change the verdict. */
+  /** Merchant of the payment: an account (G… with its checksum). With it the check covers the merchant's pending payments, and whether the merchant can be paid. */
   merchant?: string;
 };
 
@@ -378,15 +378,17 @@ export type PaymentClaimed = {
 export type PaymentVerdict = PaymentWouldPass | PaymentWouldFail;
 
 export type PaymentWouldFail = {
-  /** False: the contracts would refuse the payment. */
+  /** False: the contracts would refuse the payment, or could not pay it out. */
   ok: false;
-  /** First reason for which the contracts would refuse the payment. */
-  reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen";
+  /** First reason for which the payment would fail. */
+  reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen" | "escrow_unfunded" | "asset_frozen";
 };
 
 export type PaymentWouldPass = {
   /** True: the contracts would authorise the payment. */
   ok: true;
+  /** Why the merchant cannot claim the payment: it has no account, or its trustline for the asset is missing, not authorised or full. Only present when the request names the merchant. */
+  warning?: string;
 };
 
 export type PendingPayments = {
@@ -482,6 +484,7 @@ export type PreparedTransaction = {
 - Without an Idempotency-Key: this source submitted the same operation before, and its client did not get the outcome. The warning names the transaction to look up.
 - registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.
 - authorize: the merchant has too many payments since its last claim, and no claim can ever collect them.
+- authorize: the merchant cannot claim the payment now. It has no account, or its trustline for the asset is missing, not authorised or full.
 - revokeDevice: the next owner who registers the card takes the balance of its escrow. */
   warning?: string;
 };
@@ -720,7 +723,7 @@ export type TransactionStatus = {
   /** The network's name for the reason why it did not apply the transaction: txBadSeq, txTooLate and others. */
   transactionError?: string;
   /** The reason of /v1/payments/check, when the contract's error has several causes. */
-  reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen";
+  reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow" | "entry_frozen" | "escrow_unfunded" | "asset_frozen";
   /** `same`: send the same request again after a pause. `prepare_again`: prepare, sign and submit a new envelope. `never`: the gateway refuses the same request until something else changes. */
   retry?: "same" | "prepare_again" | "never";
 };

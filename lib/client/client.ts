@@ -143,7 +143,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
 /** The result of `checkPayment`: its reasons are those of the contracts, and those of a failed call. */
 export type PaymentVerdict =
-  | { ok: true }
+  | { ok: true; warning?: string }
   | Extract<Answer<"POST /v1/payments/check">, { ok: false }>
   | (
     Extract<Result<unknown>, { ok: false }>

@@ -40,6 +40,7 @@ import { createAnswerCache } from "./reads/answer_cache.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
+import { createPayable, type PaymentFunds } from "./operations/payable.ts";
 import { createReservedSlots } from "./operations/reserved_slots.ts";
 import { createWarnings } from "./operations/warnings.ts";
 import { createOutcomeWarnings, type UnresolvedSubmission } from "./operations/outcome_warnings.ts";
@@ -151,7 +152,14 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onEnd: reservedSlots.ended,
   });
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
-  const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
+  const caching = { head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 };
+  const answers = createAnswerCache<bigint>(caching);
+  const payable = createPayable({
+    entries,
+    log,
+    paymentEscrow: contracts.paymentEscrow,
+    answers: createAnswerCache<PaymentFunds>(caching),
+  });
   return {
     reads,
     assets: createAssetReader(calls),
@@ -168,6 +176,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
         answers.get(`${deviceHash} ${asset} ${balance}`, async () => {
           return { ledger, value: await log.spendable(deviceHash, asset, balance) };
         }),
+      payable,
     }),
     transactions: {
       ...transactions,
@@ -177,6 +186,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
         transactions,
         nextNonce: createNonces({ reads, clock, sharedState: parts.sharedState }),
         reservedSlots,
+        payable,
         warningOf: createWarnings({ reads, terms }),
       }),
       warning: createOutcomeWarnings({

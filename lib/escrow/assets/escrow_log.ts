@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
+import { type EventFilter, heightOf, heightOfEvent, type LoggedEvent } from "../../store/event.ts";
 import type { EventStore, WatcherState } from "../../store/store.ts";
 import { ESCROW_MOVEMENTS, heldAtMost, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
 
@@ -22,6 +22,8 @@ export interface EscrowLog {
   spendable(deviceHash: string, asset: string, balance: bigint): Promise<bigint>;
   /** The payments authorised for a merchant since its last claim, the newest first, expired ones included. */
   unclaimed(merchant: string): Promise<LoggedEvent[]>;
+  /** Their sum in this asset, or in an unknown one, since the log's last gap, in which there may be a claim. */
+  pending(merchant: string, asset: string): Promise<bigint>;
   /**
    * Resolves when the log has all events up to this ledger; at once before the watcher's first commit.
    * @throws {GatewayError} `upstream_error` when that takes too long
@@ -33,6 +35,8 @@ const MOST_MOVEMENTS = 100;
 const MOST_FUNDINGS = 20;
 /** More payments than one transaction can claim. */
 const MOST_PAYMENTS = 500;
+/** Of the claims that come last in the log, the one of the newest ledger counts, because events may be late. */
+const MOST_CLAIMS = 20;
 const LONGEST_WAIT_MS = 5_000;
 const PAUSE_MS = 250;
 
@@ -47,6 +51,14 @@ export function createEscrowLog({ events, paymentEscrow, catchUp, clock }: {
   async function newest(filter: EventFilter, limit: number, upTo?: number): Promise<LoggedEvent[]> {
     const found = await events.read({ filter, upTo, order: "desc", limit });
     return found.filter(({ contractId }) => contractId === paymentEscrow);
+  }
+
+  async function unclaimedSince(merchant: string, fromHeight: number): Promise<LoggedEvent[]> {
+    const claims = await newest({ types: ["payment.claimed"], merchant, fromHeight }, MOST_CLAIMS);
+    const [claim] = claims.sort(newestLedgerFirst);
+    const since = claim === undefined ? fromHeight : heightOfEvent(claim);
+    const paid = await newest({ types: ["payment.authorized"], merchant, fromHeight: since }, MOST_PAYMENTS);
+    return paid.filter((one) => claim === undefined || newestLedgerFirst(one, claim) < 0).sort(newestLedgerFirst);
   }
 
   const escrow: EscrowLog = {
@@ -81,11 +93,13 @@ export function createEscrowLog({ events, paymentEscrow, catchUp, clock }: {
       return isMixed ? heldAtMost(await escrow.holdings(deviceHash, balance), asset) : balance;
     },
 
-    async unclaimed(merchant) {
-      const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
-      const found = (await newest(filter, MOST_PAYMENTS)).toSorted(newestLedgerFirst);
-      const claimed = found.findIndex(({ type }) => type === "payment.claimed");
-      return found.slice(0, claimed === -1 ? undefined : claimed);
+    unclaimed: (merchant) => unclaimedSince(merchant, 0),
+
+    async pending(merchant, asset) {
+      const state = await events.watcherState();
+      if (state === undefined) return 0n;
+      const payments = await unclaimedSince(merchant, completeFrom(state, paymentEscrow));
+      return payments.reduce((sum, one) => sum + ((one.asset ?? asset) === asset ? BigInt(one.amount ?? 0) : 0n), 0n);
     },
 
     async reaches(ledger) {

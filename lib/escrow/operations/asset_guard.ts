@@ -3,6 +3,7 @@ import type { CallInEnvelope } from "../../stellar/transactions/contract_call.ts
 import type { EscrowLog } from "../assets/escrow_log.ts";
 import { heldAtMost, heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
 import type { OperationKind } from "../contracts/interfaces.ts";
+import type { RefusalReason } from "../reads/payment_check.ts";
 import type { Card } from "../reads/read_source.ts";
 import type { CallArguments } from "./operations.ts";
 
@@ -101,7 +102,7 @@ export function refusal(
   field: Field,
   be: string,
   got: string,
-  reason?: "asset_mismatch" | "insufficient_escrow",
+  reason?: RefusalReason,
 ): GatewayError {
   const [at, must] = param === "source" ? [`operation.${field}`, "be"] : [param, `name as ${NOUNS[field]}`];
   return new GatewayError("invalid_request", `${at} must ${must} ${be}; got ${got}`, { param: at, reason });

@@ -4,6 +4,7 @@ import { type BuiltTransaction, type PreparedTransaction, readPrepared } from ".
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import { callArguments, contractCall, type Operation, operationDigest, type PreparedOperation } from "./operations.ts";
+import type { Payable } from "./payable.ts";
 import type { ReservedSlots, SlotReservation } from "./reserved_slots.ts";
 
 export interface PrepareRequest {
@@ -50,13 +51,22 @@ const LONGEST_PREPARE_MS = 30_000;
 export const NONCE_SLACK_MS = 2 * LONGEST_PREPARE_MS;
 
 /** Prepares operations: fills in missing fields, reserves slots, and builds the envelope. */
-export function createOperationPreparer({ contracts, clock, transactions, nextNonce, reservedSlots, warningOf }: {
+export function createOperationPreparer({
+  contracts,
+  clock,
+  transactions,
+  nextNonce,
+  reservedSlots,
+  payable,
+  warningOf,
+}: {
   contracts: ContractIds;
   clock: Pick<Clock, "monotonicMs">;
   transactions: Pick<Transactions, "prepare">;
   /** A nonce of an agent for a device that no valid envelope has, reserved until `NONCE_SLACK_MS` after the validity. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
   reservedSlots: ReservedSlots;
+  payable: Pick<Payable, "now">;
   /** The warning for the signer. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<BuiltRequest> {
@@ -65,11 +75,17 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     operation: PreparedOperation,
     place?: SlotReservation,
   ): Promise<BuiltRequest> {
-    const [transaction, warning] = await Promise.all([
+    const verdict = operation.kind === "authorize" ? payable.now(operation) : undefined;
+    // The refusals of the contracts come first.
+    verdict?.catch(() => {});
+    const [transaction, ofOperation] = await Promise.all([
       transactions.prepare(source, contractCall(contracts, source, operation), place?.widen),
       warningOf(source, operation),
     ]);
-    return { ...transaction, operation, ...(warning === undefined ? {} : { warning }) };
+    const { refused, warning: ofMerchant } = await verdict ?? {};
+    if (refused !== undefined) throw refused;
+    const warning = [ofOperation, ofMerchant].filter((one) => one !== undefined).join("; ");
+    return { ...transaction, operation, ...(warning === "" ? {} : { warning }) };
   }
 
   async function build({ source, operation }: PrepareRequest, place?: SlotReservation): Promise<BuiltRequest> {

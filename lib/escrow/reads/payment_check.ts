@@ -8,7 +8,7 @@ import type { AsOf, Card } from "./read_source.ts";
 import { balanceKey, instanceKey, nonceKey, pendingIndexKey, policyKey } from "./storage_keys.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
-/** Why the contracts would refuse a payment, in order of precedence. */
+/** Why the contracts would refuse a payment, or could not pay it out later, in order of precedence. */
 export const REFUSAL_REASONS = [
   "device_not_found",
   "agent_not_found",
@@ -18,6 +18,8 @@ export const REFUSAL_REASONS = [
   "amount_exceeds_limit",
   "insufficient_escrow",
   "entry_frozen",
+  "escrow_unfunded",
+  "asset_frozen",
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
@@ -30,13 +32,14 @@ export const checkRequest = z.strictObject({
     description: "Agent that would authorise the payment: an account (G… with its checksum). Absent: the card's agent.",
   }),
   merchant: accountAddress.optional().meta({
-    description: "Merchant of the payment: an account (G… with its checksum). It does not change the verdict.",
+    description:
+      "Merchant of the payment: an account (G… with its checksum). With it the check covers the merchant's pending payments, and whether the merchant can be paid.",
     example: EXAMPLE.merchant,
   }),
 }).meta({ id: "PaymentCheck", description: "A payment that the client is about to prepare." });
 export type CheckRequest = z.output<typeof checkRequest>;
 
-export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };
+export type PaymentVerdict = { ok: true; warning?: string } | { ok: false; reason: RefusalReason };
 
 type Payment = Pick<CheckRequest, "asset" | "amount" | "agent">;
 
@@ -91,22 +94,29 @@ export interface PaymentChecker {
 }
 
 /** Answers payment checks from the cached state of the newest ledger, at that ledger's close time. */
-export function createPaymentChecker({ card, contracts, ledgerTime, assets, accountExists, isFrozen, spendable }: {
-  card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
-  contracts: ContractIds;
-  /** Close time of the newest ledger, Unix seconds. */
-  ledgerTime(): number | Promise<number>;
-  assets: Pick<AssetList, "has">;
-  /** Whether the newest ledger has this account, `G…`. */
-  accountExists(address: string): Promise<boolean>;
-  /** Whether the network's validators have frozen one of these entries (base64 LedgerKeys). */
-  isFrozen(keys: () => string[]): Promise<boolean>;
-  /** The most that a card can pay in an asset from its escrow. */
-  spendable(deviceHash: string, asset: string, card: AsOf<Card>): bigint | Promise<bigint>;
-}): PaymentChecker {
+export function createPaymentChecker(
+  { card, contracts, ledgerTime, assets, accountExists, isFrozen, spendable, payable }: {
+    card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
+    contracts: ContractIds;
+    /** Close time of the newest ledger, Unix seconds. */
+    ledgerTime(): number | Promise<number>;
+    assets: Pick<AssetList, "has">;
+    /** Whether the newest ledger has this account, `G…`. */
+    accountExists(address: string): Promise<boolean>;
+    /** Whether the network's validators have frozen one of these entries (base64 LedgerKeys). */
+    isFrozen(keys: () => string[]): Promise<boolean>;
+    /** The most that a card can pay in an asset from its escrow. */
+    spendable(deviceHash: string, asset: string, card: AsOf<Card>): bigint | Promise<bigint>;
+    /** See `payable.ts`. */
+    payable: {
+      ready(payment: CheckRequest): Promise<void>;
+      cached(payment: CheckRequest): Promise<{ refused?: { reason?: string }; warning?: string }>;
+    };
+  },
+): PaymentChecker {
   return {
     async check(request) {
-      const read = await card(request.deviceHash);
+      const [read] = await Promise.all([card(request.deviceHash), payable.ready(request)]);
       const { policy } = read.value;
       const nowSeconds = policy !== undefined && policy.expiresAt !== 0n ? await ledgerTime() : 0;
       const refusal = paymentRefusal(read.value, request, nowSeconds, assets.has(request.asset));
@@ -115,11 +125,18 @@ export function createPaymentChecker({ card, contracts, ledgerTime, assets, acco
       const { agent } = policy!;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };
       const needed = () => keysOfPayment(contracts, { ...request, agent });
-      const [exists, needsFrozen] = await Promise.all([accountExists(agent), isFrozen(needed)]);
+      // For an asset that was not known before, all read in one call.
+      const [exists, needsFrozen, { refused, warning }] = await Promise.all([
+        accountExists(agent),
+        isFrozen(needed),
+        payable.cached(request),
+      ]);
       if (!exists) return { ok: false, reason: "agent_not_found" };
       const most = await spendable(request.deviceHash, request.asset, read);
       if (BigInt(request.amount) > most) return { ok: false, reason: "insufficient_escrow" };
-      return needsFrozen ? { ok: false, reason: "entry_frozen" } : { ok: true };
+      if (needsFrozen) return { ok: false, reason: "entry_frozen" };
+      if (refused !== undefined) return { ok: false, reason: refused.reason as RefusalReason };
+      return warning === undefined ? { ok: true } : { ok: true, warning };
     },
   };
 }

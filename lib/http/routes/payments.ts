@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { checkRequest, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
+import { CANNOT_CLAIM } from "../../escrow/operations/payable.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
@@ -62,15 +63,26 @@ export const payments = new Hono<AppEnv>()
         "- agent_not_found: also when the agent's account does not exist on the network.\n" +
         "- agent_mismatch: also when the agent is a contract.\n" +
         "- asset_mismatch: also when this gateway does not accept the asset.\n" +
-        "- insufficient_escrow: also when the escrow holds enough, but in another asset.",
+        "- insufficient_escrow: also when the escrow holds enough, but in another asset.\n" +
+        "- escrow_unfunded: the escrow contract holds too little of the asset for the merchant's pending payments and this one.\n" +
+        "- asset_frozen: the issuer froze the escrow contract's balance of the asset.",
       body: checkRequest,
       response: z.union([
-        z.object({ ok: z.literal(true).meta({ description: "True: the contracts would authorise the payment." }) })
-          .meta({ id: "PaymentWouldPass", description: "The payment would pass." }),
         z.object({
-          ok: z.literal(false).meta({ description: "False: the contracts would refuse the payment." }),
+          ok: z.literal(true).meta({ description: "True: the contracts would authorise the payment." }),
+          warning: z.string().optional().meta({
+            description:
+              "Why the merchant cannot claim the payment: it has no account, or its trustline for the asset is " +
+              "missing, not authorised or full. Only present when the request names the merchant.",
+            example: `${CANNOT_CLAIM}: ${EXAMPLE.merchant} has no account on this network`,
+          }),
+        }).meta({ id: "PaymentWouldPass", description: "The payment would pass." }),
+        z.object({
+          ok: z.literal(false).meta({
+            description: "False: the contracts would refuse the payment, or could not pay it out.",
+          }),
           reason: z.enum(REFUSAL_REASONS).meta({
-            description: "First reason for which the contracts would refuse the payment.",
+            description: "First reason for which the payment would fail.",
             example: "amount_exceeds_limit",
           }),
         }).meta({ id: "PaymentWouldFail", description: "The payment would fail." }),

@@ -51,6 +51,8 @@ const preparedSchema = z.object({
       "The warning names the transaction to look up.\n" +
       "- registerDevice: the wallet has so many cards that the owner cannot revoke all of them, or the card already has an agent.\n" +
       "- authorize: the merchant has too many payments since its last claim, and no claim can ever collect them.\n" +
+      "- authorize: the merchant cannot claim the payment now. It has no account, or its trustline for the asset is missing, not " +
+      "authorised or full.\n" +
       "- revokeDevice: the next owner who registers the card takes the balance of its escrow.",
     example:
       "this card's escrow still holds 10000000: sweep it first, or the next owner who registers the card can take it",

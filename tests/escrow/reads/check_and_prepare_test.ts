@@ -31,7 +31,8 @@ const asking = fc.record({
   agent: fc.nat({ max: 3 }),
   merchant: fc.constantFrom(0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6),
   namesMerchant: fc.integer({ min: 0, max: 3 }).map((n) => n > 0),
-  asset: fc.constantFrom(0, 0, 1, 1, 2),
+  /** A number, or the asset of the card's policy. */
+  asset: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, 1, 2, 3),
   amount: fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(1n, 2n, 10n) },
     { weight: 4, arbitrary: fc.constantFrom(...near) },
@@ -47,7 +48,8 @@ async function bothAnswers(drawn: DrawnCards, { card, gateway, names, ...asked }
   const registered = cards[card]!.policy?.agent;
   const agent = names === "any" ? agents[asked.agent] : names === "the registered" ? registered : undefined;
   const merchant = merchants[asked.merchant]!;
-  const payment = { deviceHash: hashOf(card), asset: assets[asked.asset]!, amount: asked.amount.toString() };
+  const asset = assets[asked.asset ?? assets.indexOf(cards[card]!.policy?.asset ?? assets[0]!)]!;
+  const payment = { deviceHash: hashOf(card), asset, amount: asked.amount.toString() };
   const request: CheckRequest = { ...payment, agent, ...(asked.namesMerchant ? { merchant } : {}) };
   const operation = { ...payment, kind: "authorize" as const, merchant };
   const source = agent ?? registered ?? drawn.sandbox.agent.publicKey();
@@ -71,7 +73,7 @@ async function bothAnswers(drawn: DrawnCards, { card, gateway, names, ...asked }
 
 /** The check's answer if the registry knew the card: only the check reads the registry, the escrow contract does not. */
 function checkAsIfRegistered(
-  { sandbox, cards, assets, nobody }: DrawnCards,
+  { sandbox, cards, assets, short, nobody }: DrawnCards,
   { card, gateway }: Asking,
   request: CheckRequest,
 ): Promise<PaymentVerdict> {
@@ -84,6 +86,15 @@ function checkAsIfRegistered(
     isFrozen: () => Promise.resolve(false),
     accountExists: (address) => Promise.resolve(address !== nobody),
     spendable: (_deviceHash, _asset, { value: { balance } }) => balance,
+    payable: {
+      ready: () => Promise.resolve(),
+      cached({ asset, amount }) {
+        const held = short.get(asset);
+        const reason = held === undefined ? "asset_frozen" : "escrow_unfunded";
+        const isPaid = !short.has(asset) || (held !== undefined && BigInt(amount) <= held);
+        return Promise.resolve(isPaid ? {} : { refused: { reason } });
+      },
+    },
   });
   return checker.check(request);
 }
@@ -124,7 +135,7 @@ async function agree(seed: number, numRuns: number): Promise<Map<string, number>
 
 describe("a payment check and prepare agree", () => {
   test("by fixed choices, with every reason", async () => {
-    const seen = await agree(20261122, CASES);
+    const seen = await agree(20261125, CASES);
     // The validators of a sandbox freeze nothing.
     const reasons = REFUSAL_REASONS.filter((reason) => reason !== "entry_frozen");
     const all = ["ok", ...reasons, "no form", "device_not_found, and is paid"];

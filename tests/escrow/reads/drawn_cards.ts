@@ -1,14 +1,17 @@
-import { Asset, Keypair, Operation as Classic } from "@stellar/stellar-sdk";
+import { Keypair } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import { addressVal, hashVal } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { Card } from "../../../lib/escrow/reads/read_source.ts";
-import { applyNow } from "../../sandbox/past_the_gateway.ts";
+import { issueNow } from "../../sandbox/past_the_gateway.ts";
 import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
 import { i128, u64 } from "../../sandbox/sandbox_network.ts";
 
 export const CARDS = 40;
 export const CAPS = [0n, 0n, 10n, 1_000n];
 export const BALANCES = [0n, 10n, 500n, 5_000n, 5_000n];
+
+/** The amount that the issuer leaves of an asset. */
+const LEFT = 7n;
 
 /** A registered card; these tests do not read its fields. */
 export const REGISTERED: Card["device"] = { owner: "", agent: "", status: 0, createdAt: 0n };
@@ -26,6 +29,8 @@ export interface DrawnCards {
   merchants: string[];
   /** The first two are lumens. */
   assets: string[];
+  /** The escrow contract's balance of each asset that it cannot pay. Undefined for a frozen one. */
+  short: Map<string, bigint | undefined>;
   hashOf(card: number): string;
   /** The contracts' state of each card; the card after the last is unregistered. */
   cards: Card[];
@@ -37,9 +42,8 @@ export async function drawCards(seed: number): Promise<DrawnCards> {
   const { owner, agent, merchant, contracts, network, asset } = sandbox;
   const [stranger, nobody] = [(await sandbox.account()).publicKey(), Keypair.random().publicKey()];
   const agents = [agent.publicKey(), agent.publicKey(), stranger, nobody, contracts.deviceRegistry];
-  const other = new Asset("OTHER", owner.publicKey());
-  applyNow(network, owner, Classic.createStellarAssetContract({ asset: other }));
-  const assets = [asset, asset, other.contractId(network.passphrase)];
+  const [scarce, frozen] = [issueNow(network, owner, "SCARCE"), issueNow(network, owner, "FROZEN")];
+  const assets = [asset, asset, scarce.contract, frozen.contract];
   const [drawn] = fc.sample(
     fc.array(
       fc.record({
@@ -67,6 +71,11 @@ export async function drawCards(seed: number): Promise<DrawnCards> {
       : undefined,
   }));
   cards.forEach((card, index) => makeCard(sandbox, hashOf(index), card));
+  const held = cards.reduce((sum, { policy, balance }) => policy?.asset === scarce.contract ? sum + balance : sum, 0n);
+  if (held > LEFT) scarce.clawback(contracts.paymentEscrow, held - LEFT);
+  const hasFrozen = cards.some(({ policy, balance }) => policy?.asset === frozen.contract && balance > 0n);
+  if (hasFrozen) frozen.authorize(contracts.paymentEscrow, false);
+  const short = new Map([[scarce.contract, held > LEFT ? LEFT : held], [frozen.contract, hasFrozen ? undefined : 0n]]);
   return {
     sandbox,
     gateways: [sandbox.gateway(), sandbox.gateway({ assets: ["native"] })],
@@ -74,6 +83,7 @@ export async function drawCards(seed: number): Promise<DrawnCards> {
     agents,
     merchants: [merchant.publicKey(), stranger, nobody, agent.publicKey(), self, contracts.paymentEscrow, asset],
     assets,
+    short,
     hashOf,
     cards: [...cards, { device: undefined, policy: undefined, balance: 0n }],
   };
