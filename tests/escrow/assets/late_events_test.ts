@@ -114,3 +114,33 @@ test("after the tenth reset a claim of the former epoch hides no later authorisa
   const log = escrowOf(logOf(found.map(([epoch, type, asset]) => ({ epoch, type, asset, merchant: MERCHANT }))));
   assert.deepEqual((await log.unclaimed(MERCHANT)).map(({ asset }) => asset), ["Y"]);
 });
+
+test("pending are a merchant's payments in one asset since its claim, in this epoch and after the last gap", async () => {
+  const found: [epoch: number, ledger: number, type: string, asset: string | undefined, amount: number][] = [
+    [0, 900, "payment.authorized", "X", 1],
+    [1, 10, "payment.authorized", "X", 2],
+    [1, 30, "payment.authorized", "X", 4],
+    [1, 40, "payment.authorized", "Y", 8],
+    [1, 41, "payment.authorized", undefined, 16],
+    // The claim is late in the log, and collects the payment of ledger 30.
+    [1, 35, "payment.claimed", "X", 4],
+    [1, 42, "payment.authorized", "X", 32],
+  ];
+  const pending = (upTo: number, gapTo: number) => {
+    const entries = found.slice(0, upTo).map(([epoch, ledger, type, asset, amount]) => ({
+      ...{ epoch, ledger, type, asset, amount: `${amount}`, merchant: MERCHANT },
+    }));
+    const gap = {
+      epoch: 1,
+      fromLedger: 1,
+      toLedger: gapTo,
+      contractIds: [CONTRACT],
+      detectedAt: "",
+      reason: "pruned" as const,
+    };
+    return escrowOf(logOf(entries, { epoch: 1, gaps: gapTo === 0 ? [] : [gap] })).pending(MERCHANT, "X");
+  };
+  assert.equal(await pending(5, 0), 2n + 4n + 16n);
+  assert.equal(await pending(5, 20), 4n + 16n, "a claim may be in the gap");
+  assert.equal(await pending(7, 20), 16n + 32n);
+});
