@@ -108,15 +108,16 @@ export function createPayable({ entries, log, paymentEscrow, answers }: {
 }
 
 function verdictOf(asset: Asset, payment: PaymentDue, { held, pending, ...merchant }: PaymentFunds): Verdict {
-  const { amount = 0n, authorized = true } = held ?? {};
   const due = pending + BigInt(payment.amount);
-  if (amount < due) {
+  // An entry that nobody used for long is archived and absent. A claim restores it.
+  if (held !== undefined && held.amount < due) {
+    const { amount } = held;
     const most = amount > pending ? amount - pending : 0n;
     const beside = pending === 0n ? "" : `, and the merchant's pending payments are ${pending}`;
     const be = `at most ${most}: the escrow contract holds ${amount} of ${payment.asset}${beside}`;
     return { refused: refusal("source", "amount", be, payment.amount, "escrow_unfunded") };
   }
-  if (!authorized) {
+  if (held?.authorized === false) {
     const be = "an asset that the escrow contract can pay out: the issuer froze the contract's balance";
     return { refused: refusal("source", "asset", be, payment.asset, "asset_frozen") };
   }
