@@ -652,6 +652,26 @@ export type Status = {
       because: "not_listed" | "not_the_policys" | "not_what_was_funded" | "not_what_was_authorized";
     } | null;
   };
+  /** The amounts that the escrow holds and owes, compared after movements and every ten minutes; null before that. */
+  solvency: {
+    /** Ledger of the comparison. */
+    ledger: number;
+    /** Why `owed` is null; null while it is known. `gap`: the history has a gap. `begins_later`: the history begins after the contract, or retention deleted its beginning. `asset_unknown`: the log does not know in which asset the escrow paid out. */
+    unknownBecause: "gap" | "begins_later" | "asset_unknown" | null;
+    /** The accepted assets; without SERVICE_API_ASSETS the first 50 assets of the log. */
+    assets: ({
+      /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
+      asset: string;
+      /** The contract's balance, in the smallest unit; null when the token does not answer. */
+      held: string | null;
+      /** Cards' escrow and pending payments by the log, expired ones included; null while unknown. */
+      owed: string | null;
+      /** By how much `held` is below `owed`; null while one of them is unknown. */
+      missing: string | null;
+      /** Whether the issuer has frozen the contract's balance, so that claims and defunds fail. */
+      frozen: boolean;
+    })[];
+  } | null;
   /** How the gateway answers each kind of read. `entries`: from ledger entries, which agree with the contracts' functions. `calls`: by the contracts' functions, because the entries disagreed. `gateway doctor` reports details. `not_compared`: from ledger entries, and no read was comparable yet. */
   reads: Record<string, "entries" | "calls" | "not_compared">;
   /** The RPC nodes, in the order of the settings. */

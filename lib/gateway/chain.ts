@@ -1,6 +1,7 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
+import { createEscrowLog } from "../escrow/assets/escrow_log.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow } from "../escrow/escrow.ts";
@@ -10,13 +11,16 @@ import type { Log } from "../log.ts";
 import { VERSION } from "../version.ts";
 import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
+import { createEntryReader } from "../stellar/entries.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
 import { createHead } from "../stellar/head.ts";
+import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createSubmissionLog } from "./submission_log.ts";
 import { createUnresolvedSubmissions } from "./unresolved_submissions.ts";
 import { createSharedState } from "./shared_state.ts";
+import { watchSolvency } from "./solvency_watch.ts";
 import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -120,6 +124,20 @@ export async function createChain(
     wait: clock.wait,
   });
   const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
+  const { paymentEscrow } = contracts;
+  const reader = { rpc, head, clock, nodes: config.rpcUrls.length };
+  const solvency = watchSolvency({
+    log: store.events,
+    sharedState: store.sharedState,
+    paymentEscrow,
+    assets,
+    entries: createEntryReader(reader),
+    calls: createContractCalls({ ...reader, networkPassphrase: config.networkPassphrase }),
+    // It can wait for the next poll, and must not lengthen an isolate's turn by another one.
+    reaches: createEscrowLog({ events: store.events, paymentEscrow, catchUp: () => Promise.resolve(), clock }).reaches,
+    monotonicMs: clock.monotonicMs,
+    logger: log,
+  });
   const watcher = createWatcher({
     rpc,
     store,
@@ -138,6 +156,7 @@ export async function createChain(
     onCommit() {
       onCommit();
       void unacceptedAssets.look();
+      void solvency.look();
       // The node answers, so a check that failed before can succeed now.
       void contractWatch.check();
     },
@@ -157,6 +176,7 @@ export async function createChain(
     /** Undefined where no other gateway shares the store. */
     sharedState,
     unacceptedAssets,
+    solvency,
     expiring,
     unresolvedSubmissions,
     /**

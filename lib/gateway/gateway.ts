@@ -130,8 +130,9 @@ export async function createGateway(options: GatewayOptions) {
     await lookAtStoreClock();
     const checked = chain.contractWatch.check();
     await chain.watcher.pollFor(boundMs / 2);
+    const compared = chain.solvency.look();
     await webhooks.turn(boundMs * 0.8 - (clock.monotonicMs() - beganAt));
-    await checked;
+    await Promise.all([checked, compared]);
   }
 
   return {
@@ -147,6 +148,7 @@ export async function createGateway(options: GatewayOptions) {
       chain.sharedState?.start();
       void chain.contractWatch.check();
       void chain.unacceptedAssets.look();
+      void chain.solvency.look();
       webhooks.start();
       limiter.start();
       verifier.start();

@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
+import type { Solvency } from "../escrow/assets/solvency.ts";
 import type { Expiring } from "../escrow/reads/expiring_payments.ts";
 import type { HistoryStatus } from "../events/history.ts";
 import { createRequestMetrics } from "../http/request_metrics.ts";
@@ -23,6 +24,8 @@ export interface Condition {
   bypass: ReturnType<BypassMovements["found"]>;
   /** Undefined when the log cannot be read. */
   expiring: Expiring | undefined;
+  /** Undefined before the first comparison, and for a scrape while the store fails. */
+  solvency: Solvency | undefined;
   /** Undefined for a scrape while the store fails, as `backlog`. */
   history: HistoryStatus | undefined;
   backlog: Backlog | undefined;
@@ -99,6 +102,11 @@ const GAUGES: readonly Gauge[] = [
     "Unix time at which the gateway read the last bypass movement; 0 without any.",
     ({ bypass }) => bypass.last?.event.knownAt ?? 0,
   ],
+  [
+    "gateway_escrow_owed_known",
+    "1 when the gateway knows what the escrow owes, 0 when its history lacks a part of it; absent before the first comparison.",
+    ({ solvency }) => solvency && Number(solvency.unknownBecause === null),
+  ],
   ["gateway_deliveries_pending", "Pending deliveries.", ({ backlog }) => backlog?.pending],
   [
     "gateway_deliveries_rejected",
@@ -166,6 +174,12 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
     "Seconds by which a node's latest ledger is older than the latest ledger of all nodes.",
     ["node"],
   );
+  const missing = gauge(
+    "gateway_escrow_missing",
+    "By how much the escrow holds less of an asset than it owes, in the smallest unit; absent while that is not known.",
+    ["asset"],
+  );
+  const frozen = gauge("gateway_escrow_frozen", "1 while the issuer has frozen the escrow's balance.", ["asset"]);
   const notices = counter("gateway_watcher_notices_total", "Reports of the watcher, by kind.", ["kind"]);
   const deliveries = counter("gateway_delivery_attempts_total", "Delivery attempts, by outcome.", ["outcome"]);
   const deliverySeconds = histogram(
@@ -193,6 +207,7 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
   for (const outcome of ["delivered", "retry", "rejected", "dead"]) deliveries.with(outcome);
   for (const kind of ["unavailable", "full"]) storeErrors.with(kind);
   const gauges = GAUGES.map(([name, help, value]) => ({ series: gauge(name, help).with(), value }));
+  const comparedAssets = new Set<string>();
   let cpuSeconds = 0;
 
   function countCpu(): void {
@@ -207,6 +222,16 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
       nodeUp.with(name).set(condition === "well" || condition === "doubted" ? 1 : 0);
       nodeInUse.with(name).set(inUse ? 1 : 0);
       nodeLag.with(name).set(closeTime === 0 ? undefined : lagSeconds);
+    }
+  }
+
+  function readSolvency(solvency: Solvency | undefined): void {
+    const assets = new Map(solvency?.assets.map((one) => [one.asset, one]));
+    for (const asset of comparedAssets.union(assets)) {
+      const found = assets.get(asset);
+      missing.with(asset).set(found?.missing == null ? undefined : Number(found.missing));
+      frozen.with(asset).set(found && Number(found.frozen));
+      comparedAssets.add(asset);
     }
   }
 
@@ -238,6 +263,7 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
       if (condition.backlog === undefined) incomplete.inc();
       countCpu();
       readNodes(condition.nodes);
+      readSolvency(condition.solvency);
       const reading: Reading = {
         ...condition,
         nowMs: now(),

@@ -22,7 +22,7 @@ const BEHIND_SECONDS = 120;
 
 /** Reads the condition of the gateway, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
-  const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, expiring } = chain;
+  const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, solvency, expiring } = chain;
   const startedAt = isoTime(clock.now());
   const startedAtSeconds = head.networkSeconds();
   let asking: Promise<unknown> | undefined;
@@ -46,7 +46,7 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   }
 
-  async function conditionWith<S>(ofStore: S): Promise<Omit<Condition, "history" | "backlog"> & S> {
+  async function conditionWith<S>(ofStore: S): Promise<Omit<Condition, "history" | "backlog" | "solvency"> & S> {
     const soon = await expiring.now().catch(() => undefined);
     const bypass = unacceptedAssets.found();
     const contracts = contractWatch.contracts();
@@ -56,6 +56,7 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
   const inTimeFor = {
     history: inTime(clock.wait, history.status),
     backlog: inTime(clock.wait, backlog, { orLast: true }),
+    solvency: inTime(clock.wait, solvency.last, { orLast: true }),
     look: inTime(clock.wait, unacceptedAssets.look),
   };
 
@@ -63,8 +64,9 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     /** The response of `GET /v1/status`. Rejects when the store fails. */
     async status(): Promise<GatewayStatus> {
       look();
-      const [held, owed] = await Promise.all([history.status(), backlog(), unacceptedAssets.look()]);
-      const condition = await conditionWith({ history: held, backlog: owed });
+      const ofStore = [history.status(), backlog(), solvency.last(), unacceptedAssets.look()] as const;
+      const [held, owed, compared] = await Promise.all(ofStore);
+      const condition = await conditionWith({ history: held, backlog: owed, solvency: compared });
       const found = shown(condition, {
         nowMs: clock.now(),
         unknownSince: unknownSince(held),
@@ -76,16 +78,16 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     async scraped(): Promise<Condition> {
       look();
       // Store errors have a counter of their own. A scrape without the store's values is better than none.
-      const ofStore = Promise.all([inTimeFor.history(), inTimeFor.backlog()]).catch(() => []);
+      const ofStore = Promise.all([inTimeFor.history(), inTimeFor.backlog(), inTimeFor.solvency()]).catch(() => []);
       await inTimeFor.look().catch(() => {});
-      const [held, owed] = await ofStore;
-      return await conditionWith({ history: held, backlog: owed });
+      const [held, owed, compared] = await ofStore;
+      return await conditionWith({ history: held, backlog: owed, solvency: compared });
     },
   };
 }
 
 function shown(
-  { head, nodes, contracts, troubles, bypass, expiring, history, backlog }: Condition & {
+  { head, nodes, contracts, troubles, bypass, expiring, solvency, history, backlog }: Condition & {
     history: HistoryStatus;
     backlog: Backlog;
   },
@@ -115,6 +117,7 @@ function shown(
     }),
     expiring: expiring ?? null,
     bypassMovements: bypassMovementsOf(bypass),
+    solvency: solvency ?? null,
     nodes: nodes.map(({ name, inUse, condition, problem = null, closeTime, lagSeconds }) => {
       return { node: name, inUse, condition, problem, lagSeconds: closeTime === 0 ? null : lagSeconds };
     }),

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { BYPASS_REASONS } from "../escrow/assets/bypass_movements.ts";
 import { CONTRACTS } from "../escrow/contracts/errors.ts";
+import { UNKNOWN_REASONS } from "../escrow/assets/solvency.ts";
 import { EVENT_TYPES } from "../escrow/events.ts";
 import { EXAMPLE } from "../escrow/example_values.ts";
-import { contractId, unixSeconds } from "../escrow/values.ts";
+import { amountAnswer, contractId, unixSeconds } from "../escrow/values.ts";
 import { GAP_REASONS } from "../store/watcher_state.ts";
 import { anyEventId, count, flag, isoTime, ledgerSequence, text } from "./response_fields.ts";
 
@@ -134,6 +135,33 @@ export const statusResponse = z.object({
   }).meta({
     description:
       "Movements in an asset that the gateway would have refused: the escrow keeps one balance for all assets.",
+  }),
+  solvency: z.object({
+    ledger: ledgerSequence("Ledger of the comparison."),
+    unknownBecause: z.enum(UNKNOWN_REASONS).nullable().meta({
+      description:
+        "Why `owed` is null; null while it is known. `gap`: the history has a gap. `begins_later`: the history begins after " +
+        "the contract, or retention deleted its beginning. `asset_unknown`: the log does not know in which asset the escrow " +
+        "paid out.",
+      example: null,
+    }),
+    assets: z.array(z.object({
+      asset: contractId,
+      held: amountAnswer.nullable().meta({
+        description: "The contract's balance, in the smallest unit; null when the token does not answer.",
+      }),
+      owed: amountAnswer.nullable().meta({
+        description: "Cards' escrow and pending payments by the log, expired ones included; null while unknown.",
+      }),
+      missing: amountAnswer.nullable().meta({
+        description: "By how much `held` is below `owed`; null while one of them is unknown.",
+        example: "0",
+      }),
+      frozen: flag("Whether the issuer has frozen the contract's balance, so that claims and defunds fail.", false),
+    })).meta({ description: "The accepted assets; without SERVICE_API_ASSETS the first 50 assets of the log." }),
+  }).nullable().meta({
+    description:
+      "The amounts that the escrow holds and owes, compared after movements and every ten minutes; null before that.",
   }),
   reads: z.record(z.string(), z.enum(["entries", "calls", "not_compared"])).meta({
     description:

@@ -34,6 +34,7 @@ const ALL_WELL: Condition = {
   backlog: undefined,
   bypass: { count: 0, last: undefined },
   expiring: undefined,
+  solvency: undefined,
 };
 
 /** Whether the alert fires while these many of so many gateways answer. */

@@ -13,7 +13,7 @@ const file = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${
 
 let losses = 0;
 const { api } = gatewayOfFile((on) => ({
-  settings: { metricsToken: METRICS_TOKEN, pollMs: "50" },
+  settings: { metricsToken: METRICS_TOKEN, pollMs: "50", assets: "native" },
   fetch: (url, init) =>
     JSON.parse(String(init.body)).method === "getEvents" && losses-- > 0
       ? Promise.reject(new TypeError("refused"))
@@ -29,9 +29,9 @@ async function everyMetric(): Promise<Map<string, Family>> {
   const deadline = Date.now() + 60_000;
   while (true) {
     const found = await api.scrape();
-    const isComplete = ["gateway_watcher_notices_total", "gateway_events_scan_lag_ledgers"].every((name) =>
-      found.has(name)
-    ) && (found.get("gateway_event_loop_delay_seconds")?.samples.at(-1)?.value ?? 0) > 0;
+    const late = ["gateway_watcher_notices_total", "gateway_events_scan_lag_ledgers", "gateway_escrow_missing"];
+    const isComplete = late.every((name) => (found.get(name)?.samples.length ?? 0) > 0) &&
+      (found.get("gateway_event_loop_delay_seconds")?.samples.at(-1)?.value ?? 0) > 0;
     if (isComplete || Date.now() > deadline) return found;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

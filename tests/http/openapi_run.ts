@@ -190,6 +190,7 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   await run.ask("replayWebhook", "begun", { params, body: { fromLedger: 1 } });
   await posted(run, params, 5);
   await until(async () => (await api.request("GET", "/v1/status")).body.deliveries.pending === 0);
+  await until(async () => (await api.request("GET", "/v1/status")).body.solvency?.assets[0]?.held === "0");
   await run.ask("rotateWebhookSecret", "rotated", { params });
   await run.ask("getStatus", "status");
 }
