@@ -11,6 +11,7 @@ import type { Head } from "../../lib/stellar/head.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
+import { issuersFinding, solvencyFinding } from "./solvency.ts";
 import { readingStore } from "./store.ts";
 
 export interface ContractParts {
@@ -35,7 +36,17 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     const found = await checkInterfaces({ rpc, contracts });
     for (const contract of found) yield contractFinding(contract, found);
     if (!found.every(isUsable)) {
-      for (const check of ["escrow's registries", "reads", "card owners", "assets", "movements"]) {
+      for (
+        const check of [
+          "escrow's registries",
+          "reads",
+          "card owners",
+          "assets",
+          "asset issuers",
+          "movements",
+          "escrow's money",
+        ]
+      ) {
         yield skip(check, "not every contract is the expected one");
       }
       return;
@@ -44,7 +55,9 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await readingStore("reads", () => readsFinding(parts, contracts));
     yield await ownersFinding(parts);
     yield await assetsFinding(parts);
+    yield await issuersFinding(parts);
     yield await readingStore("movements", () => movementsFinding(parts));
+    yield await readingStore("escrow's money", () => solvencyFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const advice = error instanceof UnexpectedEntry
