@@ -2,7 +2,7 @@
 import { Keypair, Operation } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { assetBalanceKey, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { lineFlags } from "../sandbox/asset_network.ts";
 import { addressOf, callNow, classicNow, type Issued, issueNow } from "../sandbox/past_the_gateway.ts";
 import { i128, u64 } from "../sandbox/sandbox_network.ts";
@@ -227,6 +227,29 @@ describe("an escrow contract that cannot pay", () => {
     const last = { ...payment, deviceHash: another, amount: "1" };
     assert.equal((await refusalOf(last)).reason, "escrow_unfunded");
   });
+});
+
+test("an archived balance of the escrow contract refuses nothing, because a claim restores it", async () => {
+  const { contract: asset } = await issued();
+  const deviceHash = await cardWith(asset, "10");
+  const balance = assetBalanceKey(asset, on.sandbox.contracts.paymentEscrow);
+  const archived = await startGateway(on, {
+    async fetch(url, init) {
+      const { method } = JSON.parse(String(init.body));
+      const answer = await (await on.fetch(url, init)).json();
+      if (method === "getLedgerEntries") {
+        answer.result.entries = answer.result.entries.filter(({ key }: { key: string }) => key !== balance);
+      }
+      return Response.json(answer);
+    },
+  });
+  const payment = { deviceHash, asset, amount: "1" };
+  const { body } = await archived.request("POST", "/v1/payments/check", { body: payment });
+  assert.deepEqual(body, { ok: true });
+  const merchant = agent.publicKey();
+  const { status } = await archived.prepare(agent, { kind: "authorize", ...payment, merchant });
+  assert.equal(status, 200);
+  await archived.stop();
 });
 
 test("a check makes no call more for it, nor does prepare once it knows the asset", async () => {
