@@ -109,7 +109,7 @@ export function createPayable({ entries, log, paymentEscrow, answers }: {
 
 function verdictOf(asset: Asset, payment: PaymentDue, { held, pending, ...merchant }: PaymentFunds): Verdict {
   const due = pending + BigInt(payment.amount);
-  // An entry that nobody used for long is archived and absent. A claim restores it.
+  // The network archives an entry after months without use. A claim restores it.
   if (held !== undefined && held.amount < due) {
     const { amount } = held;
     const most = amount > pending ? amount - pending : 0n;
