@@ -36,30 +36,21 @@ after(async () => {
   for (const path of [folder, stores]) await rm(path, { recursive: true, force: true });
 });
 
-test(
-  "the executable has a doctor that tells each thing that can be wrong from the others",
-  async () => {
-    await tellDoctor(info, command, stores);
-  },
-);
+test("the executable has a doctor that tells each thing that can be wrong from the others", async () => {
+  await tellDoctor(info, command, stores);
+});
 
-test(
-  "the executable refuses a store of a newer program",
-  async () => {
-    await tellNewerStore(info, command, stores);
-  },
-);
+test("the executable refuses a store of a newer program", async () => {
+  await tellNewerStore(info, command, stores);
+});
 
 test("the executable takes nothing on when its store's file is taken away", async () => {
   await tellLostStore(info, command, stores);
 });
 
-test(
-  "the executable says in metrics and status what happened, and no secret in its log",
-  async () => {
-    await tellWatching(info, command, stores);
-  },
-);
+test("the executable says in metrics and status what happened, and no secret in its log", async () => {
+  await tellWatching(info, command, stores);
+});
 
 test("the executable outlives thousands of half-open connections that take its file descriptors", async () => {
   await tellStrangers(info, command, stores);

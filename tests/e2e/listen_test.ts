@@ -55,11 +55,7 @@ test("a wrong event, filter or number is named", async () => {
     [["listen", "--merchant", "G1", ...at], 2, /--merchant must be an account address .*; got "G1"/],
     [["listen", "--forward-to", "3000"], 2, /--forward-to must be an http:\/\/ or https:\/\/ URL; got "3000"/],
     [["listen", "--forward-to", "http://x", "--answer", "500"], 2, /--forward-to and --answer exclude each other/],
-    [
-      ["listen", "--gateway", "http://x", "--port", "1"],
-      2,
-      /--port is for a sandbox: leave out --port or --gateway/,
-    ],
+    [["listen", "--gateway", "http://x", "--port", "1"], 2, /--port is for a sandbox: leave out --port or --gateway/],
     [
       ["listen", "--gateway", "http://shop:geheim@x"],
       2,
@@ -72,11 +68,7 @@ test("a wrong event, filter or number is named", async () => {
       /^(?!.*geheim).*--forward-to must be a URL without user and password/s,
     ],
     [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL; got "x"/],
-    [
-      ["listen", "--gateway", "http://127.0.0.1:1"],
-      2,
-      /standard input must be an API key .*; got 0 characters/,
-    ],
+    [["listen", "--gateway", "http://127.0.0.1:1"], 2, /standard input must be an API key .*; got 0 characters/],
     [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be .*; got "nowhere"/],
     [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],
   ];

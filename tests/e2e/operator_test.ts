@@ -45,15 +45,7 @@ test("a key made beside a running gateway works at once, and stops working withi
 test("a second gateway on the same store is refused, and so is a store of another network", async () => {
   const { store, contracts } = sandbox.info;
   const second = await runGateway(
-    [
-      "serve",
-      "--store",
-      store,
-      "--port",
-      "0",
-      "--network-passphrase",
-      sandbox.info.networkPassphrase,
-    ],
+    ["serve", "--store", store, "--port", "0", "--network-passphrase", sandbox.info.networkPassphrase],
     {},
     HERE,
   );
@@ -71,14 +63,7 @@ test("a second gateway on the same store is refused, and so is a store of anothe
   await untouched.network.bind("another network");
   await untouched.close();
   const bound = await runGateway(
-    [
-      "serve",
-      "--store",
-      own,
-      ...rpc,
-      "--network-passphrase",
-      sandbox.info.networkPassphrase,
-    ],
+    ["serve", "--store", own, ...rpc, "--network-passphrase", sandbox.info.networkPassphrase],
     {},
     HERE,
   );

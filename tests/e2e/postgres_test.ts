@@ -21,11 +21,7 @@ function describeGateways(programs: string): void {
   let receiver: Receiver;
   const gateways: MortalGateway[] = [];
   before(async () => {
-    [database, sandbox, receiver] = await Promise.all([
-      createDatabase(programs),
-      startSandbox(),
-      startReceiver(),
-    ]);
+    [database, sandbox, receiver] = await Promise.all([createDatabase(programs), startSandbox(), startReceiver()]);
     await database.sql(
       "SET password_encryption = 'scram-sha-256'; " +
         `CREATE ROLE ${role()} LOGIN PASSWORD '${PASSWORD}'; GRANT CREATE ON DATABASE ${database.name} TO ${role()}`,
@@ -127,10 +123,7 @@ function describeGateways(programs: string): void {
         assert.match((await command("webhooks", "list")).stdout, /\/all/);
         const doctor = await command(
           "doctor",
-          ...["network-passphrase", "rpc-url"].flatMap((flag) => [
-            `--${flag}`,
-            flagsFor(sandbox.info)[flag]!,
-          ]),
+          ...["network-passphrase", "rpc-url"].flatMap((flag) => [`--${flag}`, flagsFor(sandbox.info)[flag]!]),
         );
         assert.match(
           doctor.stdout,

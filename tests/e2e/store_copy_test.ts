@@ -65,16 +65,7 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
   const idsOf = () => receiver.received.map(({ headers }) => String(headers["webhook-id"]));
   try {
     const made = await runGateway(
-      [
-        "keygen",
-        "--name",
-        "shop",
-        "--scopes",
-        "read,write,webhooks",
-        "--json",
-        "--store",
-        from,
-      ],
+      ["keygen", "--name", "shop", "--scopes", "read,write,webhooks", "--json", "--store", from],
       {},
       HERE,
     );

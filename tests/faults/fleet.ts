@@ -80,11 +80,7 @@ export async function startFleet(
   // The first alone, so that it is the watcher.
   const gateways = [await startOne(0)];
   gateways.push(...await Promise.all(Array.from({ length: count - 1 }, (_, n) => startOne(n + 1))));
-  return {
-    gateways,
-    ended,
-    stop: async () => void await Promise.all(gateways.map((gateway) => gateway.stop())),
-  };
+  return { gateways, ended, stop: async () => void await Promise.all(gateways.map((gateway) => gateway.stop())) };
 }
 
 const lastOf = (log: string) =>

@@ -112,10 +112,7 @@ export interface Admission {
 }
 
 /** Asks one gateway for more than a key may have, all the time. */
-export function overload(
-  gateway: FleetGateway,
-  apiKey: string,
-): { admissions: Admission[]; stop(): Promise<void> } {
+export function overload(gateway: FleetGateway, apiKey: string): { admissions: Admission[]; stop(): Promise<void> } {
   const admissions: Admission[] = [];
   let isOver = false;
   const asking = (async () => {

@@ -72,9 +72,7 @@ export async function faultRound(parts: FleetFaultsParts, isFirst: boolean) {
   }
 
   const terminate = () =>
-    cluster.sql(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${GATEWAYS_USER}'`,
-    );
+    cluster.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${GATEWAYS_USER}'`);
 
   async function restart(mode: "fast" | "immediate"): Promise<void> {
     await cluster.stop(mode);

@@ -68,10 +68,8 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   const cluster = await startCluster(programs, { settings: [`max_connections = ${MAX_CONNECTIONS}`] });
   const storeAt = (port: number) => `postgres://${GATEWAYS_USER}@127.0.0.1:${port}/gateway?pool=5`;
   try {
-    await cluster.sql(
-      `CREATE ROLE ${GATEWAYS_USER} LOGIN; CREATE ROLE ${OTHERS_USER} LOGIN;
-      GRANT CREATE ON DATABASE gateway TO ${GATEWAYS_USER}`,
-    );
+    await cluster.sql(`CREATE ROLE ${GATEWAYS_USER} LOGIN; CREATE ROLE ${OTHERS_USER} LOGIN;
+      GRANT CREATE ON DATABASE gateway TO ${GATEWAYS_USER}`);
     const stage = await setKillStage(storeAt(cluster.port), random);
     try {
       const fleet = await startFleet(stage, { count, databasePort: cluster.port, storeAt });

@@ -11,11 +11,8 @@ import { append, eventAt } from "../webhooks/parts.ts";
 const [setting, folder, rounds] = process.argv.slice(2);
 const store = await openStore(setting!);
 const notes = openSync(join(folder!, "acknowledged"), "a");
-const lease = (await store.leases.acquire({
-  name: partitionLease(partitionOf("wh_1")),
-  holder: "writer",
-  durationMs: 600_000,
-}))!;
+const lease =
+  (await store.leases.acquire({ name: partitionLease(partitionOf("wh_1")), holder: "writer", durationMs: 600_000 }))!;
 let last = 0;
 let cursor = 0;
 const note = () => writeSync(notes, `${last} ${cursor}\n`);

@@ -106,10 +106,7 @@ test(
       // deno-lint-ignore no-control-regex
       assert.doesNotMatch(responseBody + (error ?? ""), /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]/u, about);
       if (error !== undefined) {
-        assert.ok(
-          error.length < 100 && !/[A-Z]{6}|_/.test(error.replace(/\(E[A-Z]+\)/, "")),
-          `${about}: ${error}`,
-        );
+        assert.ok(error.length < 100 && !/[A-Z]{6}|_/.test(error.replace(/\(E[A-Z]+\)/, "")), `${about}: ${error}`);
       }
       if (n % 50 !== 49) continue;
       isBent = false;

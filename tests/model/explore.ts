@@ -46,16 +46,12 @@ function createSeen() {
  * Looks at every state of a model, nearest first, until an invariant breaks or `most` states were seen. States are told
  * apart by 53 bits: of ten million, two are taken for one with a chance of one in two hundred.
  */
-export function explore(
-  model: Model,
-  invariants: string[],
-  { look, most, onDepth = () => {} }: {
-    /** What a state looks like: those that look alike are taken for one. */
-    look(state: State): string;
-    most: number;
-    onDepth?(depth: number, states: number): void;
-  },
-): Exploration {
+export function explore(model: Model, invariants: string[], { look, most, onDepth = () => {} }: {
+  /** What a state looks like: those that look alike are taken for one. */
+  look(state: State): string;
+  most: number;
+  onDepth?(depth: number, states: number): void;
+}): Exploration {
   interface Step {
     state: State;
     before?: Step;

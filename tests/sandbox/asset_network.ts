@@ -34,12 +34,7 @@ export const flags = (setFlags: number) => setOptions({ setFlags });
 /** SetTrustLineFlags with exactly these bits. */
 export const lineFlags = (trustor: Keypair, setFlags: number, clearFlags = 0, asset = usd) =>
   raw(xdr.OperationBody.setTrustLineFlags(
-    new xdr.SetTrustLineFlagsOp({
-      trustor: trustor.xdrAccountId(),
-      asset: asset.toXdrObject(),
-      clearFlags,
-      setFlags,
-    }),
+    new xdr.SetTrustLineFlagsOp({ trustor: trustor.xdrAccountId(), asset: asset.toXdrObject(), clearFlags, setFlags }),
   ));
 
 export const lineKey = (holder: Keypair) => trustlineKeyXdr(holder.rawPublicKey(), usd.toXdrObject() as IssuedAsset);

@@ -152,10 +152,7 @@ for (const [way, pass] of Object.entries(WAYS)) {
         xdr.DiagnosticEvent.fromXdr(refused.diagnosticEventsXdr[0]!).event.body.v0.data,
       );
       const applied = apply(network, restore(leastFee));
-      assert.equal(
-        codesOf(applied.resultXdr),
-        "txFailed/restoreFootprint/restoreFootprintInsufficientRefundableFee",
-      );
+      assert.equal(codesOf(applied.resultXdr), "txFailed/restoreFootprint/restoreFootprintInsufficientRefundableFee");
     });
 
     test("hides an expired temporary entry from contracts at once, and evicts it after a delay", () => {

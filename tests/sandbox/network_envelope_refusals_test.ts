@@ -104,10 +104,7 @@ describe("the network refuses an envelope", () => {
       "before its minLedger",
       "txTooEarly",
       () => byAlice({ ledgerbounds: { minLedger: nextLedger + 1, maxLedger: 0 } }),
-      [
-        "in that ledger",
-        () => byAlice({ ledgerbounds: { minLedger: nextLedger, maxLedger: 0 } }),
-      ],
+      ["in that ledger", () => byAlice({ ledgerbounds: { minLedger: nextLedger, maxLedger: 0 } })],
     ],
     ["from its maxLedger on", "txTooLate", () => byAlice({ ledgerbounds: { minLedger: 0, maxLedger: nextLedger } }), [
       "in the ledger before",

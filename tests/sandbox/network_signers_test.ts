@@ -71,10 +71,7 @@ describe("with weights and thresholds,", () => {
     ["another signer with enough weight signs alone: a second signature is txBadAuthExtra", [
       signer(bob, 5),
       thresholds(1, 5, 5),
-    ], [
-      [payment, [bob], "PENDING"],
-      [payment, [bob, carol], "txBadAuthExtra"],
-    ]],
+    ], [[payment, [bob], "PENDING"], [payment, [bob, carol], "txBadAuthExtra"]]],
     ["an account's own key without weight cannot sign", [signer(bob, 1), { masterWeight: 0 }], [
       [payment, [alice], "txBadAuth"],
       [payment, [bob], "PENDING"],

@@ -227,10 +227,7 @@ describe("a revert to a snapshot", () => {
     await assert.rejects(funded, /dropped/);
     network.closeLedger();
     assert.equal(network.transaction(hash), undefined);
-    assert.equal(
-      (await Promise.all([network.fund(carol.publicKey()), network.closeLedger()]))[0].successful,
-      true,
-    );
+    assert.equal((await Promise.all([network.fund(carol.publicKey()), network.closeLedger()]))[0].successful, true);
   });
 
   test("works for a ledger beyond the retention", async () => {

@@ -11,11 +11,10 @@ export function bucketContract({ store }: Subject): void {
   });
 
   test("buckets.save writes 500 at once, and replaces earlier ones", async () => {
-    const buckets: BucketState[] = Array.from({ length: 500 }, (_, n) => ({
-      keyId: `key-${String(n).padStart(4, "0")}`,
-      tokens: n / 3,
-      updatedAtMs: 1_793_491_200_000 + n,
-    }));
+    const buckets: BucketState[] = Array.from(
+      { length: 500 },
+      (_, n) => ({ keyId: `key-${String(n).padStart(4, "0")}`, tokens: n / 3, updatedAtMs: 1_793_491_200_000 + n }),
+    );
     await store().buckets.save(buckets);
     assert.deepEqual(await inOrder(), buckets);
     const spent = { keyId: "key-0007", tokens: 0, updatedAtMs: 1_793_491_300_000 };

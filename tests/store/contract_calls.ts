@@ -90,10 +90,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [10, () => leases.release(many(11, lease!))],
       [100, () => events.append({ lease: lease!, events: many(101, sampleEvent(1)), state: sampleState(1) })],
       [100, () => events.forget({ upTo: 0, undelivered: many(101, { subscriptionId: "wh_1", cursor: 0, events: 1 }) })],
-      [
-        100,
-        () => subscriptions.setSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
-      ],
+      [100, () => subscriptions.setSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) })],
     ];
     for (const [most, call] of beyond) {
       await assert.rejects(call(), (error: unknown) => {

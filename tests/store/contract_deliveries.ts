@@ -82,10 +82,7 @@ export function deliveryContract({ store }: Subject): void {
     const found = await endedOf(store(), { subscriptionId: "wh_1", limit: 2 });
     assert.deepEqual(
       found,
-      [6, 5].map((n) => ({
-        delivery: failed[n - 1],
-        event: { ...sampleEvent(n), sequence: n },
-      })),
+      [6, 5].map((n) => ({ delivery: failed[n - 1], event: { ...sampleEvent(n), sequence: n } })),
     );
     assert.deepEqual(await ended("wh_1"), [6, 5, 4, 2, 1]);
     assert.deepEqual(await ended("wh_1", 5), [4, 2, 1]);

@@ -21,9 +21,7 @@ export function forgettingContract({ store }: Subject): void {
       { txHash: "cd".repeat(32) },
       { merchant: "GM" },
       { agent: "GA" },
-      {
-        deviceHash: fields.deviceHash,
-      },
+      { deviceHash: fields.deviceHash },
     ];
     for (const filter of filters) {
       assert.deepEqual(await sequences(filter), [5, 6, 7, 8, 9]);

@@ -228,17 +228,15 @@ function describeDenoKv(): void {
       await appendMany(store, 1, 40);
       await subscribe(store, "wh_1");
       const leases = await workerLeases(store, "wh_1");
-      await Promise.all(
-        Array.from({ length: 40 }, async (_, n) => {
-          const one = n % 2 === 0 ? store : other;
-          if (n % 4 === 3) return await one.deliveries.recordAttempt("wh_1", failedAttempt(n, "retry"));
-          const failed = [sampleFailed(n + 1, "retrying")];
-          return await one.deliveries.settle({
-            leases,
-            settlements: [{ subscriptionId: "wh_1", failed, attempts: [failedAttempt(n, "retry")] }],
-          });
-        }),
-      );
+      await Promise.all(Array.from({ length: 40 }, async (_, n) => {
+        const one = n % 2 === 0 ? store : other;
+        if (n % 4 === 3) return await one.deliveries.recordAttempt("wh_1", failedAttempt(n, "retry"));
+        const failed = [sampleFailed(n + 1, "retrying")];
+        return await one.deliveries.settle({
+          leases,
+          settlements: [{ subscriptionId: "wh_1", failed, attempts: [failedAttempt(n, "retry")] }],
+        });
+      }));
       assert.equal((await progressOf(store, "wh_1")).retrying, 30);
       const attempts = await store.deliveries.attempts("wh_1", { limit: 200 });
       assert.deepEqual(attempts.map(({ ordinal }) => ordinal), Array.from({ length: 40 }, (_, n) => 40 - n));

@@ -127,13 +127,12 @@ function secretChanges(subscriptions: Subscription[], call: (...made: Call) => C
     fc.tuple(
       fc.uniqueArray(fc.tuple(named, secrets, fc.constantFrom("", "", "x")), { selector: ([{ id }]) => id }),
       fc.constantFrom(undefined, null, "c"),
-    )
-      .map(([some, check]) =>
-        call("subscriptions", "setSecrets", {
-          secrets: some.map(([{ id, secret }, next, wrong]) => ({ id, expectedSecret: secret + wrong, ...next })),
-          check,
-        })
-      ),
+    ).map(([some, check]) =>
+      call("subscriptions", "setSecrets", {
+        secrets: some.map(([{ id, secret }, next, wrong]) => ({ id, expectedSecret: secret + wrong, ...next })),
+        check,
+      })
+    ),
   );
 }
 

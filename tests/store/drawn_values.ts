@@ -37,9 +37,7 @@ export const time = fc.oneof(
 );
 
 /** Few ledgers and subjects, so that much meets: the same id twice, an event below those that are known already. */
-export const origin = fc.record({ epoch, ledger, order: place, index: place }).chain((
-  parts,
-) =>
+export const origin = fc.record({ epoch, ledger, order: place, index: place }).chain((parts) =>
   fc.record({
     id: fc.constant(formatEventId(parts)),
     contractId: fc.constant("C".repeat(56)),

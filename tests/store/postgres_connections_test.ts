@@ -82,10 +82,9 @@ function describeConnections(programs: string): void {
 
   describe("the connection to PostgreSQL", () => {
     for (
-      const [what, parameters] of [
-        ["where the server can", {}],
-        ["always, with sslmode=require", { sslmode: "require" }],
-      ] as [string, Record<string, string>][]
+      const [what, parameters] of [["where the server can", {}], ["always, with sslmode=require", {
+        sslmode: "require",
+      }]] as [string, Record<string, string>][]
     ) {
       test(`is encrypted ${what}, and works for many statements at once`, async () => {
         const store = await open(url({ ...parameters, schema: "tls" }));

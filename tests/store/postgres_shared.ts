@@ -18,11 +18,7 @@ export interface SharedDatabase extends TestDatabase {
  */
 const OPTIONS = {
   settings: ["max_connections = 400", "autovacuum = off"],
-  access: [
-    "local all all trust",
-    "host all postgres 127.0.0.1/32 trust",
-    "host all all 127.0.0.1/32 scram-sha-256",
-  ],
+  access: ["local all all trust", "host all postgres 127.0.0.1/32 trust", "host all all 127.0.0.1/32 scram-sha-256"],
 };
 
 /** Starts the server of a test run; undefined where PostgreSQL is not installed. `env` tells the tests where it is. */

@@ -38,12 +38,9 @@ describe("the sqlite store when something is wrong", () => {
     const pages = database.prepare("PRAGMA page_count").get()!.page_count as number;
     database.exec(`PRAGMA max_page_count = ${pages + 12}`);
     let written = 0;
-    await assert.rejects(
-      async () => {
-        for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
-      },
-      storeError("full", store.location, "Make room"),
-    );
+    await assert.rejects(async () => {
+      for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
+    }, storeError("full", store.location, "Make room"));
     await assert.rejects(store.events.append(slice(written + 1)), storeError("full"));
     assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 1));
     assert.deepEqual(await store.events.watcherState(), sampleState(written));

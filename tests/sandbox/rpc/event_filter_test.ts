@@ -37,10 +37,7 @@ function matches(filters: unknown, of: NetworkEvent = event()): boolean {
 describe("an event filter", () => {
   type Case = [filter: unknown, matched: boolean, of?: NetworkEvent];
   const cases: Record<string, Case[]> = {
-    "without fields matches every event": [
-      [{}, true],
-      [{ type: null, contractIds: null, topics: null }, true],
-    ],
+    "without fields matches every event": [[{}, true], [{ type: null, contractIds: null, topics: null }, true]],
     "matches one type or several": [
       [{ type: "contract" }, true],
       [{ type: "system" }, false],

@@ -110,11 +110,7 @@ const submit = async (source: Keypair, operations: xdr.Operation[], ...others: K
 
 /** A Soroban transaction. The network refunds a part of its fee, with an event. */
 const deploy = async (asset: Asset) =>
-  await send(
-    sandbox,
-    await prepared(sandbox, deployer, Operation.createStellarAssetContract({ asset })),
-    deployer,
-  );
+  await send(sandbox, await prepared(sandbox, deployer, Operation.createStellarAssetContract({ asset })), deployer);
 
 before(async () => {
   const funded = [issuer, alice, bob, deployer].map((pair) => sandbox.rpc.requestAirdrop(pair.publicKey()));

@@ -122,11 +122,7 @@ describe("with its exact code and text,", () => {
     ],
   ]);
   refuses("getLedgers", -32600, [
-    [
-      "a ledger beyond the latest",
-      anyLedger,
-      /^start ledger \(1000000000\) must be between the oldest ledger: /,
-    ],
+    ["a ledger beyond the latest", anyLedger, /^start ledger \(1000000000\) must be between the oldest ledger: /],
     [
       "an unknown xdrFormat",
       { startLedger: 1, xdrFormat: "hex" },
@@ -134,11 +130,7 @@ describe("with its exact code and text,", () => {
     ],
   ]);
   refuses("getLedgers", -32602, [
-    [
-      "an invalid ledger cursor",
-      { pagination: { cursor: "x" } },
-      /^cursor \('x'\) must be between the oldest ledger/,
-    ],
+    ["an invalid ledger cursor", { pagination: { cursor: "x" } }, /^cursor \('x'\) must be between the oldest ledger/],
   ]);
   refuses("simulateTransaction", -32602, [
     [
@@ -147,9 +139,7 @@ describe("with its exact code and text,", () => {
       /^invalid parameters: instructionLeeway/,
     ],
   ]);
-  refuses("getFortune", -32601, [
-    ["the request, because no such method exists", {}, "method not found"],
-  ]);
+  refuses("getFortune", -32601, [["the request, because no such method exists", {}, "method not found"]]);
 
   test("getEvents refuses a startLedger or a cursor out of range, and names the range: -32600", async () => {
     const { sequence: latest } = sandbox.network.latestLedger();

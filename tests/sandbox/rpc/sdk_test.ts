@@ -82,12 +82,7 @@ describe("an unchanged js-stellar-sdk", () => {
     await execute(owner, registry.call("initialize", address(owner.publicKey())));
     const done = await execute(
       owner,
-      registry.call(
-        "register",
-        address(owner.publicKey()),
-        xdr.ScVal.scvBytes(deviceHash),
-        address(other.publicKey()),
-      ),
+      registry.call("register", address(owner.publicKey()), xdr.ScVal.scvBytes(deviceHash), address(other.publicKey())),
     );
     registerLedger = done.ledger;
     registerHash = done.txHash;
@@ -174,15 +169,7 @@ describe("an unchanged js-stellar-sdk", () => {
   test("transfers the native asset to a contract and reads the contract's balance", async () => {
     await execute(owner, Operation.createStellarAssetContract({ asset: Asset.native() }));
     const native = new Contract(Asset.native().contractId(sandbox.network.passphrase));
-    await execute(
-      owner,
-      native.call(
-        "transfer",
-        address(owner.publicKey()),
-        address(registryId),
-        i128(CARD_AMOUNT),
-      ),
-    );
+    await execute(owner, native.call("transfer", address(owner.publicKey()), address(registryId), i128(CARD_AMOUNT)));
     const balance = await server.getSACBalance(registryId, Asset.native(), sandbox.network.passphrase);
     assert.equal(balance.balanceEntry?.amount, String(CARD_AMOUNT));
     assert.equal(balance.balanceEntry?.authorized, true);
@@ -245,12 +232,7 @@ describe("an unchanged js-stellar-sdk", () => {
 
   test("gets the result, fee, footprint and state changes of a simulation", async () => {
     const native = new Contract(Asset.native().contractId(sandbox.network.passphrase));
-    const transfer = native.call(
-      "transfer",
-      address(owner.publicKey()),
-      address(other.publicKey()),
-      i128(1n),
-    );
+    const transfer = native.call("transfer", address(owner.publicKey()), address(other.publicKey()), i128(1n));
     const simulation = await server.simulateTransaction(await draft(sandbox, owner, transfer), {
       cpuInstructions: 50_000,
     });
