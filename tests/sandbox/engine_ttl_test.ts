@@ -25,22 +25,6 @@ function archive(ledger: TestLedger): void {
   ledger.header.sequence += PERSISTENT_TTL + 1;
 }
 
-test("an invocation restores and pays the entries that its footprint marks as archived", async () => {
-  const { ledger, contract } = await openRegistry();
-  archive(ledger);
-  const simulated = ledger.simulate(register(contract, 2));
-  const { ext, resources } = xdr.SorobanTransactionData.fromXdr(simulated.transactionData);
-  assert(ext.type === "resourceExt");
-  const marked = ext.resourceExt.archivedSorobanEntries;
-  assert(marked.length >= 3 && resources.diskReadBytes > deviceRegistryWasm.length);
-  const applied = ledger.apply(register(contract, 2), simulated.transactionData, { auth: simulated.auth });
-  assert.equal(applied.outcome, "success");
-  assert.equal(applied.changes.filter(({ restored }) => restored).length, marked.length);
-  for (const { liveUntilLedger } of applied.changes) {
-    assert.equal(liveUntilLedger, ledger.header.sequence + PERSISTENT_TTL - 1);
-  }
-});
-
 test("the bytes of restored entries count against the declared bytes to read", async () => {
   const { ledger, contract } = await openRegistry();
   archive(ledger);

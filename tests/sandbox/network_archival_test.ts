@@ -5,22 +5,17 @@ import { Address, type Keypair, Operation, scValToNative, SorobanDataBuilder, xd
 import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
 import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/protocol.ts";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import { type NetworkImage, recorder, restored } from "./network_image.ts";
 import {
-  apply,
-  build,
   bytes,
   codesOf,
   contractCode,
   hashOf,
-  invoke,
   metaOf,
-  prepare,
   signed,
   startNetwork,
-  submit,
+  type TestNetwork,
 } from "./sandbox_network.ts";
 import { cardCalls, holdersOf } from "./soroban_parts.ts";
 
@@ -31,28 +26,28 @@ const TTL_LEDGERS = 40;
 let setUp: NetworkImage;
 before(async () => {
   const { stateFile, image } = recorder();
-  const { network } = await startNetwork({ adjustSettings: withEntryTtl(TTL_LEDGERS), stateFile });
-  bootstrapSandbox(network, { contracts: contractCode() });
+  const n = await startNetwork({ adjustSettings: withEntryTtl(TTL_LEDGERS), stateFile });
+  bootstrapSandbox(n.network, { contracts: contractCode() });
   setUp = image();
 });
 
-const WAYS: Record<string, (network: SandboxNetwork, count: number) => void> = {
-  "closes ledgers one by one": (network, count) => {
-    for (let i = 0; i < count; i++) network.closeLedger();
+const WAYS: Record<string, (n: TestNetwork, count: number) => void> = {
+  "closes ledgers one by one": (n, count) => {
+    for (let i = 0; i < count; i++) n.close();
   },
-  "advances over ledgers": (network, count) => void (count > 0 && network.advance({ ledgers: count })),
+  "advances over ledgers": (n, count) => void (count > 0 && n.network.advance({ ledgers: count })),
 };
 
 for (const [way, pass] of Object.entries(WAYS)) {
   describe(`a network that ${way}`, () => {
-    let network: SandboxNetwork;
+    let n: TestNetwork;
     let sandbox: Sandbox;
     let owner: Keypair, agent: Keypair;
     let calls: ReturnType<typeof cardCalls>;
 
     beforeEach(async () => {
-      ({ network } = await startNetwork({ stateFile: restored(setUp) }));
-      sandbox = rememberedSandbox(network)!;
+      n = await startNetwork({ stateFile: restored(setUp) });
+      sandbox = rememberedSandbox(n.network)!;
       ({ owner, agent } = holdersOf(sandbox));
       calls = cardCalls(sandbox);
     });
@@ -75,7 +70,7 @@ for (const [way, pass] of Object.entries(WAYS)) {
       }
       throw new Error("no temporary entry was created");
     };
-    const closeLedgers = (count: number) => pass(network, count);
+    const closeLedgers = (count: number) => pass(n, count);
     const changesOf = (applied: AppliedTransaction) => metaOf(applied).operations[0]!.changes;
     const entryTypes = (applied: AppliedTransaction, type: xdr.LedgerEntryChange["type"]) =>
       changesOf(applied).flatMap((c) =>
@@ -83,89 +78,88 @@ for (const [way, pass] of Object.entries(WAYS)) {
       );
 
     test("lists a new entry with its TTL entry in the metadata", () => {
-      const registered = invoke(network, owner, calls.register());
+      const registered = n.invoke(owner, calls.register());
       const created = entryTypes(registered, "ledgerEntryCreated");
       assert.equal(created.filter((type) => type === "ttl").length, created.filter((t) => t === "contractData").length);
-      const held = network.entry(deviceKey().toXdr());
+      const held = n.network.entry(deviceKey().toXdr());
       assert.equal(held?.liveUntilLedger, registered.ledger + TTL_LEDGERS - 1);
       assert.equal(held?.lastModifiedLedger, registered.ledger);
     });
 
     test("returns an archived entry with its last ledger, and 0 instead after the eviction delay", () => {
-      const { ledger } = invoke(network, owner, calls.register());
+      const { ledger } = n.invoke(owner, calls.register());
       closeLedgers(TTL_LEDGERS);
-      assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, ledger + TTL_LEDGERS - 1);
+      assert.equal(n.network.entry(deviceKey().toXdr())?.liveUntilLedger, ledger + TTL_LEDGERS - 1);
       closeLedgers(EVICTION_DELAY_LEDGERS);
-      assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, 0);
+      assert.equal(n.network.entry(deviceKey().toXdr())?.liveUntilLedger, 0);
     });
 
     test("restores the entries that an invocation marks as archived, and lists them in the metadata", () => {
-      invoke(network, owner, calls.register());
+      n.invoke(owner, calls.register());
       closeLedgers(TTL_LEDGERS + 1);
-      const applied = invoke(network, owner, calls.getOwner());
+      const applied = n.invoke(owner, calls.getOwner());
       assert.equal(codesOf(applied.resultXdr), "txSuccess/invokeHostFunction/invokeHostFunctionSuccess");
       const restored = entryTypes(applied, "ledgerEntryRestored");
       assert.ok(restored.includes("contractData") && restored.includes("contractCode") && restored.includes("ttl"));
-      const { liveUntilLedger } = network.entry(deviceKey().toXdr())!;
+      const { liveUntilLedger } = n.network.entry(deviceKey().toXdr())!;
       assert.equal(liveUntilLedger, applied.ledger + TTL_LEDGERS - 1);
     });
 
     test("fails an invocation that does not mark an archived entry: invokeHostFunctionEntryArchived", () => {
-      invoke(network, owner, calls.register());
-      const draft = prepare(network, owner, calls.getOwner());
+      n.invoke(owner, calls.register());
+      const draft = n.prepare(owner, calls.getOwner());
       closeLedgers(TTL_LEDGERS + 1);
-      const applied = apply(network, signed(draft, owner));
+      const applied = n.apply(signed(draft, owner));
       assert.equal(codesOf(applied.resultXdr), "txFailed/invokeHostFunction/invokeHostFunctionEntryArchived");
     });
 
     test("restores an archived entry by RestoreFootprint, and extends its life by ExtendFootprintTtl", () => {
-      invoke(network, owner, calls.register());
+      n.invoke(owner, calls.register());
       closeLedgers(TTL_LEDGERS + 1);
       const restoreData = new SorobanDataBuilder().setReadWrite([deviceKey()]).build();
-      const restored = apply(
-        network,
-        signed(prepare(network, owner, Operation.restoreFootprint({}), { sorobanData: restoreData }), owner),
+      const restored = n.apply(
+        signed(n.prepare(owner, Operation.restoreFootprint({}), { sorobanData: restoreData }), owner),
       );
       assert.equal(codesOf(restored.resultXdr), "txSuccess/restoreFootprint/restoreFootprintSuccess");
       assert.deepEqual(entryTypes(restored, "ledgerEntryRestored").sort(), ["contractData", "ttl"]);
-      assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, restored.ledger + TTL_LEDGERS - 1);
+      assert.equal(n.network.entry(deviceKey().toXdr())?.liveUntilLedger, restored.ledger + TTL_LEDGERS - 1);
 
       const extendData = new SorobanDataBuilder().setReadOnly([deviceKey()]).build();
       const operation = Operation.extendFootprintTtl({ extendTo: 1_000 });
-      const extended = apply(network, signed(prepare(network, owner, operation, { sorobanData: extendData }), owner));
+      const extended = n.apply(signed(n.prepare(owner, operation, { sorobanData: extendData }), owner));
       assert.equal(codesOf(extended.resultXdr), "txSuccess/extendFootprintTtl/extendFootprintTtlSuccess");
       assert.deepEqual(entryTypes(extended, "ledgerEntryUpdated"), ["ttl"]);
-      assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, extended.ledger + 1_000);
+      assert.equal(n.network.entry(deviceKey().toXdr())?.liveUntilLedger, extended.ledger + 1_000);
     });
 
     test("fails a restore that cannot pay its rent: restoreFootprintInsufficientRefundableFee", () => {
-      invoke(network, owner, calls.register());
+      n.invoke(owner, calls.register());
       closeLedgers(TTL_LEDGERS + 1);
       const restore = (resourceFee: bigint) => {
         const data = new SorobanDataBuilder().setReadWrite([deviceKey()]).setResources(0, 1_000, 1_000);
         const sorobanData = data.setResourceFee(resourceFee).build();
-        return signed(build(network, owner, [Operation.restoreFootprint({})], { sorobanData }), owner);
+        return signed(n.build(owner, [Operation.restoreFootprint({})], { sorobanData }), owner);
       };
-      const refused = submit(network, restore(1n));
+      const refused = n.submit(restore(1n));
       assert.ok(refused.status === "ERROR");
       const [, , leastFee] = scValToNative(
         xdr.DiagnosticEvent.fromXdr(refused.diagnosticEventsXdr[0]!).event.body.v0.data,
       );
-      const applied = apply(network, restore(leastFee));
+      const applied = n.apply(restore(leastFee));
       assert.equal(codesOf(applied.resultXdr), "txFailed/restoreFootprint/restoreFootprintInsufficientRefundableFee");
     });
 
     test("hides an expired temporary entry from contracts at once, and evicts it after a delay", () => {
-      invoke(network, owner, calls.register());
-      invoke(network, owner, calls.registerAgent());
-      invoke(network, owner, calls.fund(500n));
-      const authorized = invoke(network, agent, calls.authorize(5n, 1n));
+      n.invoke(owner, calls.register());
+      n.invoke(owner, calls.registerAgent());
+      n.invoke(owner, calls.fund(500n));
+      const authorized = n.invoke(agent, calls.authorize(5n, 1n));
       const payment = temporaryKey(authorized);
       const expiry = authorized.ledger + TTL_LEDGERS - 1;
-      assert.equal(network.entry(payment)?.liveUntilLedger, expiry);
+      assert.equal(n.network.entry(payment)?.liveUntilLedger, expiry);
       const pending = () => {
-        const draft = build(network, owner, [calls.pendingBalance()]);
-        const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
+        const draft = n.build(owner, [calls.pendingBalance()]);
+        const simulated = n.network.simulate(draft.toEnvelope().toXdr(), {});
         assert.ok(simulated.ok && simulated.result);
         return scValToNative(xdr.ScVal.fromXdr(simulated.result.valueXdr));
       };
@@ -173,26 +167,26 @@ for (const [way, pass] of Object.entries(WAYS)) {
 
       closeLedgers(TTL_LEDGERS);
       assert.equal(pending(), 0n);
-      assert.equal(network.entry(payment)?.liveUntilLedger, expiry);
-      closeLedgers(expiry + EVICTION_DELAY_LEDGERS - network.latestLedger().sequence - 1);
-      assert.notEqual(network.entry(payment), undefined);
-      const evicting = network.closeLedger();
-      assert.equal(network.entry(payment), undefined);
+      assert.equal(n.network.entry(payment)?.liveUntilLedger, expiry);
+      closeLedgers(expiry + EVICTION_DELAY_LEDGERS - n.network.latestLedger().sequence - 1);
+      assert.notEqual(n.network.entry(payment), undefined);
+      const evicting = n.close();
+      assert.equal(n.network.entry(payment), undefined);
       const meta = xdr.LedgerCloseMeta.fromXdr(evicting.metadataXdr);
       assert.ok(meta.type === "v2");
       assert.deepEqual(meta.v2.evictedKeys.map((key) => key.type), ["contractData", "ttl"]);
       assert.deepEqual(meta.v2.evictedKeys[0]!.toXdr(), payment);
 
-      const later = temporaryKey(invoke(network, agent, calls.authorize(5n, 2n)));
-      network.snapshot("before");
-      network.advance({ ledgers: 1_000 });
-      assert.equal(network.entry(later), undefined);
-      network.revert("before");
-      assert.notEqual(network.entry(later), undefined);
-      network.advance({ ledgers: 100_000 });
-      assert.equal(network.entry(later), undefined, "one advance evicts the entries that expire in it");
-      assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, 0, "and archives the others");
-      assert.equal(invoke(network, owner, calls.defund(1n)).successful, true, "a write restores them");
+      const later = temporaryKey(n.invoke(agent, calls.authorize(5n, 2n)));
+      n.network.snapshot("before");
+      n.network.advance({ ledgers: 1_000 });
+      assert.equal(n.network.entry(later), undefined);
+      n.network.revert("before");
+      assert.notEqual(n.network.entry(later), undefined);
+      n.network.advance({ ledgers: 100_000 });
+      assert.equal(n.network.entry(later), undefined, "one advance evicts the entries that expire in it");
+      assert.equal(n.network.entry(deviceKey().toXdr())?.liveUntilLedger, 0, "and archives the others");
+      assert.equal(n.invoke(owner, calls.defund(1n)).successful, true, "a write restores them");
     });
   });
 }

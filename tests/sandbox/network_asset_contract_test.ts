@@ -17,21 +17,15 @@ import {
   usd,
 } from "./asset_network.ts";
 import {
-  accountOf,
   address,
   alice,
   bob,
-  build,
   call,
   carol,
   eventsOf,
-  fund,
   i128,
-  invoke,
   issuer,
-  prepare,
   signed,
-  submit,
   type TestNetwork,
 } from "./sandbox_network.ts";
 
@@ -43,13 +37,13 @@ describe("the contract of an issued asset", () => {
   const of = (pair: Keypair) => address(pair.publicKey());
   /** The result of a simulated call, or the first line of its error. */
   const simulate = (name: string, ...args: xdr.ScVal[]) => {
-    const draft = build(n.network, alice, [call(contract, name, ...args)]);
+    const draft = n.build(alice, [call(contract, name, ...args)]);
     const simulated = n.network.simulate(draft.toEnvelope().toXdr(), {});
     if (!simulated.ok) return simulated.error.split("\n")[0];
     return scValToNative(xdr.ScVal.fromXdr(simulated.result!.valueXdr));
   };
   const invoked = (source: Keypair, name: string, ...args: xdr.ScVal[]) => {
-    const applied = invoke(n.network, source, call(contract, name, ...args));
+    const applied = n.invoke(source, call(contract, name, ...args));
     assert.equal(applied.successful, true);
     return applied;
   };
@@ -60,7 +54,7 @@ describe("the contract of an issued asset", () => {
     n.run(issuer, flags(REVOCABLE | CLAWBACK_ENABLED));
     n.run(alice, trust());
     n.run(issuer, payUsd(alice, "100"));
-    const deployed = invoke(n.network, bob, Operation.createStellarAssetContract({ asset: usd }));
+    const deployed = n.invoke(bob, Operation.createStellarAssetContract({ asset: usd }));
     assert.equal(deployed.successful, true);
   });
 
@@ -104,20 +98,20 @@ describe("the contract of an issued asset", () => {
   });
 
   test("opens the caller's trustline, which counts as a subentry (CAP-73)", async () => {
-    await fund(n.network, carol);
+    await n.fund(carol);
     invoked(carol, "trust", of(carol));
     assert.equal(held(carol), 0n);
-    assert.equal(accountOf(n.network, carol).numSubEntries, 1);
+    assert.equal(n.account(carol).numSubEntries, 1);
     n.run(issuer, payUsd(carol, "1"));
     assert.equal(simulate("balance", of(carol)), 10_000_000n);
   });
 
   test("fails a transfer without any change if the balance is spent after its simulation", () => {
     const all = simulate("balance", of(carol)) as bigint;
-    const late = prepare(n.network, carol, call(contract, "transfer", of(carol), of(alice), i128(all)));
+    const late = n.prepare(carol, call(contract, "transfer", of(carol), of(alice), i128(all)));
     n.run(issuer, clawback(carol, "0.5"));
-    const { hash } = submit(n.network, signed(late, carol));
-    n.network.closeLedger();
+    const { hash } = n.submit(signed(late, carol));
+    n.close();
     assert.equal(n.network.transaction(hash)?.successful, false);
     assert.equal(held(carol), 5_000_000n);
   });

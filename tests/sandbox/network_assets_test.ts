@@ -23,20 +23,7 @@ import {
   usd,
 } from "./asset_network.ts";
 import { merge, pay, raw } from "./envelope_parts.ts";
-import {
-  accountOf,
-  alice,
-  apply,
-  balanceOf,
-  bob,
-  build,
-  carol,
-  codesOf,
-  eventsOf,
-  issuer,
-  signed,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob, carol, codesOf, eventsOf, issuer, signed, type TestNetwork } from "./sandbox_network.ts";
 
 let n: TestNetwork;
 beforeEach(async () => {
@@ -57,19 +44,19 @@ describe("an issued asset", () => {
     n.run(alice, trust("100"));
     const { balance, limit, flags } = line(alice)!;
     assert.deepEqual({ balance, limit, flags }, { balance: 0n, limit: 100n * UNITS, flags: AUTHORIZED });
-    assert.equal(accountOf(n.network, alice).numSubEntries, 1);
+    assert.equal(n.account(alice).numSubEntries, 1);
     n.run(alice, trust("200"));
     assert.equal(line(alice)?.limit, 200n * UNITS);
-    assert.equal(accountOf(n.network, alice).numSubEntries, 1);
+    assert.equal(n.account(alice).numSubEntries, 1);
     n.run(alice, trust("0"));
     assert.equal(line(alice), undefined);
-    assert.equal(accountOf(n.network, alice).numSubEntries, 0);
+    assert.equal(n.account(alice).numSubEntries, 0);
   });
 
   test("needs a reserve for a trustline: changeTrustLowReserve", () => {
     // Two base reserves, the fees of the payment and of the trustline, and one stroop less than a third reserve.
     const kept = 10_000_000n + 200n + 4_999_999n;
-    n.run(alice, pay(bob, balanceOf(n.network, alice) - kept));
+    n.run(alice, pay(bob, n.balance(alice) - kept));
     assert.equal(n.result(alice, trust()), "txFailed/changeTrust/changeTrustLowReserve");
   });
 
@@ -99,8 +86,8 @@ describe("an issued asset", () => {
     ];
     for (const [source, destination, name, data] of payments) {
       const payment = Operation.payment({ destination, asset: usd, amount: "1" });
-      const transaction = build(n.network, source, [payment], { memo: Memo.text("rent") });
-      assert.deepEqual(events(apply(n.network, signed(transaction, source))), [[name, alice.publicKey(), data]]);
+      const transaction = n.build(source, [payment], { memo: Memo.text("rent") });
+      assert.deepEqual(events(n.apply(signed(transaction, source))), [[name, alice.publicKey(), data]]);
     }
   });
 
@@ -220,7 +207,7 @@ describe("with stellar-core's result codes, the network", () => {
     for (let from = 0; from < 1_000; from += 100) {
       n.run(alice, ...Array.from({ length: 100 }, (_, i) => data(from + i)));
     }
-    assert.equal(accountOf(n.network, alice).numSubEntries, 1_000);
+    assert.equal(n.account(alice).numSubEntries, 1_000);
     assert.equal(n.result(alice, trust()), "txFailed/opTooManySubentries");
     assert.equal(n.result(alice, data(1_000)), "txFailed/opTooManySubentries");
   });

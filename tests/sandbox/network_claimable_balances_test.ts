@@ -20,20 +20,7 @@ import {
   usd,
 } from "./asset_network.ts";
 import { raw } from "./envelope_parts.ts";
-import {
-  accountOf,
-  alice,
-  apply,
-  balanceOf,
-  bob,
-  build,
-  carol,
-  eventsOf,
-  issuer,
-  signed,
-  START_SECONDS,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob, carol, eventsOf, issuer, signed, START_SECONDS, type TestNetwork } from "./sandbox_network.ts";
 
 const { predicateUnconditional: always, predicateBeforeAbsoluteTime: until, predicateNot: not } = Claimant;
 const create = (asset: Asset, amount: string, ...claimants: Claimant[]) =>
@@ -59,7 +46,7 @@ const CLAIM = "txFailed/claimClaimableBalance/claimClaimableBalance";
 
 describe("a claimable balance", () => {
   let n: TestNetwork;
-  const sponsoring = (pair: Keypair) => extensionsOf(accountOf(n.network, pair)).numSponsoring;
+  const sponsoring = (pair: Keypair) => extensionsOf(n.account(pair)).numSponsoring;
   const held = (balanceId: string) => {
     const id = xdr.ClaimableBalanceId.fromXdr(balanceId, "hex");
     const key = xdr.LedgerKey.claimableBalance(new xdr.LedgerKeyClaimableBalance({ balanceId: id }));
@@ -73,19 +60,19 @@ describe("a claimable balance", () => {
   });
 
   test("holds lumens until a claimant claims them, and its creator sponsors a reserve for each claimant", () => {
-    const before = balanceOf(n.network, alice);
+    const before = n.balance(alice);
     const made = n.run(alice, lumens(forWhom(bob), forWhom(carol)));
     const id = balanceIdOf(made);
-    assert.equal(before - balanceOf(n.network, alice), 5n * UNITS + 100n);
+    assert.equal(before - n.balance(alice), 5n * UNITS + 100n);
     assert.equal(sponsoring(alice), 2);
-    assert.equal(accountOf(n.network, alice).numSubEntries, 0);
+    assert.equal(n.account(alice).numSubEntries, 0);
     const ext = xdr.LedgerEntryExt.fromXdr(held(id)!.extXdr);
     assert.ok(ext.type === "v1");
     assert.deepEqual(ext.v1.sponsoringId?.toXdr(), alice.xdrAccountId().toXdr());
     assert.deepEqual(topicsAndData(made), [["transfer", alice.publicKey(), address(id), "native", 5n * UNITS]]);
-    const bobs = balanceOf(n.network, bob);
+    const bobs = n.balance(bob);
     const claimed = n.run(bob, claim(id));
-    assert.equal(balanceOf(n.network, bob) - bobs, 5n * UNITS - 100n);
+    assert.equal(n.balance(bob) - bobs, 5n * UNITS - 100n);
     assert.deepEqual(topicsAndData(claimed), [["transfer", address(id), bob.publicKey(), "native", 5n * UNITS]]);
     assert.equal(sponsoring(alice), 0);
     assert.equal(held(id), undefined);
@@ -93,7 +80,7 @@ describe("a claimable balance", () => {
   });
 
   test("has an id that is the hash of the source, the sequence number and the operation's index", () => {
-    const seqNum = accountOf(n.network, alice).seqNum + 1n;
+    const seqNum = n.account(alice).seqNum + 1n;
     const id = balanceIdOf(n.run(alice, lumens(forWhom(bob))));
     const preimage = xdr.HashIdPreimage.envelopeTypeOpId(
       new xdr.HashIdPreimageOperationId({ sourceAccount: alice.xdrAccountId(), seqNum, opNum: 0 }),
@@ -117,7 +104,7 @@ describe("a claimable balance", () => {
 
   test("has the memo in the event of its claim, but not in the event of its creation", () => {
     const withMemo = (source: Keypair, operation: xdr.Operation) =>
-      apply(n.network, signed(build(n.network, source, [operation], { memo: Memo.id("9") }), source));
+      n.apply(signed(n.build(source, [operation], { memo: Memo.id("9") }), source));
     const made = withMemo(alice, lumens(forWhom(bob)));
     assert.equal(eventsOf(made)[0]?.data, 5n * UNITS);
     const claimed = withMemo(bob, claim(balanceIdOf(made)));

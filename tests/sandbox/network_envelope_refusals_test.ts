@@ -2,32 +2,30 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { Keypair, Operation, SorobanDataBuilder, type Transaction, xdr } from "@stellar/stellar-sdk";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { altered, feeBump, nobody, pay, poor, startFundedNetwork } from "./envelope_parts.ts";
-import { accountOf, alice, apply, bob, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
+import { alice, bob, build, codesOf, refusal, signed, type TestNetwork } from "./sandbox_network.ts";
 
 describe("the network refuses an envelope", () => {
-  let network: SandboxNetwork;
+  let n: TestNetwork;
   let clock: { seconds: number };
   let sequence: bigint;
   let nextLedger: number;
 
   beforeEach(async () => {
-    ({ network, clock } = await startFundedNetwork());
-    sequence = accountOf(network, alice).seqNum;
-    nextLedger = network.latestLedger().sequence + 1;
+    n = await startFundedNetwork();
+    sequence = n.account(alice).seqNum;
+    nextLedger = n.network.latestLedger().sequence + 1;
   });
 
   type Options = Parameters<typeof build>[3];
-  const payment = (options?: Options, ...signers: Keypair[]) =>
-    signed(build(network, alice, [pay(bob)], options), ...signers);
+  const payment = (options?: Options, ...signers: Keypair[]) => signed(n.build(alice, [pay(bob)], options), ...signers);
   const byAlice = (options?: Options) => payment(options, alice);
-  const byPoor = (fee: string) => signed(build(network, poor, [pay(bob)], { fee }), poor);
+  const byPoor = (fee: string) => signed(n.build(poor, [pay(bob)], { fee }), poor);
   const paymentOf = (source: Keypair, ...signers: Keypair[]) =>
-    signed(build(network, alice, [pay(alice, 5n, source)]), ...signers);
+    signed(n.build(alice, [pay(alice, 5n, source)]), ...signers);
   const closeAfter = (seconds: number) => {
-    clock.seconds += seconds;
-    network.closeLedger();
+    n.clock.seconds += seconds;
+    n.close();
   };
   const withEmptyPayload = () => {
     const payload = new xdr.SignerKeyEd25519SignedPayload({ ed25519: bob.rawPublicKey(), payload: new Uint8Array() });
@@ -41,11 +39,11 @@ describe("the network refuses an envelope", () => {
         extraSigners: [xdr.SignerKey.signerKeyTypeEd25519SignedPayload(payload)],
       }),
     );
-    return altered(network, payment(), { cond });
+    return altered(n.network, payment(), { cond });
   };
   const withResources = () => {
     const ext = xdr.TransactionExt.sorobanData(new SorobanDataBuilder().build());
-    return signed(altered(network, payment(), { ext }), alice);
+    return signed(altered(n.network, payment(), { ext }), alice);
   };
 
   type Case = [
@@ -55,11 +53,11 @@ describe("the network refuses an envelope", () => {
     applied?: [when: string, transaction: () => Transaction],
   ];
   const cases: Case[] = [
-    ["without an operation", "txMissingOperation", () => signed(build(network, alice, []), alice)],
+    ["without an operation", "txMissingOperation", () => signed(n.build(alice, []), alice)],
     [
       "of an account that does not exist",
       "txNoAccount",
-      () => signed(build(network, nobody, [pay(bob)], { sequence: 1n }), nobody),
+      () => signed(n.build(nobody, [pay(bob)], { sequence: 1n }), nobody),
     ],
     ["whose fee needs the reserve", "txInsufficientBalance", () => byPoor("151"), [
       "with a fee that leaves the reserve",
@@ -87,17 +85,17 @@ describe("the network refuses an envelope", () => {
       () => paymentOf(bob, alice, bob),
     ]],
 
-    ["before its minTime", "txTooEarly", () => byAlice({ timebounds: { minTime: clock.seconds + 1, maxTime: 0 } }), [
+    ["before its minTime", "txTooEarly", () => byAlice({ timebounds: { minTime: n.clock.seconds + 1, maxTime: 0 } }), [
       "at that second",
       () => {
         closeAfter(1);
-        return byAlice({ timebounds: { minTime: clock.seconds, maxTime: 0 } });
+        return byAlice({ timebounds: { minTime: n.clock.seconds, maxTime: 0 } });
       },
     ]],
-    ["after its maxTime", "txTooLate", () => byAlice({ timebounds: { minTime: 0, maxTime: clock.seconds - 1 } })],
+    ["after its maxTime", "txTooLate", () => byAlice({ timebounds: { minTime: 0, maxTime: n.clock.seconds - 1 } })],
     ["after its maxTime by the clock, though the latest ledger closed before it", "txTooLate", () => {
-      const timebounds = { minTime: 0, maxTime: clock.seconds + 3 };
-      clock.seconds += 4;
+      const timebounds = { minTime: 0, maxTime: n.clock.seconds + 3 };
+      n.clock.seconds += 4;
       return byAlice({ timebounds });
     }],
     [
@@ -115,15 +113,15 @@ describe("the network refuses an envelope", () => {
     ["whose sequence number skips one", "txBadSeq", () => byAlice({ sequence: sequence + 1n })],
     ["with the first sequence number of accounts of the next ledger", "txBadSeq", () => {
       const bumpTo = ((BigInt(nextLedger + 1) << 32n) - 1n).toString();
-      apply(network, signed(build(network, alice, [Operation.bumpSequence({ bumpTo })]), alice));
+      n.apply(signed(n.build(alice, [Operation.bumpSequence({ bumpTo })]), alice));
       return byAlice();
     }, ["in a later ledger", () => {
-      network.closeLedger();
+      n.close();
       return byAlice();
     }]],
     ["that a ledger has applied", "txBadSeq", () => {
       const transaction = byAlice();
-      apply(network, transaction);
+      n.apply(transaction);
       return transaction;
     }],
     [
@@ -136,53 +134,53 @@ describe("the network refuses an envelope", () => {
       ],
     ],
     ["too soon after the account's last transaction", "txBadMinSeqAgeOrGap", () => {
-      apply(network, byAlice());
+      n.apply(byAlice());
       return byAlice({ minAccountSequenceAge: 60n });
     }, ["after its minAccountSequenceAge", () => {
       closeAfter(60);
       return byAlice({ minAccountSequenceAge: 60n });
     }]],
     ["too few ledgers after the account's last transaction", "txBadMinSeqAgeOrGap", () => {
-      apply(network, byAlice());
+      n.apply(byAlice());
       return byAlice({ minAccountSequenceLedgerGap: 2 });
     }, ["after its minAccountSequenceLedgerGap", () => {
-      network.closeLedger();
+      n.close();
       return byAlice({ minAccountSequenceLedgerGap: 2 });
     }]],
   ];
   for (const [what, code, refused, applied] of cases) {
     test(`${what}: ${code}${applied ? `, and applies one ${applied[0]}` : ""}`, () => {
-      assert.equal(refusal(submit(network, refused())), code);
+      assert.equal(refusal(n.submit(refused())), code);
       if (!applied) return;
       const transaction = applied[1]();
-      assert.equal(apply(network, transaction).successful, true);
+      assert.equal(n.apply(transaction).successful, true);
       const source = Keypair.fromPublicKey(transaction.source);
-      assert.equal(accountOf(network, source).seqNum, BigInt(transaction.sequence));
+      assert.equal(n.account(source).seqNum, BigInt(transaction.sequence));
     });
   }
 
   test("that is not XDR, with a plain Error", () => {
-    assert.throws(() => network.submit(new Uint8Array([1, 2, 3])), Error);
+    assert.throws(() => n.network.submit(new Uint8Array([1, 2, 3])), Error);
   });
 
   test("with a fee below 100 stroops per operation: txInsufficientFee, and returns the minimum fee", () => {
-    const draft = build(network, alice, [pay(bob), pay(bob)]);
-    const outcome = submit(network, signed(altered(network, draft, { fee: 199 }), alice));
+    const draft = n.build(alice, [pay(bob), pay(bob)]);
+    const outcome = n.submit(signed(altered(n.network, draft, { fee: 199 }), alice));
     assert.equal(refusal(outcome), "txInsufficientFee");
     assert.ok(outcome.status === "ERROR");
     assert.equal(xdr.TransactionResult.fromXdr(outcome.resultXdr).feeCharged, 200n);
   });
 
   test("without the signature of an operation source without an account, and fails a signed one with opNoAccount", () => {
-    assert.equal(refusal(submit(network, paymentOf(nobody, alice))), "txFailed/opBadAuth");
-    assert.equal(codesOf(apply(network, paymentOf(nobody, alice, nobody)).resultXdr), "txFailed/opNoAccount");
+    assert.equal(refusal(n.submit(paymentOf(nobody, alice))), "txFailed/opBadAuth");
+    assert.equal(codesOf(n.apply(paymentOf(nobody, alice, nobody)).resultXdr), "txFailed/opNoAccount");
   });
 
   test("when the fee source cannot pay for it and for its waiting transactions: txInsufficientBalance", () => {
-    apply(network, signed(build(network, alice, [pay(poor, 200n)]), alice));
+    n.apply(signed(n.build(alice, [pay(poor, 200n)]), alice));
     // 350 stroops above the reserve: enough for one fee bump of 200.
-    const bumpOf = (pair: Keypair) => feeBump(network, poor, "100", signed(build(network, pair, [pay(bob)]), pair));
-    assert.equal(submit(network, bumpOf(alice)).status, "PENDING");
-    assert.equal(refusal(submit(network, bumpOf(bob))), "txInsufficientBalance");
+    const bumpOf = (pair: Keypair) => feeBump(n.network, poor, "100", signed(n.build(pair, [pay(bob)]), pair));
+    assert.equal(n.submit(bumpOf(alice)).status, "PENDING");
+    assert.equal(refusal(n.submit(bumpOf(bob))), "txInsufficientBalance");
   });
 });

@@ -5,21 +5,15 @@ import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import { payUsd } from "./asset_network.ts";
 import { create, merge, pay, raw } from "./envelope_parts.ts";
 import {
-  accountOf,
   alice,
-  balanceOf,
   bob,
-  build,
   carol,
   codesOf,
   eventsOf,
-  findAccount,
-  fund,
   issuer,
   metaOf,
   signed,
   startNetwork,
-  submit,
   type TestNetwork,
 } from "./sandbox_network.ts";
 
@@ -28,7 +22,7 @@ describe("the network", () => {
 
   beforeEach(async () => {
     n = await startNetwork();
-    await fund(n.network, alice, bob);
+    await n.fund(alice, bob);
   });
 
   const bumpTo = (sequence: bigint, source = alice) =>
@@ -81,39 +75,39 @@ describe("the network", () => {
 
   test("creates an account whose sequence number starts with its ledger", () => {
     const { ledger } = n.run(alice, create(carol, "5"));
-    const account = accountOf(n.network, carol);
+    const account = n.account(carol);
     assert.equal(account.balance, 50_000_000n);
     assert.equal(account.seqNum, BigInt(ledger) << 32n);
     assert.deepEqual([...account.thresholds.value], [1, 0, 0, 0]);
   });
 
   test("moves lumens by a payment and publishes a transfer event", () => {
-    const before = balanceOf(n.network, bob);
+    const before = n.balance(bob);
     const [event] = eventsOf(n.run(alice, pay(bob, 25_000_000n)));
-    assert.equal(balanceOf(n.network, bob) - before, 25_000_000n);
+    assert.equal(n.balance(bob) - before, 25_000_000n);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 25_000_000n);
     assert.equal(event!.contractId, Asset.native().contractId(n.network.passphrase));
   });
 
   test("charges only the fee for a payment to its source", () => {
-    const before = balanceOf(n.network, alice);
+    const before = n.balance(alice);
     assert.equal(n.result(alice, pay(alice, 99_999_990_000_000n)), "txSuccess/payment/paymentSuccess");
-    assert.equal(before - balanceOf(n.network, alice), 100n);
+    assert.equal(before - n.balance(alice), 100n);
   });
 
   test("fails a payment above the largest balance: paymentLineFull", () => {
     const root = Keypair.master(n.network.passphrase);
-    n.run(root, pay(bob, balanceOf(n.network, root) - 10_000_000n - 200n));
+    n.run(root, pay(bob, n.balance(root) - 10_000_000n - 200n));
     assert.equal(n.result(alice, pay(bob, (1n << 63n) - 1n)), "txFailed/payment/paymentLineFull");
   });
 
   test("moves a sequence number forward by bumpSequence, and never back", () => {
-    const { seqNum } = accountOf(n.network, alice);
+    const { seqNum } = n.account(alice);
     n.run(alice, bumpTo(seqNum + 100n));
-    assert.equal(accountOf(n.network, alice).seqNum, seqNum + 100n);
+    assert.equal(n.account(alice).seqNum, seqNum + 100n);
     n.run(alice, bumpTo(3n));
-    assert.equal(accountOf(n.network, alice).seqNum, seqNum + 101n);
+    assert.equal(n.account(alice).seqNum, seqNum + 101n);
   });
 
   test("writes, changes and removes a data entry by manageData, and counts it as a subentry", () => {
@@ -125,13 +119,13 @@ describe("the network", () => {
     };
     for (const [value, subentries] of [["red", 1], ["blue", 1], [null, 0]] as const) {
       n.run(alice, data("color", value));
-      assert.deepEqual([held(), accountOf(n.network, alice).numSubEntries], [value, subentries]);
+      assert.deepEqual([held(), n.account(alice).numSubEntries], [value, subentries]);
     }
   });
 
   test("moves all lumens by accountMerge, removes the account and publishes a transfer event", () => {
-    n.network.closeLedger();
-    const before = balanceOf(n.network, alice) + balanceOf(n.network, bob);
+    n.close();
+    const before = n.balance(alice) + n.balance(bob);
     const merged = n.run(alice, merge(bob));
     const { result: outcome } = xdr.TransactionResult.fromXdr(merged.resultXdr);
     assert.ok(outcome.type === "txSuccess");
@@ -139,8 +133,8 @@ describe("the network", () => {
     assert.ok(first?.type === "opInner" && first.tr.type === "accountMerge");
     assert.ok(first.tr.accountMergeResult.type === "accountMergeSuccess");
     assert.equal(first.tr.accountMergeResult.sourceAccountBalance, 99_999_999_900n);
-    assert.equal(before - balanceOf(n.network, bob), 100n);
-    assert.equal(findAccount(n.network, alice), undefined);
+    assert.equal(before - n.balance(bob), 100n);
+    assert.equal(n.find(alice), undefined);
     const [event] = eventsOf(merged);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 99_999_999_900n);
@@ -152,13 +146,13 @@ describe("the network", () => {
   });
 
   test("merges an account with a signer", () => {
-    n.network.closeLedger();
+    n.close();
     const signer = { ed25519PublicKey: carol.publicKey(), weight: 1 };
     assert.equal(n.run(alice, Operation.setOptions({ signer }), merge(bob)).successful, true);
   });
 
   test("applies all operations of a transaction, each on the results of the previous ones, or none", () => {
-    const before = balanceOf(n.network, alice);
+    const before = n.balance(alice);
     const failed = n.run(alice, create(carol, "5"), pay(carol), pay(issuer));
     const { result: outcome } = xdr.TransactionResult.fromXdr(failed.resultXdr);
     assert.ok(outcome.type === "txFailed");
@@ -167,20 +161,20 @@ describe("the network", () => {
       "paymentSuccess",
       "paymentNoDestination",
     ]);
-    assert.equal(before - balanceOf(n.network, alice), 300n);
-    assert.equal(findAccount(n.network, carol), undefined);
+    assert.equal(before - n.balance(alice), 300n);
+    assert.equal(n.find(carol), undefined);
     assert.deepEqual(metaOf(failed).operations, []);
 
     assert.equal(n.run(alice, create(carol, "5"), pay(carol, 10_000_000n)).successful, true);
-    assert.equal(balanceOf(n.network, carol), 60_000_000n);
+    assert.equal(n.balance(carol), 60_000_000n);
   });
 
   test("charges and fails a payment whose lumens an earlier transaction of the ledger has spent: paymentUnderfunded", () => {
     const amount = 90_000_000_000n;
     n.run(alice, create(carol, "1"));
-    const first = submit(n.network, signed(build(n.network, alice, [pay(carol, amount, bob)]), alice, bob));
-    const second = submit(n.network, signed(build(n.network, bob, [pay(carol, amount)]), bob));
-    n.network.closeLedger();
+    const first = n.submit(signed(n.build(alice, [pay(carol, amount, bob)]), alice, bob));
+    const second = n.submit(signed(n.build(bob, [pay(carol, amount)]), bob));
+    n.close();
     assert.equal(n.network.transaction(first.hash)!.successful, true);
     assert.equal(codesOf(n.network.transaction(second.hash)!.resultXdr), "txFailed/payment/paymentUnderfunded");
     const { sequence } = n.network.latestLedger();
@@ -190,13 +184,13 @@ describe("the network", () => {
   });
 
   test("charges and fails a transaction whose sequence number an earlier one of the ledger has used: txBadSeq", () => {
-    const { seqNum } = accountOf(n.network, bob);
-    submit(n.network, signed(build(n.network, alice, [bumpTo(seqNum + 10n, bob)]), alice, bob));
-    const before = balanceOf(n.network, bob);
-    const victim = submit(n.network, signed(build(n.network, bob, [pay(alice)]), bob));
-    n.network.closeLedger();
+    const { seqNum } = n.account(bob);
+    n.submit(signed(n.build(alice, [bumpTo(seqNum + 10n, bob)]), alice, bob));
+    const before = n.balance(bob);
+    const victim = n.submit(signed(n.build(bob, [pay(alice)]), bob));
+    n.close();
     assert.equal(codesOf(n.network.transaction(victim.hash)!.resultXdr), "txBadSeq");
-    assert.equal(before - balanceOf(n.network, bob), 100n);
-    assert.equal(accountOf(n.network, bob).seqNum, seqNum + 10n);
+    assert.equal(before - n.balance(bob), 100n);
+    assert.equal(n.account(bob).seqNum, seqNum + 10n);
   });
 });

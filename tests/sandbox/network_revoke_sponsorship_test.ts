@@ -5,7 +5,7 @@ import { Asset, LiquidityPoolId, Operation, xdr } from "@stellar/stellar-sdk";
 import { extensionsOf } from "../../lib/sandbox/ledger/accounts.ts";
 import { lineKey, payUsd, trust, usd } from "./asset_network.ts";
 import { create, pay, raw } from "./envelope_parts.ts";
-import { accountOf, alice, balanceOf, bob, carol, issuer, metaOf } from "./sandbox_network.ts";
+import { alice, bob, carol, issuer, metaOf } from "./sandbox_network.ts";
 import {
   accountKey,
   balanceBy,
@@ -37,12 +37,12 @@ describe("RevokeSponsorship (CAP-33)", () => {
     for (const pair of [alice, dave]) assert.deepEqual(n.counts(pair), { numSponsored: 0, numSponsoring: 0 });
     const extensions = () => [accountKey(dave), lineKey(dave)].map((key) => n.extensionOf(key).toXdr("base64"));
     assert.deepEqual(extensions(), [FORMERLY_SPONSORED, FORMERLY_SPONSORED]);
-    assert.deepEqual(extensionsOf(accountOf(n.network, dave)).signerSponsors, [null]);
+    assert.deepEqual(extensionsOf(n.account(dave)).signerSponsors, [null]);
     n.run(issuer, payUsd(dave, "5"));
     n.run(dave, dataBy(dave, "y"));
     assert.deepEqual(extensions(), [FORMERLY_SPONSORED, FORMERLY_SPONSORED], "also after a change of the entry");
     n.leaveOnly(dave, 0n);
-    assert.equal(balanceOf(n.network, dave), 5n * BASE_RESERVE);
+    assert.equal(n.balance(dave), 5n * BASE_RESERVE);
   });
 
   test("fails if the owner cannot pay the reserves: LowReserve", () => {
@@ -82,7 +82,7 @@ describe("RevokeSponsorship (CAP-33)", () => {
     assert.deepEqual(n.counts(bob), { numSponsored: 5, numSponsoring: 0 });
     assert.deepEqual(n.sponsorOf(accountKey(bob)), new Uint8Array(alice.rawPublicKey()));
     n.leaveOnly(bob, 0n);
-    assert.equal(balanceOf(n.network, bob), 0n, "Bob keeps no reserve");
+    assert.equal(n.balance(bob), 0n, "Bob keeps no reserve");
   });
 
   test("without any sponsor changes nothing, but lists each entry in the metadata as updated, as stellar-core does", () => {

@@ -4,20 +4,15 @@ import { beforeEach, describe, test } from "node:test";
 import { type Keypair, Operation, type Transaction, xdr } from "@stellar/stellar-sdk";
 import { create, pay, setOptions } from "./envelope_parts.ts";
 import {
-  accountOf,
   alice,
-  apply,
   bob,
-  build,
   carol,
   codesOf,
-  fund,
   hashOf,
   keypair,
   refusal,
   signed,
   startNetwork,
-  submit,
   type TestNetwork,
 } from "./sandbox_network.ts";
 
@@ -32,7 +27,7 @@ describe("with weights and thresholds,", () => {
 
   beforeEach(async () => {
     n = await startNetwork();
-    await fund(n.network, alice, bob);
+    await n.fund(alice, bob);
   });
 
   const setUp = (...changes: SetOptions[]) => {
@@ -81,8 +76,8 @@ describe("with weights and thresholds,", () => {
     test(what, () => {
       setUp(...setup);
       for (const [operation, signers, expected] of attempts) {
-        const outcome = submit(n.network, signed(build(n.network, alice, [operation]), ...signers));
-        n.network.closeLedger();
+        const outcome = n.submit(signed(n.build(alice, [operation]), ...signers));
+        n.close();
         assert.equal(outcome.status === "ERROR" ? refusal(outcome) : outcome.status, expected);
       }
     });
@@ -94,18 +89,18 @@ describe("with weights and thresholds,", () => {
   ];
   for (const [what, operation, code] of preAuthorized) {
     test(`a pre-authorised transaction ${what} needs no signature and removes its signer`, () => {
-      const sequence = accountOf(n.network, alice).seqNum + 1n;
-      const prepared = build(n.network, alice, [operation], { sequence });
+      const sequence = n.account(alice).seqNum + 1n;
+      const prepared = n.build(alice, [operation], { sequence });
       setUp({ signer: { preAuthTx: prepared.hash(), weight: 1 } });
-      assert.equal(accountOf(n.network, alice).numSubEntries, 1);
-      assert.equal(codesOf(apply(n.network, prepared).resultXdr), code);
-      assert.equal(accountOf(n.network, alice).signers.length, 0);
-      assert.equal(accountOf(n.network, alice).numSubEntries, 0);
+      assert.equal(n.account(alice).numSubEntries, 1);
+      assert.equal(codesOf(n.apply(prepared).resultXdr), code);
+      assert.equal(n.account(alice).signers.length, 0);
+      assert.equal(n.account(alice).numSubEntries, 0);
     });
   }
 
   const decorated = (hint: Uint8Array, signature: Uint8Array): Transaction => {
-    const transaction = build(n.network, alice, [payment]);
+    const transaction = n.build(alice, [payment]);
     transaction.addDecoratedSignature(new xdr.DecoratedSignature({ hint, signature }));
     return transaction;
   };
@@ -114,8 +109,8 @@ describe("with weights and thresholds,", () => {
     const [right, wrong] = ["open sesame", "open barley"].map((text) => new TextEncoder().encode(text));
     const hash = hashOf("open sesame");
     setUp({ signer: { sha256Hash: hash, weight: 1 } });
-    assert.equal(refusal(submit(n.network, decorated(hash.subarray(28), wrong!))), "txBadAuth");
-    assert.equal(apply(n.network, decorated(hash.subarray(28), right!)).successful, true);
+    assert.equal(refusal(n.submit(decorated(hash.subarray(28), wrong!))), "txBadAuth");
+    assert.equal(n.apply(decorated(hash.subarray(28), right!)).successful, true);
   });
 
   test("a signed payload signs any transaction (CAP-40); a signature of another payload is txBadAuth", () => {
@@ -125,8 +120,8 @@ describe("with weights and thresholds,", () => {
     );
     n.run(alice, setOptions({ signer: new xdr.Signer({ key, weight: 1 }) }));
     const hint = bob.rawPublicKey().slice(28).map((byte, i) => byte ^ payload[payload.length - 4 + i]!);
-    assert.equal(refusal(submit(n.network, decorated(hint, bob.sign(new Uint8Array(8))))), "txBadAuth");
-    assert.equal(apply(n.network, decorated(hint, bob.sign(payload))).successful, true);
+    assert.equal(refusal(n.submit(decorated(hint, bob.sign(new Uint8Array(8))))), "txBadAuth");
+    assert.equal(n.apply(decorated(hint, bob.sign(payload))).successful, true);
   });
 });
 
@@ -135,7 +130,7 @@ describe("SetOptions", () => {
 
   beforeEach(async () => {
     n = await startNetwork();
-    await fund(n.network, alice);
+    await n.fund(alice);
   });
 
   const signerOf = (pair: Keypair, weight: number) =>
@@ -174,7 +169,7 @@ describe("SetOptions", () => {
     const add = (at: number) => Operation.setOptions(signer(keypair(`signer ${at}`), 1));
     assert.equal(n.run(alice, ...Array.from({ length: 20 }, (_, at) => add(at))).successful, true);
     assert.equal(n.result(alice, add(20)), "txFailed/setOptions/setOptionsTooManySigners");
-    const keys = accountOf(n.network, alice).signers.map(({ key }) => key.toXdr("hex"));
+    const keys = n.account(alice).signers.map(({ key }) => key.toXdr("hex"));
     assert.deepEqual(keys, [...keys].sort());
   });
 

@@ -8,14 +8,11 @@ import {
   address,
   alice,
   bob,
-  build,
   bytes,
   call,
   i128,
-  prepare,
   signed,
   START_SECONDS,
-  submit,
   type TestNetwork,
   u32,
   u64,
@@ -29,7 +26,7 @@ describe("a simulation", () => {
   const [alices, bobs] = [alice, bob].map((pair) => address(pair.publicKey())) as [xdr.ScVal, xdr.ScVal];
   const card = bytes(new Uint8Array(32));
   const isSimulated = (operation: xdr.Operation) =>
-    n.network.simulate(build(n.network, alice, [operation]).toEnvelope().toXdr(), {}).ok;
+    n.network.simulate(n.build(alice, [operation]).toEnvelope().toXdr(), {}).ok;
   const allow = (untilLedger: number) => call(native(), "approve", alices, bobs, i128(1n), u32(untilLedger));
   const policy = (expiresAt: number) => {
     const args = [alices, card, bobs, i128(0n), address(native()), u64(BigInt(expiresAt))];
@@ -51,8 +48,8 @@ describe("a simulation", () => {
     const { closeTime } = n.network.latestLedger();
     n.clock.seconds += 100;
     const register = call(contracts.deviceRegistry, "register", alices, card, bobs);
-    submit(n.network, signed(prepare(n.network, alice, register), alice));
-    const { closeTime: now } = n.network.closeLedger();
+    n.submit(signed(n.prepare(alice, register), alice));
+    const { closeTime: now } = n.close();
     assert.equal(now, closeTime + 100);
     n.clock.seconds += 100;
     assert.equal(isSimulated(policy(now + 1)), true, "only the clock has passed this time");
@@ -61,8 +58,8 @@ describe("a simulation", () => {
 
   test("accepts an approval until the latest ledger, which fails in the next ledger", () => {
     const { sequence } = n.network.latestLedger();
-    const { hash } = submit(n.network, signed(prepare(n.network, alice, allow(sequence)), alice));
-    n.network.closeLedger();
+    const { hash } = n.submit(signed(n.prepare(alice, allow(sequence)), alice));
+    n.close();
     assert.equal(n.network.transaction(hash)?.successful, false);
   });
 

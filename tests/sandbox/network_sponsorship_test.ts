@@ -5,22 +5,7 @@ import type { xdr } from "@stellar/stellar-sdk";
 import { extensionsOf } from "../../lib/sandbox/ledger/accounts.ts";
 import { lineKey, payUsd, trust, trustlineOf, usd } from "./asset_network.ts";
 import { create, feeBump, merge, pay } from "./envelope_parts.ts";
-import {
-  accountOf,
-  alice,
-  apply,
-  balanceOf,
-  bob,
-  build,
-  carol,
-  codesOf,
-  feeChargedOf,
-  findAccount,
-  issuer,
-  metaOf,
-  signed,
-  type Signers,
-} from "./sandbox_network.ts";
+import { alice, bob, carol, codesOf, feeChargedOf, issuer, metaOf, signed, type Signers } from "./sandbox_network.ts";
 import {
   accountKey,
   balanceBy,
@@ -48,14 +33,14 @@ describe("a sponsor (CAP-33)", () => {
     assert.equal(onboarded.successful, true);
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 3 });
     assert.deepEqual(n.counts(dave), { numSponsored: 3, numSponsoring: 0 });
-    assert.equal(balanceOf(n.network, dave), 0n);
+    assert.equal(n.balance(dave), 0n);
     assert.deepEqual(n.sponsorOf(accountKey(dave)), alicesKey);
     assert.deepEqual(n.sponsorOf(lineKey(dave)), alicesKey);
     assert.equal(n.run(issuer, payUsd(dave, "5")).successful, true);
     assert.equal(trustlineOf(n.network, dave)?.balance, 50_000_000n);
     assert.deepEqual(n.sponsorOf(lineKey(dave)), alicesKey, "as before the payment");
     n.leaveOnly(alice, 0n);
-    assert.equal(balanceOf(n.network, alice), 5n * BASE_RESERVE, "Alice keeps the reserves that she pays");
+    assert.equal(n.balance(alice), 5n * BASE_RESERVE, "Alice keeps the reserves that she pays");
   });
 
   test("pays only the reserves of entries made between begin and end", () => {
@@ -64,7 +49,7 @@ describe("a sponsor (CAP-33)", () => {
     assert.deepEqual(n.counts(dave), { numSponsored: 2, numSponsoring: 0 });
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 2 });
     assert.deepEqual(n.sponsorOf(accountKey(dave)), alicesKey);
-    assert.deepEqual(extensionsOf(accountOf(n.network, dave)).signerSponsors, [null]);
+    assert.deepEqual(extensionsOf(n.account(dave)).signerSponsors, [null]);
   });
 
   test("pays the reserves of data, signers and claimable balances until they are removed", () => {
@@ -72,20 +57,20 @@ describe("a sponsor (CAP-33)", () => {
     n.run([alice, bob], ...sponsored(bob, alice, ...entries));
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 4 });
     assert.deepEqual(n.counts(bob), { numSponsored: 2, numSponsoring: 0 });
-    const [payer] = extensionsOf(accountOf(n.network, bob)).signerSponsors;
+    const [payer] = extensionsOf(n.account(bob)).signerSponsors;
     assert.deepEqual(payer?.ed25519.value, alicesKey);
     n.run(bob, dataBy(bob, "y"), signerBy(bob, 2));
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 4 }, "also after a change");
     n.run(bob, dataBy(bob, null), signerBy(bob, 0));
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 2 });
     assert.deepEqual(n.counts(bob), { numSponsored: 0, numSponsoring: 0 });
-    assert.equal(accountOf(n.network, bob).numSubEntries, 0);
+    assert.equal(n.account(bob).numSubEntries, 0);
   });
 
   test("gets the reserves back when the sponsored account is merged", () => {
     n.run([alice, dave], ...sponsored(dave, alice, create(dave, "10"), signerBy(dave)));
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 3 });
-    for (let ledger = 0; ledger < 2; ledger++) n.network.closeLedger();
+    for (let ledger = 0; ledger < 2; ledger++) n.close();
     assert.equal(n.run(dave, merge(bob)).successful, true);
     assert.deepEqual(n.counts(alice), { numSponsored: 0, numSponsoring: 0 });
   });
@@ -103,17 +88,17 @@ describe("a sponsor (CAP-33)", () => {
   });
 
   test("begins and ends in one transaction, or the transaction only costs its fee: txBadSponsorship", () => {
-    const before = accountOf(n.network, alice);
+    const before = n.account(alice);
     const applied = n.run(alice, begin(dave), create(dave, "10"));
     assert.equal(codesOf(applied.resultXdr), "txBadSponsorship");
     assert.equal(feeChargedOf(applied), 200n);
-    const after = accountOf(n.network, alice);
+    const after = n.account(alice);
     assert.equal(after.seqNum, before.seqNum + 1n);
     assert.equal(after.balance, before.balance - 200n);
-    assert.equal(findAccount(n.network, dave), undefined);
-    const inner = signed(build(n.network, alice, [begin(dave)]), alice);
+    assert.equal(n.find(dave), undefined);
+    const inner = signed(n.build(alice, [begin(dave)]), alice);
     const bump = feeBump(n.network, bob, "200", inner);
-    assert.equal(codesOf(apply(n.network, bump).resultXdr), "txFeeBumpInnerFailed/txBadSponsorship");
+    assert.equal(codesOf(n.apply(bump).resultXdr), "txFeeBumpInnerFailed/txBadSponsorship");
     assert.equal(n.result(alice, begin(dave), pay(dave)), "txFailed/payment/paymentNoDestination");
   });
 
@@ -133,7 +118,7 @@ describe("a sponsor (CAP-33)", () => {
   });
 
   test("cannot be merged between begin and end, nor while an entry is sponsored: accountMergeIsSponsor", () => {
-    for (let ledger = 0; ledger < 2; ledger++) n.network.closeLedger();
+    for (let ledger = 0; ledger < 2; ledger++) n.close();
     const code = "txFailed/accountMerge/accountMergeIsSponsor";
     assert.equal(n.result([alice, bob], ...sponsored(bob, alice, merge(issuer))), code);
     n.run([alice, bob], ...sponsored(bob, alice, dataBy(bob)));

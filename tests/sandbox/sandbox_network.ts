@@ -40,7 +40,8 @@ export const START_SECONDS = 1_790_000_000;
 /** The source of a transaction, or the source with more signers. */
 export type Signers = Keypair | [source: Keypair, ...others: Keypair[]];
 
-export interface TestNetwork {
+/** A network, and the functions of this file bound to it. */
+export interface TestNetwork extends ReturnType<typeof boundTo> {
   network: SandboxNetwork;
   /** Only the test moves it. */
   clock: { seconds: number };
@@ -69,11 +70,29 @@ export async function startNetwork(options: Partial<NetworkOptions> = {}): Promi
   };
   const run: TestNetwork["run"] = (signers, ...operations) => apply(network, transaction(signers, operations));
   return {
+    ...boundTo(network),
     network,
     clock,
     run,
     result: (signers, ...operations) => codesOf(run(signers, ...operations).resultXdr),
     refused: (signers, ...operations) => refusal(submit(network, transaction(signers, operations))),
+  };
+}
+
+function boundTo(network: SandboxNetwork) {
+  const bound = <Args extends unknown[], R>(of: (network: SandboxNetwork, ...args: Args) => R) => (...args: Args) =>
+    of(network, ...args);
+  return {
+    close: () => network.closeLedger(),
+    fund: bound(fund),
+    find: bound(findAccount),
+    account: bound(accountOf),
+    balance: bound(balanceOf),
+    build: bound(build),
+    prepare: bound(prepare),
+    submit: bound(submit),
+    apply: bound(apply),
+    invoke: bound(invoke),
   };
 }
 

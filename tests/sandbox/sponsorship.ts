@@ -3,7 +3,7 @@ import { Asset, Claimant, type Keypair, Operation, xdr } from "@stellar/stellar-
 import { accountKeyXdr, extensionsOf } from "../../lib/sandbox/ledger/accounts.ts";
 import { startAssetNetwork, usd } from "./asset_network.ts";
 import { pay } from "./envelope_parts.ts";
-import { accountOf, alice, balanceOf, carol, issuer, keypair } from "./sandbox_network.ts";
+import { alice, carol, issuer, keypair } from "./sandbox_network.ts";
 
 export const dave = keypair("dave");
 export const BASE_RESERVE = 5_000_000n;
@@ -50,7 +50,7 @@ export const accountKey = (pair: Keypair) => accountKeyXdr(pair.rawPublicKey());
 export async function startSponsorshipNetwork() {
   const n = await startAssetNetwork();
   const counts = (pair: Keypair) => {
-    const { numSponsored, numSponsoring } = extensionsOf(accountOf(n.network, pair));
+    const { numSponsored, numSponsoring } = extensionsOf(n.account(pair));
     return { numSponsored, numSponsoring };
   };
   const extensionOf = (keyXdr: Uint8Array) => xdr.LedgerEntryExt.fromXdr(n.network.entry(keyXdr)!.extXdr);
@@ -60,10 +60,10 @@ export async function startSponsorshipNetwork() {
   };
   /** Pays all lumens away but those that the account must keep, and this many reserves. */
   const leaveOnly = (pair: Keypair, reserves: bigint) => {
-    const { numSubEntries } = accountOf(n.network, pair);
+    const { numSubEntries } = n.account(pair);
     const { numSponsored, numSponsoring } = counts(pair);
     const kept = BigInt(2 + numSubEntries + numSponsoring - numSponsored) + reserves;
-    n.run(pair, pay(issuer, balanceOf(n.network, pair) - kept * BASE_RESERVE - 100n));
+    n.run(pair, pay(issuer, n.balance(pair) - kept * BASE_RESERVE - 100n));
   };
   return { ...n, counts, extensionOf, sponsorOf, leaveOnly };
 }

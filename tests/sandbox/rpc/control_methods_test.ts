@@ -105,11 +105,6 @@ test("every control method refuses a parameter that it does not take, and a wron
   }
 });
 
-test("getVersionInfo names the version of the node, and the sandbox's own beside it", async () => {
-  const { version, sandboxVersion, protocolVersion } = (await sandbox.call("getVersionInfo")).result;
-  assert.deepEqual([version, typeof sandboxVersion], [`${protocolVersion}.0.0`, "string"]);
-});
-
 test("a refused offer says what the sandbox supports", async () => {
   const alice = Keypair.random();
   await sandbox.call("sandbox_fund", { address: alice.publicKey() });

@@ -94,40 +94,24 @@ describe("event filters", () => {
 });
 
 describe("getEvents refuses, with -32602,", () => {
+  const TYPES = "if set, type must be either 'system' or 'contract'";
+  const LAST = "wildcard '**' is only allowed as the last segment";
+  const inFirst = "filter 1 invalid: ";
+  const inTopic = `${inFirst}topic 1 invalid: `;
   const refusals: [string, unknown, string | RegExp][] = [
     ["more than 5 filters", Array(6).fill({}), "maximum 5 filters per request"],
-    [
-      "diagnostic events",
-      [{}, { type: "diagnostic" }],
-      "filter 2 invalid: filter type invalid: if set, type must be either 'system' or 'contract'",
-    ],
+    ["diagnostic events", [{}, { type: "diagnostic" }], `filter 2 invalid: filter type invalid: ${TYPES}`],
     [
       "more than 5 contract ids",
       [{ contractIds: Array(6).fill(CONTRACT_A) }],
-      "filter 1 invalid: maximum 5 contract IDs per filter",
+      `${inFirst}maximum 5 contract IDs per filter`,
     ],
-    ["an account for a contract", [{ contractIds: [CONTRACT_A, "GABC"] }], "filter 1 invalid: contract ID 2 invalid"],
-    ["more than 5 topic filters", [{ topics: Array(6).fill(["*"]) }], "filter 1 invalid: maximum 5 topics per filter"],
-    [
-      "an empty topic filter",
-      [{ topics: [[]] }],
-      "filter 1 invalid: topic 1 invalid: topic must have at least 1 segment",
-    ],
-    [
-      "a null topic filter",
-      [{ topics: [null] }],
-      "filter 1 invalid: topic 1 invalid: topic must have at least 1 segment",
-    ],
-    [
-      "more than 4 segments",
-      [{ topics: [["*"], ["*", "*", "*", "*", "*"]] }],
-      "filter 1 invalid: topic 2 invalid: topic cannot have more than 4 segments",
-    ],
-    [
-      "** before the end",
-      [{ topics: [["*", "**", "*"]] }],
-      "filter 1 invalid: topic 1 invalid: segment 2 invalid: wildcard '**' is only allowed as the last segment",
-    ],
+    ["an account for a contract", [{ contractIds: [CONTRACT_A, "GABC"] }], `${inFirst}contract ID 2 invalid`],
+    ["more than 5 topic filters", [{ topics: Array(6).fill(["*"]) }], `${inFirst}maximum 5 topics per filter`],
+    ["an empty topic filter", [{ topics: [[]] }], `${inTopic}topic must have at least 1 segment`],
+    ["a null topic filter", [{ topics: [null] }], `${inTopic}topic must have at least 1 segment`],
+    ["more than 4 segments", [{ topics: [Array(5).fill("*")] }], `${inTopic}topic cannot have more than 4 segments`],
+    ["** before the end", [{ topics: [["*", "**", "*"]] }], `${inTopic}segment 2 invalid: ${LAST}`],
     ["a segment that is not base64", [{ topics: [["***"]] }], /topic segment '\*\*\*' is neither/],
     ["a segment that is not an ScVal", [{ topics: [["AAAA"]] }], /topic segment 'AAAA' is neither/],
     ["a segment that is a number", [{ topics: [[5]] }], "invalid parameters: topics[0] must be a string; got a number"],

@@ -6,20 +6,10 @@ import fc from "fast-check";
 import { sandboxRpcOfFile } from "./sandbox_rpc.ts";
 import { forTier } from "../../tier.ts";
 
-const METHODS = [
-  "getHealth",
-  "getNetwork",
-  "getVersionInfo",
-  "getLatestLedger",
-  "getLedgers",
-  "getFeeStats",
-  "getLedgerEntries",
-  "simulateTransaction",
-  "sendTransaction",
-  "getTransaction",
-  "getTransactions",
-  "getEvents",
-];
+const METHODS = (
+  "getHealth getNetwork getVersionInfo getLatestLedger getLedgers getFeeStats getLedgerEntries simulateTransaction " +
+  "sendTransaction getTransaction getTransactions getEvents"
+).split(" ");
 
 const sandbox = sandboxRpcOfFile();
 

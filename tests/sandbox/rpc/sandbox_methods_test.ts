@@ -25,15 +25,6 @@ describe("on a sandbox,", () => {
     assert.equal((await sandbox.call("sandbox_advance", { ledgers: 5 })).result.ledgers, 5);
   });
 
-  test("getLedgers returns each of a million ledgers of an advance", async () => {
-    const { sequence } = await latest();
-    await sandbox.call("sandbox_advance", { ledgers: 1_000_000 });
-    const { result } = await sandbox.call("getLedgers", { startLedger: sequence + 700, pagination: { limit: 200 } });
-    const sequences = result.ledgers.map((ledger: { sequence: number }) => ledger.sequence);
-    assert.deepEqual(sequences, Array.from({ length: 200 }, (_, n) => sequence + 700 + n));
-    assert.equal((await sandbox.call("getEvents", { startLedger: sequence + 5_000 })).error, undefined);
-  });
-
   test("sandbox_revert undoes a payment of sandbox_fund after sandbox_snapshot", async () => {
     const taken = (await sandbox.call("sandbox_snapshot", { name: "here" })).result;
     assert.deepEqual(taken, { name: "here", ledger: taken.ledger, snapshots: ["here"] });
