@@ -7,28 +7,25 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { backUpStore } from "../../lib/store/file/backup.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { append, sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { startStoreProcess } from "./store_process.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "backup-"));
+const directory = folderForTests();
 let count = 0;
 const fresh = (name: string) => join(directory, `${count++}-${name}`);
 
 describe("backUpStore", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
     test(`copies a ${scheme} store that is being written to, as of one moment, into a file of its own`, async () => {
       const setting = `${scheme}:${fresh("busy.db")}`;

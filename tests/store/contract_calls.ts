@@ -2,13 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BOUNDS } from "../../lib/store/bounds.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { append, poisoned, sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
+import {
+  append,
+  poisoned,
+  sampleEvent,
+  sampleKey,
+  sampleState,
+  sampleUndecoded,
+  storeError,
+  watcherLease,
+} from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
   endedOf,
   sampleAttempt,
   sampleFailed,
   sampleSubscription,
+  settle,
   subscribe,
   workerLeases,
 } from "./webhook_samples.ts";
@@ -148,21 +158,15 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 
   test("a write that rejects has written nothing", async () => {
     await subscribe(store(), "wh_1");
-    await append(store(), sampleEvent(1));
+    await append(store(), sampleEvent(1), sampleUndecoded(2));
     const lease = await watcherLease(store());
-    const leases = await workerLeases(store(), "wh_1");
     const state = sampleState(1_077);
     const steps: (() => Promise<unknown>)[] = [
       () => store().events.append({ lease, events: [sampleEvent(2), poisoned(sampleEvent(3), "txHash")], state }),
       () =>
-        store().deliveries.settle({
-          leases,
-          settlements: [{
-            subscriptionId: "wh_1",
-            cursor: 1,
-            failed: [sampleFailed(1, "dead")],
-            attempts: [sampleAttempt(1), poisoned(sampleAttempt(2), "error")],
-          }],
+        settle(store(), {
+          ...{ subscriptionId: "wh_1", cursor: 1, failed: [sampleFailed(1, "dead")] },
+          attempts: [sampleAttempt(1), poisoned(sampleAttempt(2), "error")],
         }),
       () =>
         store().buckets.save([
@@ -175,6 +179,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const kept = async () => [
       await store().events.read({ filter: {}, order: "asc", limit: 9 }),
       await store().events.watcherState(),
+      await store().events.undecoded({ limit: 9 }),
       await store().deliveries.consumers({ limit: 9 }),
       await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }),
       await store().deliveries.attempts("wh_1", { limit: 9 }),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FailedDelivery } from "../../lib/store/webhook.ts";
 import { append, appendMany, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
@@ -14,6 +15,10 @@ import {
 } from "./webhook_samples.ts";
 
 export function deliveryContract({ store }: Subject): void {
+  const only = async (state: FailedDelivery["state"], beyond?: number, limit = 200, subscriptionId = "wh_1") =>
+    (await store().deliveries.failed({ subscriptionId, state, beyond, limit })).map(({ delivery }) =>
+      delivery.sequence
+    );
   const ended = async (subscriptionId: string, before?: number, limit = 200) =>
     (await endedOf(store(), { subscriptionId, before, limit })).map(({ delivery }) => delivery.sequence);
 
@@ -58,10 +63,8 @@ export function deliveryContract({ store }: Subject): void {
       found.map(({ event }) => event),
       [1, 2, 3].map((n) => ({ ...sampleEvent(10 - n, { amount: String(n) }), sequence: n })),
     );
-    const retrying = async (subscriptionId: string, after?: number, limit = 200) =>
-      (await store().deliveries.failed({ state: "retrying", subscriptionId, beyond: after, limit })).map((
-        { delivery },
-      ) => delivery.sequence);
+    const retrying = (subscriptionId: string, after?: number, limit?: number) =>
+      only("retrying", after, limit, subscriptionId);
     assert.deepEqual(await retrying("wh_1", undefined, 2), [1, 2]);
     assert.deepEqual(await retrying("wh_1", 1), [2, 3]);
     assert.deepEqual(await retrying("wh_1", 1, 1), [2]);
@@ -89,9 +92,6 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await ended("wh_1", 5, 2), [4, 2]);
     assert.deepEqual(await ended("wh_1", 1), []);
     assert.deepEqual(await ended("wh_3"), []);
-    const only = async (state: "rejected" | "dead", before?: number, limit = 200) =>
-      (await store().deliveries.failed({ subscriptionId: "wh_1", state, beyond: before, limit }))
-        .map(({ delivery }) => delivery.sequence);
     assert.deepEqual(await only("rejected"), [6, 2]);
     assert.deepEqual(await only("dead"), [5, 4, 1]);
     assert.deepEqual(await only("dead", 5, 1), [4]);

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  type EventFilter,
-  formatEventId,
-  heightOf,
-  type LoggedEvent,
-  matches,
-  type NewEvent,
-} from "../../lib/store/event.ts";
+import type { EventFilter, LoggedEvent, NewEvent } from "../../lib/store/event.ts";
+import { formatEventId, heightOf, matches } from "../../lib/store/event.ts";
 import { forTier } from "../tier.ts";
 import { append, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type Intent,
-  type IntentName,
-  type KeptIntent,
-  MAX_ENVELOPE_BYTES,
-  MAX_STATE_BYTES,
-  type NewIntent,
-} from "../../lib/store/intent.ts";
+import type { Intent, IntentName, KeptIntent, NewIntent } from "../../lib/store/intent.ts";
+import { MAX_ENVELOPE_BYTES, MAX_STATE_BYTES } from "../../lib/store/intent.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subject } from "./store_contract.ts";
 import { sampleReplay, sampleSubscription, subscribe } from "./webhook_samples.ts";

@@ -4,7 +4,7 @@ import { sampleKey, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function keyContract({ store, anotherHandle, isPersistent }: Subject): void {
-  test("keys.get returns an inserted key, with every field and with the fewest", async () => {
+  test("keys.get and keys.list return an inserted key, with every field and with the fewest", async () => {
     const full = sampleKey("full", {
       name: 'Kasse "Süd" 🛒',
       scopes: ["webhooks", "read", "write"],
@@ -18,6 +18,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     await store().keys.insert({ ...least, rate: undefined, expiresAt: undefined });
     assert.deepEqual(await store().keys.get("full"), full);
     assert.deepEqual(await store().keys.get("least"), least);
+    assert.deepEqual(await store().keys.list({ limit: 9 }), [full, least]);
   });
 
   test("keys.get returns undefined for an unknown id, and ids differ by case", async () => {
@@ -42,23 +43,6 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await ids({ after: "a", limit: 2 }), ["a1", "b"]);
     assert.deepEqual(await ids({ after: "aa", limit: 9 }), ["b", "c"]);
     assert.deepEqual(await ids({ after: "c", limit: 9 }), []);
-  });
-
-  test("keys.list returns whole records", async () => {
-    const used = sampleKey("a", { lastUsedAt: "2026-12-01T00:00:00.000Z" });
-    const unused = sampleKey("b", { rate: 1 });
-    await store().keys.insert(used);
-    await store().keys.insert(unused);
-    assert.deepEqual(await store().keys.list({ limit: 9 }), [used, unused]);
-  });
-
-  test("keys.list rejects a limit that is no integer from 1 to 1000", async () => {
-    for (const limit of [0, -1, 1.5, 1_001, NaN]) {
-      await assert.rejects(
-        store().keys.list({ limit }),
-        new RangeError(`limit must be an integer from 1 to 1000; got ${limit}`),
-      );
-    }
   });
 
   test("keys.setDisabled returns the changed record, undefined without such a key", async () => {
@@ -98,25 +82,20 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     await store().keys.insert(sampleKey("gone-1"));
     assert.equal((await store().keys.get("gone-1"))?.lastUsedAt, undefined);
     await store().keys.touch([]);
-    await assert.rejects(
-      store().keys.touch([...uses, { id: "c", lastUsedAt: "2026-12-01T00:00:00.000Z" }]),
-      new RangeError("a call must have at most 500 items; got 501"),
-    );
   });
 
-  test("keys.touch passes over a time before the recorded one", async () => {
-    const [earlier, later] = ["2026-12-01T00:00:00.000Z", "2026-12-01T00:59:00.000Z"];
-    await store().keys.insert(sampleKey("a", { lastUsedAt: later }));
-    await store().keys.touch([{ id: "a", lastUsedAt: earlier }]);
-    assert.equal((await store().keys.get("a"))?.lastUsedAt, later);
-  });
-
-  test("keys.touch corrects a time that came from a clock that was ahead", async () => {
-    const [now, ahead] = ["2026-12-01T00:00:00.000Z", "2027-01-10T00:00:00.000Z"];
-    await store().keys.insert(sampleKey("a", { lastUsedAt: ahead }));
-    await store().keys.touch([{ id: "a", lastUsedAt: now }]);
-    assert.equal((await store().keys.get("a"))?.lastUsedAt, now);
-  });
+  for (
+    const [what, recorded, wanted] of [
+      ["passes over a time before the recorded one", "2026-12-01T00:59:00.000Z", "2026-12-01T00:59:00.000Z"],
+      ["corrects a time that came from a clock that was ahead", "2027-01-10T00:00:00.000Z", "2026-12-01T00:00:00.000Z"],
+    ] as const
+  ) {
+    test(`keys.touch ${what}`, async () => {
+      await store().keys.insert(sampleKey("a", { lastUsedAt: recorded }));
+      await store().keys.touch([{ id: "a", lastUsedAt: "2026-12-01T00:00:00.000Z" }]);
+      assert.equal((await store().keys.get("a"))?.lastUsedAt, wanted);
+    });
+  }
 
   test("keys.version rises with insert, disable, enable and delete, and with nothing else", async () => {
     const seen = [await store().keys.version()];
@@ -139,14 +118,6 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
   });
 
   if (isPersistent) {
-    test("another handle sees a change of keys at once", async () => {
-      const other = await anotherHandle();
-      const before = await store().keys.version();
-      await other.keys.insert(sampleKey("a"));
-      assert.ok(await store().keys.version() > before);
-      assert.deepEqual(await store().keys.get("a"), sampleKey("a"));
-    });
-
     test("no change of a key is lost when two handles change it at once", async () => {
       const other = await anotherHandle();
       const before = await store().keys.version();

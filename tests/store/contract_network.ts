@@ -4,11 +4,8 @@ import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function networkContract({ store, anotherHandle }: Subject): void {
-  test("a new store is bound to no network", async () => {
+  test("network.bind binds a new store, which is bound to none, permanently, and rejects another network with both names", async () => {
     assert.equal(await store().network.bound(), undefined);
-  });
-
-  test("network.bind binds permanently, and rejects another network with both names", async () => {
     await store().network.bind("Test Network");
     await store().network.bind("Test Network");
     assert.equal(await store().network.bound(), "Test Network");

@@ -88,7 +88,6 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
       (await store().subscriptions.list({ keyId: "upper", limit: 1 }))[0]?.url,
       "https://hooks.example/B",
     );
-    for (const limit of [0, 1_001, 1.5]) await assert.rejects(store().subscriptions.list({ limit }), RangeError);
   });
 
   test("subscriptions.setSecrets replaces the secrets of a subscription with the expected one", async () => {
@@ -267,7 +266,6 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().subscriptions.secretsCheck(), "check 1");
     await store().subscriptions.setSecrets({ secrets: [], check: null });
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
-    await assert.rejects(store().subscriptions.setSecrets({ secrets: [...secrets, secrets[0]!] }), RangeError);
   });
 
   test("subscriptions.setSecrets passes over a secret that is not the expected one, so no rotation is lost", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatEventId, type UndecodedEvent } from "../../lib/store/event.ts";
-import { append, poisoned, sampleEvent, sampleId, sampleUndecoded } from "./samples.ts";
+import { append, sampleEvent, sampleId, sampleUndecoded } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function undecodedContract({ store }: Subject): void {
@@ -58,21 +58,6 @@ export function undecodedContract({ store }: Subject): void {
     const filter = { merchant: "GM", types: ["payment.claimed"], toHeight: 1_002 };
     assert.deepEqual(await store().events.read({ filter, order: "asc", limit: 9 }), [answered[0]]);
     assert.deepEqual(await append(store(), sampleEvent(1)), [], "it is held");
-  });
-
-  test("append passes over a decoded event that is decoded already, and over an id that comes twice", async () => {
-    await append(store(), sampleEvent(1), sampleUndecoded(2));
-    const events = [sampleEvent(1, { amount: "5" }), sampleEvent(2), sampleEvent(2, { amount: "5" })];
-    assert.deepEqual(await append(store(), ...events), [{ ...sampleEvent(2), sequence: 2 }]);
-    assert.deepEqual(await append(store(), ...events), []);
-  });
-
-  test("an append that fails leaves undecoded events as they are", async () => {
-    await append(store(), sampleUndecoded(1), sampleUndecoded(2));
-    const events = [sampleEvent(1), poisoned(sampleEvent(2), "txHash")];
-    await assert.rejects(append(store(), ...events), /poisoned/);
-    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(1), sampleUndecoded(2)]);
-    assert.deepEqual(await log(), []);
   });
 
   test("forgetUndecoded deletes events closed before a time, at most 200 at a call, and returns their number", async () => {

@@ -1,9 +1,7 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Lease, Store } from "../../lib/store/store.ts";
@@ -18,6 +16,7 @@ import {
   subscribe,
   workerLeases,
 } from "./webhook_samples.ts";
+import { folderForTests } from "../folder.ts";
 
 const IDS = ["wh_1", "wh_2", "wh_3", "wh_4"];
 const STATES = ["retrying", "rejected", "dead"] as const;
@@ -91,11 +90,9 @@ async function checkReader(store: Store, id: string): Promise<number> {
 }
 
 function describeConflicts(): void {
-  const directory = mkdtempSync(join(tmpdir(), "deno-kv-conflicts-"));
+  const directory = folderForTests();
 
   describe("several handles on Deno KV at once", () => {
-    after(() => rmSync(directory, { recursive: true }));
-
     test("lose nothing when they append, settle, record and delete", async () => {
       const setting = `deno-kv:${join(directory, "gateway.kv")}`;
       const stores: Store[] = [];

@@ -1,21 +1,18 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { eventKey, rawKey, subscriptionKey } from "../../lib/store/deno_kv/schema.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { append, appendMany, sampleUndecoded, storeError } from "./samples.ts";
 import { sampleFailed, subscribe, workerLeases } from "./webhook_samples.ts";
+import { folderForTests } from "../folder.ts";
 
 function describeHalves(): void {
   describe("a Deno KV store in which a part of a record is missing", () => {
-    const directory = mkdtempSync(join(tmpdir(), "kv-half-"));
-    after(() => rmSync(directory, { recursive: true }));
-
+    const directory = folderForTests();
     test("reports that at the read, instead of an endless retry", async () => {
       const file = join(directory, "half.kv");
       const store = await openStore(`deno-kv:${file}`);

@@ -1,9 +1,8 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, describe, test } from "node:test";
+import { afterEach, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -27,9 +26,10 @@ import {
   subscribe,
   workerLeases,
 } from "./webhook_samples.ts";
+import { folderForTests } from "../folder.ts";
 
 function describeDenoKv(): void {
-  const directory = mkdtempSync(join(tmpdir(), "deno-kv-"));
+  const directory = folderForTests();
   const opened: Store[] = [];
 
   /** The store in this file of the test's folder. */
@@ -52,8 +52,6 @@ function describeDenoKv(): void {
     afterEach(async () => {
       for (const store of opened.splice(0)) await store.close();
     });
-    after(() => rmSync(directory, { recursive: true }));
-
     test("a database that a newer version wrote is refused", async () => {
       const kv = await openKv(join(directory, "newer.kv"));
       await kv.set(["schema"], 99);

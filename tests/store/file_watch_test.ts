@@ -3,15 +3,14 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { watchStoreFile } from "../../lib/store/file/file_watch.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "file-watch-"));
+const directory = folderForTests();
 
 describe("watchStoreFile", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   test("reports whether the file is there, removed, or replaced", async () => {
     const path = join(directory, "gateway.db");
     const store = await openStore(`sqlite:${path}`);

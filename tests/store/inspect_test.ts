@@ -1,22 +1,20 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { inspectStore } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { sampleKey, storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "inspect-"));
+const directory = folderForTests();
 let count = 0;
 const fresh = () => mkdtempSync(join(directory, `${count++}-`));
 
 describe("inspectStore", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
     test(`of a ${scheme} store that does not exist reports that, and makes none`, async () => {
       const folder = fresh();

@@ -1,17 +1,17 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { backUpStore } from "../../lib/store/file/backup.ts";
 import { inspectStore } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { sampleKey, storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "leftover-log-"));
+const directory = folderForTests();
 
 /**
  * Leaves a write-ahead log, as after a kill of the process and the deletion of the store's file alone. Returns its path.
@@ -29,8 +29,6 @@ async function leaveLog(scheme: string, path: string): Promise<string> {
 const keysOf = async (store: Store) => (await store.keys.list({ limit: 10 })).map(({ id }) => id);
 
 describe("the log of a deleted store", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
     test(`${scheme}: is not applied to a new store, where its keys would work again`, async () => {
       const path = join(directory, `${scheme}-new`);

@@ -1,7 +1,5 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
@@ -19,6 +17,7 @@ import { fillStore } from "./filled_store.ts";
 import { findPostgres } from "./postgres_programs.ts";
 import { createDatabase } from "./postgres_shared.ts";
 import { storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
 /** A driver, and how a program would open its store that has one step more: every API key gets a note. */
 interface Next {
@@ -72,8 +71,7 @@ function proveNext(name: string, isFile: boolean, make: () => Promise<Next>): vo
 }
 
 describe("the next schema", () => {
-  const directory = mkdtempSync(join(tmpdir(), "next-schema-"));
-  after(() => rmSync(directory, { recursive: true }));
+  const directory = folderForTests();
   let stores = 0;
   const newPath = () => join(directory, `${++stores}.db`);
 

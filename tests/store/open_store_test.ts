@@ -1,18 +1,15 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "open-store-"));
+const directory = folderForTests();
 
 describe("openStore", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   test("makes a relative path absolute in the location", async () => {
     const path = join(directory, "relative.db");
     const store = await openStore(`sqlite:${relative(".", path)}`);

@@ -111,6 +111,16 @@ function describePlans(programs: string): void {
     return statements.slice(before);
   }
 
+  /** A driver in a schema of its own, still empty, and its statements; the watcher's lease. */
+  async function openEmpty(schema: string) {
+    const setting = parsePostgresSetting(postgres.setting({ schema }));
+    const id = await migrate(database, setting, {});
+    const heard = listening(database);
+    const empty = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
+    const acquire = async (name: string) => (await empty.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
+    return { empty, heard: heard.statements, acquire, lease: await acquire("watcher") };
+  }
+
   const FIND = "Index Scan(?: Backward)? using";
   const deviceHash = "x";
   const searches: [string, EventFilter, RegExp][] = [
@@ -143,37 +153,25 @@ function describePlans(programs: string): void {
   }
 
   test("a plan that was made while the log was empty does not go through all of it for each append", async () => {
-    const setting = parsePostgresSetting(postgres.setting({ schema: "empty" }));
-    const id = await migrate(database, setting, {});
-    const heard = listening(database);
-    const empty = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
-    const lease = (await empty.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
+    const { empty, heard, lease } = await openEmpty("empty");
     await empty.events.append({ lease, events: [sampleEvent(1)], state: sampleState(1) });
-    const looks = heard.statements.filter(({ sql }) => sql.includes("undecoded_event"));
+    const looks = heard.filter(({ sql }) => sql.includes("undecoded_event"));
     assert.equal(looks.length, 1);
     const steps = await planOf(looks[0]!);
     assert.ok(!steps.some((step) => /Seq Scan on|hashed/.test(step)), steps.join("\n"));
   });
 
   test("a plan that was made while little had failed finds each failed delivery by its key", async () => {
-    const setting = parsePostgresSetting(postgres.setting({ schema: "failing" }));
-    const id = await migrate(database, setting, {});
-    const heard = listening(database);
-    const failing = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
-    const lease = (await failing.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
-    await failing.subscriptions.insert(sampleSubscription("wh_1"), 99);
-    await failing.events.append({
-      lease,
-      events: Array.from({ length: 1_600 }, (_, at) => sampleEvent(at + 1)),
-      state: sampleState(1),
-    });
-    const name = partitionLease(partitionOf("wh_1"));
-    const leases = [(await failing.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!];
+    const { empty, heard, acquire, lease } = await openEmpty("failing");
+    await empty.subscriptions.insert(sampleSubscription("wh_1"), 99);
+    const events = Array.from({ length: 1_600 }, (_, at) => sampleEvent(at + 1));
+    await empty.events.append({ lease, events, state: sampleState(1) });
+    const leases = [await acquire(partitionLease(partitionOf("wh_1")))];
     for (let first = 1; first < 1_600; first += 200) {
       const failed = Array.from({ length: 200 }, (_, at) => sampleFailed(first + at, "dead"));
-      await failing.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", failed, attempts: [] }] });
+      await empty.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", failed, attempts: [] }] });
     }
-    const look = heard.statements.findLast(({ sql }) => /^SELECT .*failed_delivery/s.test(sql))!;
+    const look = heard.findLast(({ sql }) => /^SELECT .*failed_delivery/s.test(sql))!;
     const steps = await postgres.sql(
       `SET plan_cache_mode = force_generic_plan; PREPARE look (text) AS ${look.sql}; EXPLAIN (COSTS OFF) EXECUTE look ('[]')`,
     );

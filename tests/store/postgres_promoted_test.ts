@@ -1,6 +1,6 @@
 // needs: once
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
@@ -19,46 +19,51 @@ describe("a standby that was promoted without the last commits", { skip: program
   before(async () => {
     postgres = await createDatabase(programs!);
   });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+  });
   after(() => postgres.remove());
 
+  const opened: Store[] = [];
+  async function open(schema: string): Promise<Store> {
+    const store = await openStore(postgres.setting({ schema }));
+    opened.push(store);
+    return store;
+  }
+
+  /** Deletes what was committed after the first event, with these texts of the dictionaries. */
+  const loseEvents = (schema: string, types: string[] = [], contracts: string[] = []) =>
+    postgres.sql(`
+      DELETE FROM ${schema}.event WHERE sequence > 1;
+      DELETE FROM ${schema}.event_type WHERE text = ANY ('{${types}}');
+      DELETE FROM ${schema}.contract WHERE text = ANY ('{${contracts}}');
+      DELETE FROM ${schema}.height_start WHERE sequence > 1;
+      UPDATE ${schema}.log_end SET last = 1, height = (SELECT max(height) FROM ${schema}.height_start)`);
+
   test("keeps types, contracts and assets of events that gateways read after the loss", async () => {
-    const setting = postgres.setting({ schema: "promoted" });
-    const goesOn = await openStore(setting);
+    const goesOn = await open("promoted");
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const event = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
     const [told] = await append(goesOn, event);
     assert.deepEqual(await goesOn.events.get(event.id), told);
-    await postgres.sql(`
-      DELETE FROM promoted.event WHERE sequence > 1;
-      DELETE FROM promoted.event_type WHERE text = 'payment.claimed';
-      DELETE FROM promoted.contract WHERE text IN ('another contract', 'asset 2');
-      DELETE FROM promoted.height_start WHERE sequence > 1;
-      UPDATE promoted.log_end SET last = 1, height = (SELECT max(height) FROM promoted.height_start)`);
+    await loseEvents("promoted", ["payment.claimed"], ["another contract", "asset 2"]);
     await append(goesOn, event);
-    const other = await openStore(setting);
+    const other = await open("promoted");
     const next = sampleEvent(3, { type: "escrow.swept", contractId: "a third contract", asset: "asset 3" });
     await append(other, next);
     assert.deepEqual(await other.events.get(event.id), told);
     assert.deepEqual(await goesOn.events.get(next.id), await other.events.get(next.id));
-    await other.close();
-    await goesOn.close();
   });
 
   test("shows a replacement event as it is, although it has the sequence of a lost one", async () => {
-    const setting = postgres.setting({ schema: "replaced" });
-    const goesOn = await openStore(setting);
+    const goesOn = await open("replaced");
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const lost = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
     const [told] = await append(goesOn, lost);
     assert.deepEqual(await goesOn.events.get(lost.id), told);
     assert.equal(await goesOn.events.count({ filter: { types: [lost.type] }, limit: 9 }), 1);
-    await postgres.sql(`
-      DELETE FROM replaced.event WHERE sequence > 1;
-      DELETE FROM replaced.event_type WHERE text = 'payment.claimed';
-      DELETE FROM replaced.contract WHERE text IN ('another contract', 'asset 2');
-      DELETE FROM replaced.height_start WHERE sequence > 1;
-      UPDATE replaced.log_end SET last = 1, height = (SELECT max(height) FROM replaced.height_start)`);
-    const other = await openStore(setting);
+    await loseEvents("replaced", ["payment.claimed"], ["another contract", "asset 2"]);
+    const other = await open("replaced");
     const next = sampleEvent(3, { type: "escrow.swept", contractId: "a third contract", asset: "asset 3" });
     const [first] = await append(other, next);
     assert.deepEqual(await goesOn.events.get(next.id), first);
@@ -66,13 +71,10 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(await goesOn.events.get(lost.id), second);
     const found = await goesOn.events.read({ filter: { types: [lost.type] }, order: "asc", limit: 9 });
     assert.deepEqual(found, [second]);
-    await other.close();
-    await goesOn.close();
   });
 
   test("gives a lease whose last acquisition was lost to one gateway alone", async () => {
-    const setting = postgres.setting({ schema: "twice" });
-    const [former, next] = [await openStore(setting), await openStore(setting)];
+    const [former, next] = [await open("twice"), await open("twice")];
     const request = { name: WATCHER_LEASE, durationMs: 60_000 };
     await former.leases.release([(await former.leases.acquire({ ...request, holder: "before" }))!]);
     const before = await postgres.sql("SELECT term FROM twice.lease");
@@ -85,37 +87,29 @@ describe("a standby that was promoted without the last commits", { skip: program
       storeError("fenced"),
     );
     assert.deepEqual(await next.leases.renew([lease], 60_000), [lease]);
-    await former.close();
-    await next.close();
   });
 
   test("finds the events after a height also when the log reaches it sooner than before the loss", async () => {
-    const setting = postgres.setting({ schema: "sooner" });
-    const goesOn = await openStore(setting);
+    const goesOn = await open("sooner");
     await append(goesOn, sampleEvent(1));
     const [late, next] = [sampleEvent(2), sampleEvent(3)];
     await append(goesOn, late, next);
     const found = async (store: Store) =>
       (await store.events.read({ filter: { fromHeight: next.ledger }, order: "asc", limit: 9 })).map(({ id }) => id);
     assert.deepEqual(await found(goesOn), [next.id]);
-    await postgres.sql(`
-      DELETE FROM sooner.event WHERE sequence > 1;
-      DELETE FROM sooner.height_start WHERE sequence > 1;
-      UPDATE sooner.log_end SET last = 1, height = (SELECT max(height) FROM sooner.height_start)`);
+    await loseEvents("sooner");
     await postgres.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()",
     );
-    const other = await openStore(setting);
+    const other = await open("sooner");
     await append(other, next);
     await append(other, late);
     assert.deepEqual(await found(other), [next.id]);
     assert.deepEqual(await found(goesOn), [next.id]);
-    await other.close();
-    await goesOn.close();
   });
 
   test("resends a failed delivery whose retry was lost, also when a later event comes first", async () => {
-    const store = await openStore(postgres.setting({ schema: "retries" }));
+    const store = await open("retries");
     await store.subscriptions.insert(sampleSubscription("wh_1"), 9);
     let fails = true;
     const { attempt, posted } = scriptedAttempts(
@@ -151,12 +145,10 @@ describe("a standby that was promoted without the last commits", { skip: program
     const sent = posted.map(({ eventId }) => eventId);
     assert.equal(sent.filter((id) => id === sampleEvent(2).id).length, 2, `sent were ${sent}`);
     await worker.stop({ drainMs: 0 });
-    await store.close();
   });
 
   test("gives other versions to keys and webhooks that differ from the lost ones", async () => {
-    const setting = postgres.setting({ schema: "versions" });
-    const [goesOn, other] = [await openStore(setting), await openStore(setting)];
+    const [goesOn, other] = [await open("versions"), await open("versions")];
     const versions = async () => [await goesOn.keys.version(), await goesOn.subscriptions.version()] as const;
     for (const id of ["first", "second"]) {
       await goesOn.keys.insert(sampleKey(id));
@@ -175,7 +167,5 @@ describe("a standby that was promoted without the last commits", { skip: program
     const now = await versions();
     assert.notEqual(now[0], lost[0]);
     assert.notEqual(now[1], lost[1]);
-    await other.close();
-    await goesOn.close();
   });
 });

@@ -1,6 +1,6 @@
 // needs: once
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 import { heightOf } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -18,56 +18,60 @@ import {
   sampleFailed,
   sampleReplay,
   settle,
+  START_MS,
   subscribe,
   workerLeases,
 } from "./webhook_samples.ts";
 
 const programs = findPostgres();
-const START_MS = 1_793_491_200_000;
 const DAY_MS = 86_400_000;
 const NAMES = Array.from({ length: 20 }, (_, n) => String(n).padStart(2, "0"));
 
 describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, () => {
   let postgres: SharedDatabase;
   let schemas = 0;
+  let opened: { close(): Promise<void> }[] = [];
   before(async () => {
     postgres = await createDatabase(programs!);
     await postgres.useTestClock();
   });
+  afterEach(async () => {
+    for (const one of opened) await one.close();
+    opened = [];
+  });
   after(() => postgres.remove());
 
-  function newSetting(): string {
+  /** A new store, and another way to its database, in which its tables have this prefix. */
+  async function open() {
     postgres.setClock(START_MS);
-    return postgres.setting({ schema: `race_${++schemas}` });
+    const setting = postgres.setting({ schema: `race_${++schemas}` });
+    const parsed = parsePostgresSetting(setting);
+    const [store, database] = [await openStore(setting), openDatabase(parsed)];
+    opened.push(database, store);
+    return { store, database, prefix: tablePrefix(parsed) };
   }
 
   /** Begins `prune`, which waits for a row that another session holds; does `work` meanwhile, and has it go on. */
   async function whilePruning(
-    setting: string,
+    database: PostgresDatabase,
     lock: string,
     prune: () => Promise<number>,
     work: () => Promise<void>[],
   ): Promise<void> {
-    const parsed = parsePostgresSetting(setting);
-    const database = openDatabase(parsed);
     let all: Promise<unknown[]> | undefined;
     await database.transaction(async (queries) => {
-      await queries.read(lock.replace("PREFIX.", tablePrefix(parsed)));
+      await queries.read(lock);
       const pruning = prune();
       await passed(300);
       all = Promise.all([pruning, ...work()]);
       await passed(1_500);
     });
     await all;
-    await database.close();
   }
 
   test("before returns no sequence of an event of this height that is appended meanwhile", async () => {
-    const setting = newSetting();
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     await append(store, sampleEvent(1), sampleEvent(2));
-    const parsed = parsePostgresSetting(setting);
-    const database = openDatabase(parsed);
     let isFirst = true;
     const slow: PostgresDatabase = {
       ...database,
@@ -80,21 +84,13 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
         return rows;
       },
     };
-    const prefix = tablePrefix(parsed);
     const log = postgresLog({ database: slow, sql: createPostgresSql(slow, prefix), prefix });
-    const sequence = await log.before(heightOf(0, 1_003));
-    await database.close();
-    await store.close();
-    assert.equal(sequence, 2);
+    assert.equal(await log.before(heightOf(0, 1_003)), 2);
   });
 
   test("a replay that begins while its subscription is deleted is not left behind", async () => {
-    const setting = newSetting();
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");
-    const parsed = parsePostgresSetting(setting);
-    const prefix = tablePrefix(parsed);
-    const database = openDatabase(parsed);
     let all: Promise<unknown> | undefined;
     await database.transaction(async (queries) => {
       // Holds the replay up, when it is written and not committed.
@@ -107,25 +103,20 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     await all;
     while (await store.subscriptions.purgeDeleted());
     const [row] = await database.read<{ left: number }>(`SELECT count(*) AS left FROM ${prefix}replay`);
-    await database.close();
-    await store.close();
     assert.equal(row!.left, 0);
   });
 
   test("a subscription is deleted while its replay is sent", async () => {
-    const setting = newSetting();
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 9);
     await store.deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
     await settle(store, { subscriptionId: "wh_1", failed: [sampleFailed(1, "retrying")] });
     const leases = await workerLeases(store, "wh_1");
-    const parsed = parsePostgresSetting(setting);
-    const database = openDatabase(parsed);
     let all: Promise<unknown> | undefined;
     await database.transaction(async (queries) => {
       // Holds the settlement up between its progress and its replay.
-      await queries.read(`SELECT 1 FROM ${tablePrefix(parsed)}failed_delivery FOR UPDATE`);
+      await queries.read(`SELECT 1 FROM ${prefix}failed_delivery FOR UPDATE`);
       const settling = store.deliveries.settle({
         leases,
         settlements: [{
@@ -142,15 +133,11 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
       all.catch(() => {});
     });
     await all;
-    await database.close();
-    const left = await store.subscriptions.get("wh_1");
-    await store.close();
-    assert.equal(left, undefined);
+    assert.equal(await store.subscriptions.get("wh_1"), undefined);
   });
 
   test("an intent that was written again stays", async () => {
-    const setting = newSetting();
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     const nameOf = (key: string) => ({ keyId: "k", kind: "transaction" as const, key });
     const write = (key: string, seen: string | undefined, version: string) => {
       const intent = { request: "r", state: version };
@@ -160,8 +147,8 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     const nowMs = START_MS + 8 * DAY_MS;
     postgres.setClock(nowMs);
     await whilePruning(
-      setting,
-      "SELECT 1 FROM PREFIX.intent WHERE key = 'first' FOR UPDATE",
+      database,
+      `SELECT 1 FROM ${prefix}intent WHERE key = 'first' FOR UPDATE`,
       () => store.intents.prune(nowMs - 7 * DAY_MS),
       () =>
         NAMES.map(async (key) => {
@@ -170,13 +157,11 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
         }),
     );
     const states = await Promise.all(NAMES.map(async (key) => (await store.intents.get(nameOf(key)))?.state));
-    await store.close();
     assert.deepEqual(states, NAMES.map(() => "new"));
   });
 
   test("a shared value that was changed again stays", async () => {
-    const setting = newSetting();
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     const count = (name: string) =>
       store.sharedState.change<number, void>(
         name,
@@ -187,19 +172,17 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     for (const name of NAMES) await count(name);
     postgres.setClock(START_MS + 100_000);
     await whilePruning(
-      setting,
-      "SELECT 1 FROM PREFIX.register WHERE name = 'first' FOR UPDATE",
+      database,
+      `SELECT 1 FROM ${prefix}register WHERE name = 'first' FOR UPDATE`,
       () => store.sharedState.prune(START_MS + 100_000),
       () => NAMES.map(count),
     );
     const values = await Promise.all(NAMES.map((name) => store.sharedState.read(name)));
-    await store.close();
     assert.deepEqual(values, NAMES.map(() => 1));
   });
 
   test("a transaction that lost a conflict is repeated, also when a later statement's error arrives first", async () => {
-    const setting = parsePostgresSetting(newSetting());
-    const database = openDatabase(setting);
+    const { database } = await open();
     await postgres.sql("CREATE SEQUENCE tries");
     const lost = "DO $$ BEGIN IF nextval('tries') = 1 THEN RAISE SQLSTATE '40P01'; END IF; END $$";
     const done = await database.transaction(async (queries) => {
@@ -209,29 +192,23 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
       await failing;
       return row!.n;
     });
-    await database.close();
     assert.equal(done, 7);
   });
 
   test("a delivery that fails while its event is deleted goes with the event, also under stricter isolation", async () => {
-    const setting = newSetting();
     await postgres.sql(`ALTER DATABASE ${postgres.name} SET default_transaction_isolation = 'repeatable read'`);
-    const store = await openStore(setting);
+    const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 9);
-    const parsed = parsePostgresSetting(setting);
-    const database = openDatabase(parsed);
     let forgetting: Promise<boolean> | undefined;
     await database.transaction(async (queries) => {
-      await queries.read(`SELECT forgotten FROM ${tablePrefix(parsed)}log_start FOR SHARE`);
+      await queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`);
       forgetting = store.events.forget({ upTo: 5, undelivered: [] });
       await passed(200);
       await settle(store, { subscriptionId: "wh_1", cursor: 9, failed: [sampleFailed(3, "retrying")] });
     });
     assert.equal(await forgetting, true);
     const progress = await progressOf(store, "wh_1");
-    await database.close();
-    await store.close();
     await postgres.sql(`ALTER DATABASE ${postgres.name} RESET default_transaction_isolation`);
     assert.deepEqual(progress, freshProgress(9, { dead: 1 }));
   });

@@ -5,9 +5,9 @@ import { openStore } from "../../lib/store/open.ts";
 import { createRetention } from "../../lib/store/retention.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../webhooks/parts.ts";
+import { sampleAttempt } from "./webhook_samples.ts";
 
 const DAY_MS = 86_400_000;
-const signal = new AbortController().signal;
 const DAYS = 1_000;
 
 /** An event on each of 1 000 days, and so many attempts; the newest ledger closed on the last day. */
@@ -21,24 +21,19 @@ async function fixture(): Promise<Store> {
   await append(store, events, 1_100, START_MS + (DAYS - 1) * DAY_MS);
   await insert(store, subscriptionOf("wh_1"));
   for (let n = 0; n < 300; n++) {
-    await store.deliveries.recordAttempt("wh_1", {
-      replayId: null,
-      eventId: "e",
-      eventType: "webhook.test",
-      number: 1,
-      atMs: START_MS + (DAYS - 300 + n) * DAY_MS,
-      durationMs: 1,
-      outcome: "delivered",
-      statusCode: 200,
-      error: null,
-      responseBody: null,
-      nextAttemptAtMs: null,
-    });
+    await store.deliveries.recordAttempt("wh_1", sampleAttempt(1, { atMs: START_MS + (DAYS - 300 + n) * DAY_MS }));
   }
   return store;
 }
 
 const now = () => START_MS + (DAYS - 1) * DAY_MS;
+
+/** Does the job once; without a number of days it keeps everything. */
+async function runJob(store: Store, options: Partial<Parameters<typeof createRetention>[0]> = {}, isAborted = false) {
+  const signal = isAborted ? AbortSignal.abort() : new AbortController().signal;
+  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0, ...options })(signal);
+}
+
 const held = async (store: Store) => {
   const { last, forgotten } = await store.events.bounds();
   return last - forgotten;
@@ -46,35 +41,30 @@ const held = async (store: Store) => {
 
 test("the job deletes old events and attempts until none is left", async () => {
   const store = await fixture();
-  await createRetention({ store, holder: "me", now, historyDays: 100, attemptDays: 50 })(signal);
+  await runJob(store, { historyDays: 100, attemptDays: 50 });
   assert.equal(await held(store), 101);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 51);
 });
 
 test("0 days keep everything", async () => {
   const store = await fixture();
-  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
+  await runJob(store);
   assert.equal(await held(store), DAYS);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 200);
 });
 
 test("a clock that is forty days ahead deletes nothing that is not old by the network's time", async () => {
   const store = await fixture();
-  await createRetention({ store, holder: "me", now: () => now() + 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(
-    signal,
-  );
+  await runJob(store, { now: () => now() + 40 * DAY_MS, historyDays: 30 });
   assert.equal(await held(store), 31);
-  const before = await held(store);
-  await createRetention({ store, holder: "me", now: () => now() - 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(
-    signal,
-  );
-  assert.equal(await held(store), before);
+  await runJob(store, { now: () => now() - 40 * DAY_MS, historyDays: 30 });
+  assert.equal(await held(store), 31);
 });
 
 test("the job deletes nothing before the first ledger", async () => {
   const store = await memoryStore();
   await store.submissions.record({ hash: "ab".repeat(32), validUntil: 1, submittedAtMs: 1 });
-  await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(signal);
+  await runJob(store, { historyDays: 1, attemptDays: 1 });
   assert.notEqual(await store.submissions.get("ab".repeat(32)), undefined);
 });
 
@@ -86,9 +76,7 @@ test("undelivered events count as dead, for the subscriptions that they match", 
     (_, n) => eventAt(101 + n, 1, { type: n % 100 === 0 ? "escrow.swept" : "escrow.funded" }),
   );
   await append(store, events, 700, START_MS + 10 * DAY_MS);
-  await createRetention({ store, holder: "me", now: () => START_MS + 10 * DAY_MS, historyDays: 5, attemptDays: 0 })(
-    signal,
-  );
+  await runJob(store, { now: () => START_MS + 10 * DAY_MS, historyDays: 5 });
   assert.equal(await held(store), 0);
   const progressOf = async (id: string) => (await store.deliveries.consumer(id))!.progress;
   assert.deepEqual([(await progressOf("wh_all")).dead, (await progressOf("wh_swept")).dead], [500, 5]);
@@ -102,7 +90,7 @@ test("one round deletes all old submissions and all rows of deleted subscription
     await store.submissions.record({ hash, validUntil: 1, submittedAtMs: START_MS });
   }
   await store.subscriptions.delete("wh_1");
-  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
+  await runJob(store);
   assert.equal(await store.subscriptions.purgeDeleted(), false);
   assert.equal(await store.submissions.prune(now()), 0);
 });
@@ -116,8 +104,7 @@ test("intents go after seven days, however the clock stands", async () => {
   // The store's clock is that of this machine, and the network's comes up to it.
   const madeMs = Date.now();
   const closedAt = async (ms: number) => await append(store, [eventAt(102, 1)], 1_200, ms);
-  const round = (nowMs: number) =>
-    createRetention({ store, holder: "me", now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
+  const round = (nowMs: number) => runJob(store, { now: () => nowMs });
   await round(madeMs + 40 * DAY_MS);
   await closedAt(madeMs + 7 * DAY_MS - 60_000);
   await round(madeMs + 40 * DAY_MS);
@@ -136,7 +123,7 @@ test("a clock that is forty days ahead for a while deletes no shared value", asy
   await append(store, [eventAt(101)], 1_100, now());
   await store.sharedState.change("lost", () => ({ value: 7, keepMs: DAY_MS, answer: undefined }));
   aheadMs = 40 * DAY_MS;
-  await createRetention({ store, holder: "me", now: clock, historyDays: 0, attemptDays: 0 })(signal);
+  await runJob(store, { now: clock });
   aheadMs = 0;
   assert.equal(await store.sharedState.read("lost"), 7);
   await store.close();
@@ -144,7 +131,7 @@ test("a clock that is forty days ahead for a while deletes no shared value", asy
 
 test("an aborted round stops", async () => {
   const store = await fixture();
-  await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
+  await runJob(store, { historyDays: 1, attemptDays: 1 }, true);
   assert.equal(await held(store), DAYS);
 });
 
@@ -152,9 +139,9 @@ test("of gateways that share a store one does the job in an hour, and another co
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   await append(store, [eventAt(101)], 1_100, START_MS + (DAYS - 1) * DAY_MS);
-  const forgetAs = (holder: string, signal = new AbortController().signal) =>
-    createRetention({ store, holder, now, historyDays: 1, attemptDays: 1 })(signal);
-  await forgetAs("a", AbortSignal.abort());
+  const forgetAs = (holder: string, isAborted = false) =>
+    runJob(store, { holder, historyDays: 1, attemptDays: 1 }, isAborted);
+  await forgetAs("a", true);
   assert.equal(await held(store), 1);
   await forgetAs("b");
   assert.equal(await held(store), 0);
@@ -175,7 +162,7 @@ test("the job deletes shared values whose time is over", async () => {
   }
   nowMs += 1_000;
   await append(store, [eventAt(101)], 1_100, nowMs);
-  await createRetention({ store, holder: "me", now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
+  await runJob(store, { now: () => nowMs });
   assert.equal(await store.sharedState.prune(nowMs), 0);
   assert.equal(await store.sharedState.read("r2"), 2);
   await store.close();

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { formatEventId, type NewEvent, type UndecodedEvent } from "../../lib/store/event.ts";
-import {
-  type KeyRecord,
-  type Lease,
-  type Store,
-  StoreError,
-  type StoreErrorKind,
-  WATCHER_LEASE,
-  type WatcherState,
-} from "../../lib/store/store.ts";
+import type { KeyRecord, Lease, Store, StoreErrorKind, WatcherState } from "../../lib/store/store.ts";
+import { StoreError, WATCHER_LEASE } from "../../lib/store/store.ts";
 
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 

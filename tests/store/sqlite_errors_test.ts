@@ -1,17 +1,17 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
 import { checkedStore } from "../../lib/store/checked_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
 import { createSqliteDriver } from "../../lib/store/sqlite/open.ts";
 import { sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));
+const directory = folderForTests();
 
 /** A store on a database that the test can reach, without the time-out that makes writes wait for other processes. */
 async function openBare(path: string, change: (database: SqliteDatabase) => SqliteDatabase = (same) => same) {
@@ -24,8 +24,6 @@ async function openBare(path: string, change: (database: SqliteDatabase) => Sqli
 }
 
 describe("the sqlite store when something is wrong", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   test("a full disk is reported as such and leaves no partial write, and the store works again with room", async () => {
     const { database, store } = await openBare(join(directory, "full.db"));
     const lease = await watcherLease(store);

@@ -1,17 +1,17 @@
 // needs: once
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/codec.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import { sampleAttempt, subscribe, workerLeases } from "./webhook_samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "sqlite-footprint-"));
+const directory = folderForTests();
 const hash = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
 const address = fc.string({
   unit: fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
@@ -20,8 +20,6 @@ const address = fc.string({
 });
 
 describe("the writes of the sqlite store", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   test("hashes and addresses are packed to their bytes, and any text comes back unchanged", () => {
     fc.assert(fc.property(hash, (text) => {
       assert.equal(packHash(text).length, 32);

@@ -1,46 +1,45 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { migrate, schemaVersion } from "../../lib/store/sqlite/schema.ts";
+import type { StoreErrorKind } from "../../lib/store/store.ts";
 import { sampleKey, storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "sqlite-schema-"));
+const directory = folderForTests();
+
+/** What another program does to a database. */
+async function change(path: string, statements: string): Promise<void> {
+  const database = await openSqlite(path);
+  database.exec(statements);
+  database.close();
+}
 
 describe("the sqlite store's schema", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
-  test("a file of a newer version is rejected and left unchanged", async () => {
-    const path = join(directory, "newer.db");
+  const newer = async (path: string) => {
     await (await openStore(`sqlite:${path}`)).close();
-    const database = await openSqlite(path);
-    database.exec("PRAGMA user_version = 99");
-    database.close();
-    const before = readFileSync(path);
-    await assert.rejects(openStore(`sqlite:${path}`), storeError("newer_schema", path, "99", "newer version"));
-    assert.deepEqual(readFileSync(path), before);
-  });
-
-  test("another program's database is rejected and left unchanged", async () => {
-    const path = join(directory, "foreign.db");
-    const database = await openSqlite(path);
-    database.exec("CREATE TABLE theirs (a)");
-    database.close();
-    const before = readFileSync(path);
-    await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "another program"));
-    assert.deepEqual(readFileSync(path), before);
-  });
-
-  test("a file that is no database is rejected and left unchanged", async () => {
-    const path = join(directory, "text.db");
-    writeFileSync(path, "To whom it may concern: this is not a database. ".repeat(20));
-    await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "not a SQLite database"));
-    assert.match(readFileSync(path, "utf8"), /^To whom/);
-  });
+    await change(path, "PRAGMA user_version = 99");
+  };
+  const text = (path: string) => writeFile(path, "To whom it may concern: this is not a database. ".repeat(20));
+  const REJECTED: [what: string, make: (path: string) => Promise<void>, kind: StoreErrorKind, ...says: string[]][] = [
+    ["a file of a newer version", newer, "newer_schema", "99", "newer version"],
+    ["another program's database", (path) => change(path, "CREATE TABLE theirs (a)"), "unavailable", "another program"],
+    ["a file that is no database", text, "unavailable", "not a SQLite database"],
+  ];
+  for (const [what, make, kind, ...says] of REJECTED) {
+    test(`${what} is rejected and left unchanged`, async () => {
+      const path = join(directory, `${what}.db`);
+      await make(path);
+      const before = readFileSync(path);
+      await assert.rejects(openStore(`sqlite:${path}`), storeError(kind, path, ...says));
+      assert.deepEqual(readFileSync(path), before);
+    });
+  }
 
   test("an empty file becomes a store", async () => {
     const path = join(directory, "empty.db");
@@ -77,9 +76,7 @@ describe("the sqlite store's schema", () => {
     const store = await openStore(`sqlite:${path}`);
     await store.keys.insert(sampleKey("a"));
     const before = await store.keys.version();
-    const database = await openSqlite(path);
-    database.exec("UPDATE api_key SET disabled = 1 WHERE id = 'a'");
-    database.close();
+    await change(path, "UPDATE api_key SET disabled = 1 WHERE id = 'a'");
     assert.ok(await store.keys.version() > before);
     assert.equal((await store.keys.get("a"))?.disabled, true);
     await store.close();

@@ -2,11 +2,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { openStoreClock } from "../../lib/store/store_clock.ts";
 import { createTestClock } from "../test_clock.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
+
+/** The store's calls of `change`, by which its clock is read, made by `around`. */
+function changesBy(
+  store: Store,
+  around: <T>(change: () => Promise<T>) => Promise<T>,
+): Pick<Store, "sharedState" | "isShared"> {
+  const change: Store["sharedState"]["change"] = (...asked) => around(() => store.sharedState.change(...asked));
+  return { sharedState: Object.create(store.sharedState, { change: { value: change } }), isShared: true };
+}
 
 test("on a store that gateways share the clock is the store's: a step of this machine's own does not move it", async () => {
   const own = createTestClock(START_MS + DAY_MS);
@@ -34,17 +44,13 @@ test("the time does not go back where an answer was a minute on its way, as to a
   };
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
   let standsStill = () => {};
-  const sharedState: typeof store.sharedState = Object.create(store.sharedState, {
-    change: {
-      async value(...asked: Parameters<typeof store.sharedState.change>) {
-        pass(20);
-        const answer = await store.sharedState.change(...asked);
-        standsStill();
-        return answer;
-      },
-    },
+  const slow = changesBy(store, async (change) => {
+    pass(20);
+    const answer = await change();
+    standsStill();
+    return answer;
   });
-  const { clock, look } = await openStoreClock({ sharedState, isShared: true }, own);
+  const { clock, look } = await openStoreClock(slow, own);
   pass(10_000);
   standsStill = () => pass(60_000);
   await look();
@@ -65,18 +71,14 @@ test("an answer that comes after that of a later question is of an older time, a
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
   let isHeldUp = false;
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const sharedState: typeof store.sharedState = Object.create(store.sharedState, {
-    change: {
-      async value(...asked: Parameters<typeof store.sharedState.change>) {
-        const isSlow = isHeldUp;
-        isHeldUp = false;
-        const found = await store.sharedState.change(...asked);
-        if (isSlow) await answered;
-        return found;
-      },
-    },
+  const overtaken = changesBy(store, async (change) => {
+    const isSlow = isHeldUp;
+    isHeldUp = false;
+    const found = await change();
+    if (isSlow) await answered;
+    return found;
   });
-  const { clock, look } = await openStoreClock({ sharedState, isShared: true }, own);
+  const { clock, look } = await openStoreClock(overtaken, own);
   isHeldUp = true;
   const slow = look();
   own.advance(10_000);

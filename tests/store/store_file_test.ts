@@ -1,31 +1,20 @@
 // needs: runtime
 import assert from "node:assert/strict";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { inspectStore } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { ensureStoreFile } from "../../lib/store/file/store_file.ts";
 import { sampleKey, storeError } from "./samples.ts";
+import { folderForTests } from "../folder.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "store-file-"));
+const directory = folderForTests();
 const schemes = runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"];
 
 describe("the file of a store", () => {
-  after(() => rmSync(directory, { recursive: true }));
-
   for (const scheme of schemes) {
     test(`${scheme}: is created readable by its owner only, and so is what lies next to it`, async () => {
       const path = join(directory, `${scheme}-mode`);
