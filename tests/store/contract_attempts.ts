@@ -49,12 +49,8 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
   test("simultaneous attempts of two handles get an ordinal each", async () => {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();
-    await Promise.all(
-      Array.from(
-        { length: 20 },
-        (_, n) => (n % 2 ? store() : other).deliveries.recordAttempt("wh_1", sampleAttempt(n)),
-      ),
-    );
+    const record = (n: number) => (n % 2 ? store() : other).deliveries.recordAttempt("wh_1", sampleAttempt(n));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => record(n)));
     assert.deepEqual(await ordinals("wh_1"), Array.from({ length: 20 }, (_, n) => 20 - n));
   });
 
@@ -107,10 +103,8 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     const made = ATTEMPTS_KEPT + 150;
     for (let n = 1; n <= made; n += 50) {
       const behindMs = n > ATTEMPTS_KEPT ? 86_400_000 : 0;
-      const attempts = Array.from(
-        { length: 50 },
-        (_, at) => sampleAttempt(n + at, { atMs: START_MS + n + at - behindMs }),
-      );
+      const atMs = (at: number) => START_MS + n + at - behindMs;
+      const attempts = Array.from({ length: 50 }, (_, at) => sampleAttempt(n + at, { atMs: atMs(at) }));
       await settle(store(), { subscriptionId: "wh_1", attempts });
     }
     assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS), 150);

@@ -161,6 +161,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     await append(store(), sampleEvent(1), sampleUndecoded(2));
     const lease = await watcherLease(store());
     const state = sampleState(1_077);
+    const bucket = { keyId: "a", tokens: 1, updatedAtMs: 1 };
     const steps: (() => Promise<unknown>)[] = [
       () => store().events.append({ lease, events: [sampleEvent(2), poisoned(sampleEvent(3), "txHash")], state }),
       () =>
@@ -168,11 +169,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
           ...{ subscriptionId: "wh_1", cursor: 1, failed: [sampleFailed(1, "dead")] },
           attempts: [sampleAttempt(1), poisoned(sampleAttempt(2), "error")],
         }),
-      () =>
-        store().buckets.save([
-          { keyId: "a", tokens: 1, updatedAtMs: 1 },
-          poisoned({ keyId: "b", tokens: 1, updatedAtMs: 1 }, "tokens"),
-        ]),
+      () => store().buckets.save([bucket, poisoned({ ...bucket, keyId: "b" }, "tokens")]),
       () => store().subscriptions.insert(poisoned(sampleSubscription("wh_2"), "createdAt"), 10),
       () => store().keys.insert(poisoned(sampleKey("b"), "createdAt")),
     ];

@@ -59,10 +59,8 @@ export function deliveryContract({ store }: Subject): void {
     await settle(store(), { subscriptionId: "wh_1", failed: [...failed, sampleFailed(4, "dead")] });
     const found = await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 200 });
     assert.deepEqual(found.map(({ delivery }) => delivery), [failed[1], failed[2], failed[0]]);
-    assert.deepEqual(
-      found.map(({ event }) => event),
-      [1, 2, 3].map((n) => ({ ...sampleEvent(10 - n, { amount: String(n) }), sequence: n })),
-    );
+    const events = [1, 2, 3].map((n) => ({ ...sampleEvent(10 - n, { amount: String(n) }), sequence: n }));
+    assert.deepEqual(found.map(({ event }) => event), events);
     const retrying = (subscriptionId: string, after?: number, limit?: number) =>
       only("retrying", after, limit, subscriptionId);
     assert.deepEqual(await retrying("wh_1", undefined, 2), [1, 2]);
@@ -78,15 +76,11 @@ export function deliveryContract({ store }: Subject): void {
     await appendMany(store(), 1, 9);
     const states = ["dead", "rejected", "retrying", "dead", "dead", "rejected"] as const;
     const failed = states.map((state, n) => sampleFailed(n + 1, state, { attempts: n, failedAtMs: START_MS + n }));
-    await settle(store(), { subscriptionId: "wh_1", failed }, {
-      subscriptionId: "wh_2",
-      failed: [sampleFailed(9, "dead")],
-    });
+    const other = { subscriptionId: "wh_2", failed: [sampleFailed(9, "dead")] };
+    await settle(store(), { subscriptionId: "wh_1", failed }, other);
     const found = await endedOf(store(), { subscriptionId: "wh_1", limit: 2 });
-    assert.deepEqual(
-      found,
-      [6, 5].map((n) => ({ delivery: failed[n - 1], event: { ...sampleEvent(n), sequence: n } })),
-    );
+    const wanted = [6, 5].map((n) => ({ delivery: failed[n - 1], event: { ...sampleEvent(n), sequence: n } }));
+    assert.deepEqual(found, wanted);
     assert.deepEqual(await ended("wh_1"), [6, 5, 4, 2, 1]);
     assert.deepEqual(await ended("wh_1", 5), [4, 2, 1]);
     assert.deepEqual(await ended("wh_1", 5, 2), [4, 2]);

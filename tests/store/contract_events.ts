@@ -73,13 +73,8 @@ export function eventContract({ store, anotherHandle }: Subject): void {
 
   test("events and state of a step become visible together, and the state replaces the former one", async () => {
     const lease = await watcherLease(store());
-    const missing = {
-      epoch: 0,
-      fromLedger: 5,
-      toLedger: 9,
-      contractIds: ["CA", "CB"],
-      detectedAt: "2026-11-01T00:00:00Z",
-    };
+    const place = { epoch: 0, fromLedger: 5, toLedger: 9 };
+    const missing = { ...place, contractIds: ["CA", "CB"], detectedAt: "2026-11-01T00:00:00Z" };
     const gap = { ...missing, reason: "pruned" as const };
     const full = sampleState(1_001, {
       epoch: 2,

@@ -91,11 +91,8 @@ export function filterContract({ store }: Subject): void {
 
   test("a type, address or hash does not match another with the same beginning", async () => {
     const long = "G".repeat(56);
-    await append(
-      store(),
-      sampleEvent(1, { agent: long, type: "a" }),
-      sampleEvent(2, { agent: `${long}A`, type: "ab" }),
-    );
+    const [first, second] = [{ agent: long, type: "a" }, { agent: `${long}A`, type: "ab" }];
+    await append(store(), sampleEvent(1, first), sampleEvent(2, second));
     const found = async (filter: EventFilter) =>
       (await store().events.read({ filter, order: "asc", limit: 9 })).map(({ sequence }) => sequence);
     assert.deepEqual(await found({ agent: long }), [1]);

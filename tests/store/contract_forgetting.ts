@@ -49,10 +49,8 @@ export function forgettingContract({ store }: Subject): void {
 
   test("heights find their events after some are deleted", async () => {
     const order = [1, 2, 5, 3, 8, 4, 8, 6, 9, 7];
-    await append(
-      store(),
-      ...order.map((n, at) => sampleEvent(n, { id: sampleId(n, 0).replace(/.{10}$/, String(at).padStart(10, "0")) })),
-    );
+    const idOf = (n: number, at: number) => sampleId(n, 0).replace(/.{10}$/, String(at).padStart(10, "0"));
+    await append(store(), ...order.map((n, at) => sampleEvent(n, { id: idOf(n, at) })));
     for (let upTo = 0; upTo <= order.length; upTo++) {
       await forget(upTo);
       for (let n = 0; n <= 10; n++) {
@@ -62,10 +60,8 @@ export function forgettingContract({ store }: Subject): void {
         assert.deepEqual(await sequences({ fromHeight: height }), from, `from ${n} after ${upTo}`);
         assert.deepEqual(await sequences({ toHeight: height }), to, `to ${n} after ${upTo}`);
         const before = await store().events.before(height);
-        assert.ok(
-          before >= upTo && before <= 10 && from.every((sequence) => sequence > before),
-          `before ${n} after ${upTo}`,
-        );
+        const isBelow = from.every((sequence) => sequence > before);
+        assert.ok(before >= upTo && before <= 10 && isBelow, `before ${n} after ${upTo}`);
       }
     }
   });
@@ -91,10 +87,8 @@ export function forgettingContract({ store }: Subject): void {
       failed: [sampleFailed(4, "retrying"), sampleFailed(9, "rejected")],
     });
     await forget(4);
-    assert.deepEqual(
-      await progressOf(store(), "wh_1"),
-      freshProgress(5, { retrying: 1, rejected: 1, dead: 3, nextDueAtMs: 4 }),
-    );
+    const wanted = freshProgress(5, { retrying: 1, rejected: 1, dead: 3, nextDueAtMs: 4 });
+    assert.deepEqual(await progressOf(store(), "wh_1"), wanted);
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(9, { rejected: 1, dead: 1 }));
     const left = await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 });
     assert.deepEqual(left.map(({ delivery }) => delivery.sequence), [5]);
@@ -121,11 +115,8 @@ export function forgettingContract({ store }: Subject): void {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3, failed: [sampleFailed(2, "retrying")] });
-    const consumers = [{ subscriptionId: "wh_1", cursor: 0, events: 6 }, {
-      subscriptionId: "wh_2",
-      cursor: 2,
-      events: 4,
-    }];
+    const consumer = (subscriptionId: string, cursor: number, events: number) => ({ subscriptionId, cursor, events });
+    const consumers = [consumer("wh_1", 0, 6), consumer("wh_2", 2, 4)];
     const before = await store().deliveries.consumers({ limit: 9 });
     assert.equal(await forget(6, ...consumers), false);
     assert.deepEqual(await store().deliveries.consumers({ limit: 9 }), before);

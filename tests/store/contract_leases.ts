@@ -36,11 +36,8 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
   });
 
   test("renew prolongs the caller's leases, also expired ones, and returns those", async () => {
-    const [a, b, c] = [
-      (await acquire(store(), "a", "me"))!,
-      (await acquire(store(), "b", "me"))!,
-      (await acquire(store(), "c", "me"))!,
-    ];
+    const mine = async (name: string) => (await acquire(store(), name, "me"))!;
+    const [a, b, c] = [await mine("a"), await mine("b"), await mine("c")];
     await store().leases.release([c]);
     pass(MINUTE_MS);
     await acquire(store(), "b", "other");

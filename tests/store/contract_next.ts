@@ -8,18 +8,12 @@ import type { Subject } from "./store_contract.ts";
 import { sampleFailed, sampleSubscription, settle, START_MS, subscribe } from "./webhook_samples.ts";
 
 const NOW_MS = START_MS + 1_000_000;
+const ALL = { after: 0, upTo: 1_000, limit: 200, inFlight: [], nowMs: NOW_MS };
 
 /** The next deliveries of a subscription. */
 export function nextContract({ store }: Subject): void {
   const next = async (query: Partial<NextQuery> = {}, fields: Partial<Subscription> = {}, id = "wh_1") =>
-    await store().deliveries.next(sampleSubscription(id, fields), {
-      after: 0,
-      upTo: 1_000,
-      limit: 200,
-      inFlight: [],
-      nowMs: NOW_MS,
-      ...query,
-    });
+    await store().deliveries.next(sampleSubscription(id, fields), { ...ALL, ...query });
   /** Failed deliveries are negative. */
   const numbers = (found: Awaited<ReturnType<typeof next>>) =>
     found?.deliveries.map(({ event, failed }) => failed === null ? event.sequence : -event.sequence);
@@ -103,12 +97,8 @@ export function nextContract({ store }: Subject): void {
     const ordered = { ordered: true };
     assert.deepEqual(numbers(await next({ upTo: 3 }, ordered)), [1, 2, 3]);
     await fail(due(4, 10), due(3, 20));
-    assert.deepEqual(await next({ after: 4 }, ordered), {
-      cursor: 0,
-      deliveries: [],
-      scannedTo: 4,
-      nextDueAtMs: NOW_MS + 20,
-    });
+    const waiting = { cursor: 0, deliveries: [], scannedTo: 4, nextDueAtMs: NOW_MS + 20 };
+    assert.deepEqual(await next({ after: 4 }, ordered), waiting);
     assert.deepEqual(numbers(await next({ after: 4, nowMs: NOW_MS + 20 }, ordered)), [-3]);
     assert.deepEqual(numbers(await next({ after: 4, isProbing: true }, ordered)), [-3]);
     assert.deepEqual(numbers(await next({ after: 4, isProbing: true, inFlight: [3] }, ordered)), []);

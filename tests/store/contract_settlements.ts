@@ -30,12 +30,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 5);
     const failed = [sampleFailed(2, "retrying"), sampleFailed(3, "rejected"), sampleFailed(4, "dead")];
-    const attempts = [
-      sampleAttempt(1),
-      failedAttempt(2, "retry"),
-      failedAttempt(3, "rejected"),
-      failedAttempt(4, "dead"),
-    ];
+    const outcomes = ["retry", "rejected", "dead"] as const;
+    const attempts = [sampleAttempt(1), ...outcomes.map((outcome, n) => failedAttempt(n + 2, outcome))];
     await settle(store(), { subscriptionId: "wh_1", cursor: 4, failed, failingSinceMs: START_MS, attempts });
     assert.deepEqual(
       await progressOf(store(), "wh_1"),
@@ -63,8 +59,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     const states: FailedDelivery["state"][] = ["retrying", "rejected", "dead"];
     const counts = (state?: FailedDelivery["state"]) =>
       freshProgress(0, {
-        ...(state === undefined ? {} : { [state]: 1 }),
-        nextDueAtMs: state === "retrying" ? START_MS + 10_000 : null,
+        ...(state && { [state]: 1 }),
+        ...(state === "retrying" && { nextDueAtMs: START_MS + 10_000 }),
       });
     for (const from of states) {
       for (const to of states) {
@@ -104,10 +100,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     pass(60_000);
     await other.leases.acquire({ name: leases[5]!.name, holder: "another", durationMs: 60_000 });
     const later = settlements.map((one) => ({ ...one, cursor: 3 }));
-    await assert.rejects(
-      store().deliveries.settle({ leases, settlements: later }),
-      storeError("fenced", leases[5]!.name),
-    );
+    const settling = store().deliveries.settle({ leases, settlements: later });
+    await assert.rejects(settling, storeError("fenced", leases[5]!.name));
     assert.deepEqual(await store().deliveries.consumers({ limit: 100 }), consumers);
   });
 
@@ -135,11 +129,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     await settle(store(), { subscriptionId: "wh_2", cursor: 5, replay: { id: "rp_1", cursor: 9, done: true } });
     assert.deepEqual(await replayOf("wh_1"), sampleReplay("rp_1", "wh_1", { cursor: 4 }));
     assert.equal((await progressOf(store(), "wh_2")).cursor, 5);
-    await settle(store(), {
-      subscriptionId: "wh_1",
-      replay: { id: "rp_1", cursor: 9, done: true },
-      failed: [sampleFailed(9, "retrying")],
-    });
+    const replay = { id: "rp_1", cursor: 9, done: true };
+    await settle(store(), { subscriptionId: "wh_1", replay, failed: [sampleFailed(9, "retrying")] });
     assert.equal(await replayOf("wh_1"), null);
     assert.equal((await progressOf(store(), "wh_1")).retrying, 1);
   });
@@ -150,10 +141,8 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     const attempt = { ...failedAttempt(1, "retry"), number: 0, responseBody: `—${"x".repeat(1_021)}` };
     await settle(store(), ...ids.map((subscriptionId) => ({ subscriptionId, attempts: [attempt, attempt] })));
     for (const id of [ids[0]!, ids[80]!]) {
-      assert.deepEqual(
-        await store().deliveries.attempts(id, { limit: 9 }),
-        [2, 1].map((ordinal) => ({ ...attempt, ordinal })),
-      );
+      const wanted = [2, 1].map((ordinal) => ({ ...attempt, ordinal }));
+      assert.deepEqual(await store().deliveries.attempts(id, { limit: 9 }), wanted);
     }
   });
 

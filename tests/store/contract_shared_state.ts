@@ -17,10 +17,8 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
   test("a shared value is absent at first, and then as the last change left it, each name for itself", async () => {
     assert.equal(await store().sharedState.read("a"), undefined);
     const value = { text: "ä\u0000\u{1F680}", list: [1, null, { deep: true }], number: 1.5 };
-    const answer = await store().sharedState.change(
-      "a",
-      (before) => ({ value, keepMs: MINUTE_MS, answer: before ?? "none" }),
-    );
+    const change = (before: unknown) => ({ value, keepMs: MINUTE_MS, answer: before ?? "none" });
+    const answer = await store().sharedState.change("a", change);
     assert.equal(answer, "none");
     assert.deepEqual(await store().sharedState.read("a"), value);
     assert.equal(await store().sharedState.read("b"), undefined);

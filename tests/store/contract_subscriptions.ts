@@ -48,10 +48,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     );
     await store().subscriptions.insert(sampleSubscription("wh_2"), 2);
     const version = await store().subscriptions.version();
-    await assert.rejects(
-      store().subscriptions.insert(sampleSubscription("wh_3"), 2),
-      storeError("exists", '"key"', "2"),
-    );
+    const third = store().subscriptions.insert(sampleSubscription("wh_3"), 2);
+    await assert.rejects(third, storeError("exists", '"key"', "2"));
     assert.equal(await store().subscriptions.version(), version);
     assert.deepEqual(await store().subscriptions.get("wh_1"), sampleSubscription("wh_1"));
     await store().subscriptions.insert(sampleSubscription("wh_3", { keyId: "other" }), 2);
@@ -62,12 +60,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
 
   test("of simultaneous inserts, no more succeed than a key may have", async () => {
     const other = await anotherHandle();
-    const outcomes = await Promise.allSettled(
-      Array.from(
-        { length: 12 },
-        (_, n) => (n % 2 ? store() : other).subscriptions.insert(sampleSubscription(`wh_${n}`), 5),
-      ),
-    );
+    const insert = (n: number) => (n % 2 ? store() : other).subscriptions.insert(sampleSubscription(`wh_${n}`), 5);
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => insert(n)));
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 5);
     assert.equal((await store().subscriptions.list({ keyId: "key", limit: 100 })).length, 5);
   });
@@ -97,11 +91,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", { ...rotated, secret: "x" }), 0);
     assert.equal(await replaceSecrets(store(), "wh_2", "whsec_of_wh_2", rotated), 0);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...rotated });
-    const twice = {
-      secret: "whsec_2",
-      previousSecret: { secret: "whsec_new", untilMs: 7 },
-      olderSecret: rotated.previousSecret,
-    };
+    const previousSecret = { secret: "whsec_new", untilMs: 7 };
+    const twice = { secret: "whsec_2", previousSecret, olderSecret: rotated.previousSecret };
     assert.equal(await replaceSecrets(store(), "wh_1", "whsec_new", twice), 1);
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...twice });
     assert.equal(await replaceSecrets(store(), "wh_1", "whsec_2", rotated), 1);
@@ -135,13 +126,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.ok(await isRaised());
     await replaceSecrets(other, "wh_1", "whsec_of_wh_1", { secret: "newer", previousSecret: null });
     await appendMany(store(), 1, 1);
-    await settle(store(), {
-      subscriptionId: "wh_1",
-      cursor: 1,
-      failed: [sampleFailed(1, "dead")],
-      failingSinceMs: 1,
-      attempts: [sampleAttempt(1)],
-    });
+    const settlement = { subscriptionId: "wh_1", cursor: 1, failed: [sampleFailed(1, "dead")], failingSinceMs: 1 };
+    await settle(store(), { ...settlement, attempts: [sampleAttempt(1)] });
     await store().deliveries.recordAttempt("wh_1", sampleAttempt(2));
     assert.equal(await isRaised(), false);
     const sealed = { id: "wh_1", expectedSecret: "new", secret: "sealed", previousSecret: null };
@@ -169,9 +155,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().subscriptions.delete("wh_1"), false);
     assert.equal(await store().subscriptions.get("wh_1"), undefined);
     assert.deepEqual(await store().subscriptions.list({ keyId: "key", limit: 9 }), [sampleSubscription("wh_2")]);
-    assert.deepEqual((await store().deliveries.consumers({ limit: 9 })).map(({ subscription }) => subscription.id), [
-      "wh_2",
-    ]);
+    const consumers = await store().deliveries.consumers({ limit: 9 });
+    assert.deepEqual(consumers.map(({ subscription }) => subscription.id), ["wh_2"]);
     assert.equal(await store().deliveries.consumer("wh_1"), undefined);
     assert.deepEqual(await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 9 }), []);
     assert.deepEqual(await endedOf(store(), { subscriptionId: "wh_1", limit: 9 }), []);
@@ -213,10 +198,8 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.ok(steps >= 3 && steps < 40, `${steps} steps`);
     assert.equal(await store().subscriptions.purgeDeleted(), false);
     assert.equal((await progressOf(store(), "wh_2")).retrying, 19);
-    assert.equal(
-      (await store().deliveries.failed({ state: "retrying", subscriptionId: "wh_2", limit: 99 })).length,
-      19,
-    );
+    const retrying = { state: "retrying" as const, subscriptionId: "wh_2", limit: 99 };
+    assert.equal((await store().deliveries.failed(retrying)).length, 19);
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 99 })).length, 19);
   });
 

@@ -63,10 +63,8 @@ export function undecodedContract({ store }: Subject): void {
   test("forgetUndecoded deletes events closed before a time, at most 200 at a call, and returns their number", async () => {
     const at = (n: number) => new Date(Date.parse("2026-11-01T00:00:00Z") + n * 1_000).toISOString().slice(0, 19) + "Z";
     for (let n = 0; n < 300; n += 100) {
-      const step = Array.from(
-        { length: 100 },
-        (_, index) => sampleUndecoded(n + index, { ledgerClosedAt: at(n + index) }),
-      );
+      const one = (n: number) => sampleUndecoded(n, { ledgerClosedAt: at(n) });
+      const step = Array.from({ length: 100 }, (_, index) => one(n + index));
       await append(store(), ...step);
     }
     assert.equal(await store().events.forgetUndecoded(at(0)), 0);

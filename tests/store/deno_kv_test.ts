@@ -12,7 +12,7 @@ import { callContract } from "./contract_calls.ts";
 import { fileContract } from "./contract_file.ts";
 import { intentContract } from "./contract_intents.ts";
 import { leaseContract } from "./contract_leases.ts";
-import { append, appendMany, sampleEvent, sampleUndecoded, storeError, watcherLease } from "./samples.ts";
+import { append, appendMany, sampleEvent, sampleState, sampleUndecoded, storeError, watcherLease } from "./samples.ts";
 import { describeStore } from "./store_contract.ts";
 import {
   dueOf,
@@ -194,29 +194,11 @@ function describeDenoKv(): void {
     test("a watcher state with more gaps than fit in one value is stored, and a smaller one after it", async () => {
       const store = await open("state.kv");
       const lease = await watcherLease(store);
-      const gap = {
-        epoch: 0,
-        fromLedger: 1,
-        toLedger: 2,
-        contractIds: ["C".repeat(56)],
-        detectedAt: "2026-11-01T00:00:00Z",
-        reason: "pruned" as const,
-      };
+      const missing = { epoch: 0, fromLedger: 1, toLedger: 2, contractIds: ["C".repeat(56)] };
+      const gap = { ...missing, detectedAt: "2026-11-01T00:00:00Z", reason: "pruned" as const };
       for (const gaps of [Array.from({ length: 1_000 }, () => gap), [gap]]) {
-        const state = {
-          ...{ epoch: 0, latestLedger: 9, latestLedgerCloseTime: 0, scannedLedger: 9, settledLedger: 9 },
-        };
-        const whole = {
-          ...state,
-          rescans: [],
-          checkpoints: [],
-          formerCheckpoints: [],
-          contracts: {},
-          gaps,
-          formerEpochs: [],
-        };
-        await store.events.append({ lease, events: [], state: whole });
-        assert.deepEqual(await store.events.watcherState(), whole);
+        await store.events.append({ lease, events: [], state: sampleState(9, { gaps }) });
+        assert.deepEqual(await store.events.watcherState(), sampleState(9, { gaps }));
       }
     });
 
@@ -230,10 +212,8 @@ function describeDenoKv(): void {
         const one = n % 2 === 0 ? store : other;
         if (n % 4 === 3) return await one.deliveries.recordAttempt("wh_1", failedAttempt(n, "retry"));
         const failed = [sampleFailed(n + 1, "retrying")];
-        return await one.deliveries.settle({
-          leases,
-          settlements: [{ subscriptionId: "wh_1", failed, attempts: [failedAttempt(n, "retry")] }],
-        });
+        const settlement = { subscriptionId: "wh_1", failed, attempts: [failedAttempt(n, "retry")] };
+        return await one.deliveries.settle({ leases, settlements: [settlement] });
       }));
       assert.equal((await progressOf(store, "wh_1")).retrying, 30);
       const attempts = await store.deliveries.attempts("wh_1", { limit: 200 });

@@ -31,37 +31,26 @@ export async function fillStore(store: Store): Promise<void> {
   await fillIntents(store);
   await fillLog(store);
   await fillWebhooks(store);
-  await store.sharedState.change(
-    "ledger",
-    () => ({ value: { epoch: 1, höhe: [1, null, 2.5] }, keepMs: 1e12, answer: 0 }),
-  );
+  const value = { epoch: 1, höhe: [1, null, 2.5] };
+  await store.sharedState.change("ledger", () => ({ value, keepMs: 1e12, answer: 0 }));
   await store.subscriptions.setSecrets({ secrets: [], check: "sealed:check" });
 }
 
 async function fillKeys(store: Store): Promise<void> {
-  const all = {
-    rate: 7,
-    expiresAt: "2027-01-01T00:00:00.000Z",
-    lastUsedAt: "2026-11-02T00:00:00.000Z",
-    disabled: true,
-  };
+  const times = { expiresAt: "2027-01-01T00:00:00.000Z", lastUsedAt: "2026-11-02T00:00:00.000Z" };
+  const all = { rate: 7, disabled: true, ...times };
   for (let n = 1; n < 9; n++) await store.keys.insert(sampleKey(`k${n}`));
   await store.keys.insert(sampleKey("k0", { ...all, scopes: ["read", "write", "webhooks"], name: "é 🙂 '\"" }));
-  const buckets = Array.from(
-    { length: 230 },
-    (_, n) => ({ keyId: `k${n}`, tokens: n + 0.1, updatedAtMs: START_MS + n }),
-  );
+  const bucket = (n: number) => ({ keyId: `k${n}`, tokens: n + 0.1, updatedAtMs: START_MS + n });
+  const buckets = Array.from({ length: 230 }, (_, n) => bucket(n));
   await store.buckets.save(buckets);
 }
 
 async function fillIntents(store: Store): Promise<void> {
   const numbers = Array.from({ length: 230 }, (_, n) => n);
   const noted = (n: number) => n % 3 === 0 ? {} : { source: ACCOUNT, operation: hashOf(n % 5) };
-  await Promise.all(
-    numbers.map((n) =>
-      store.submissions.record({ hash: hashOf(n), validUntil: n, submittedAtMs: START_MS + n, ...noted(n) })
-    ),
-  );
+  const sent = (n: number) => ({ hash: hashOf(n), validUntil: n, submittedAtMs: START_MS + n, ...noted(n) });
+  await Promise.all(numbers.map((n) => store.submissions.record(sent(n))));
   const outcome = (n: number) =>
     n % 4 === 1 ? { status: "success" as const, ledger: n } : { status: "failed" as const, error: { code: "x" } };
   await Promise.all(
@@ -84,12 +73,8 @@ async function fillIntents(store: Store): Promise<void> {
 
 /** Events of two epochs, some late, of which the oldest are forgotten. */
 async function fillLog(store: Store): Promise<void> {
-  const fields = {
-    deviceHash: hashOf(7),
-    agent: ACCOUNT,
-    merchant: "no address",
-    amount: "170141183460469231731687303715884105727",
-  };
+  const most = String(2n ** 127n - 1n);
+  const fields = { deviceHash: hashOf(7), agent: ACCOUNT, merchant: "no address", amount: most };
   const events = Array.from({ length: 450 }, (_, n) => {
     if (n % 10 === 9) return sampleEvent(n - 15, { id: sampleId(n - 15).replace(/1$/, "2") });
     return n < 400 ? sampleEvent(n, n % 2 === 0 ? fields : {}) : sampleEventOf(1, n, { asset: ACCOUNT });
@@ -99,38 +84,28 @@ async function fillLog(store: Store): Promise<void> {
     const state = sampleState(1_000 + at, { rpcCursor: "c", decoder: { name: "d", triedUpTo: null } });
     await store.events.append({ lease, events: events.slice(at, at + 90), state });
   }
-  await append(
-    store,
-    sampleUndecoded(1_003),
-    sampleUndecoded(1_008, { raw: { topics: ["A".repeat(120_000)], value: "B" } }),
-  );
+  const large = { topics: ["A".repeat(120_000)], value: "B" };
+  await append(store, sampleUndecoded(1_003), sampleUndecoded(1_008, { raw: large }));
   await store.events.forget({ upTo: 105, undelivered: [] });
 }
 
 async function fillWebhooks(store: Store): Promise<void> {
   const former = { previousSecret: { secret: "old", untilMs: 5 }, olderSecret: { secret: "older", untilMs: 4 } };
   const filters = { types: ["escrow.funded", "escrow.claimed"], deviceHash: hashOf(7), merchant: "M", ordered: true };
-  await store.subscriptions.insert(
-    sampleSubscription("wh_all", { ...former, ...filters, keyId: "k1", startHeight: 9 }),
-    9,
-  );
+  const full = { ...former, ...filters, keyId: "k1", startHeight: 9 };
+  await store.subscriptions.insert(sampleSubscription("wh_all", full), 9);
   for (const id of ["wh_1", "wh_2", "wh_gone"]) await store.subscriptions.insert(sampleSubscription(id), 9);
   for (let n = 0; n < 1_150; n += 50) {
-    const attempts = Array.from(
-      { length: 50 },
-      (_, i) => i % 7 ? sampleAttempt(n + i) : failedAttempt(n + i, "rejected"),
-    );
+    const made = (at: number) => at % 7 ? sampleAttempt(n + at) : failedAttempt(n + at, "rejected");
+    const attempts = Array.from({ length: 50 }, (_, at) => made(at));
     await settle(store, { subscriptionId: "wh_1", attempts });
   }
   const of = (from: number, count: number, state: "retrying" | "rejected" | "dead") =>
     Array.from({ length: count }, (_, n) => sampleFailed(from + n, state));
   for (const subscriptionId of ["wh_1", "wh_2", "wh_gone"]) {
     await settle(store, { subscriptionId, failed: of(200, 110, "retrying"), failingSinceMs: START_MS });
-    await settle(store, {
-      subscriptionId,
-      failed: [...of(310, 50, "rejected"), ...of(360, 40, "dead")],
-      attempts: [sampleAttempt(1)],
-    });
+    const ended = [...of(310, 50, "rejected"), ...of(360, 40, "dead")];
+    await settle(store, { subscriptionId, failed: ended, attempts: [sampleAttempt(1)] });
     await settle(store, { subscriptionId, cursor: 410, delivered: [200, 311] });
   }
   // Of an event that is forgotten: passed over.

@@ -38,10 +38,8 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
       const refused = 2 * TAKEN.length;
       assert.equal(lines.length, refused + 2, lines.join("\n"));
       for (let n = 0; n < refused; n += 2) {
-        assert.match(
-          lines[n]!,
-          /^gateway keygen: \S+\/gateway\.db: the disk (is full, .* Make room|cannot be .* has room)/,
-        );
+        const says = /^gateway keygen: \S+\/gateway\.db: the disk (is full, .* Make room|cannot be .* has room)/;
+        assert.match(lines[n]!, says);
         assert.equal(lines[n + 1], "1 other ");
       }
       assert.equal(lines[refused], "0 gateway.db ");

@@ -81,11 +81,10 @@ function describeConnections(programs: string): void {
     );
 
   describe("the connection to PostgreSQL", () => {
-    for (
-      const [what, parameters] of [["where the server can", {}], ["always, with sslmode=require", {
-        sslmode: "require",
-      }]] as [string, Record<string, string>][]
-    ) {
+    const modes: [string, Record<string, string>][] = [["where the server can", {}], ["always, with sslmode=require", {
+      sslmode: "require",
+    }]];
+    for (const [what, parameters] of modes) {
       test(`is encrypted ${what}, and works for many statements at once`, async () => {
         const store = await open(url({ ...parameters, schema: "tls" }));
         const written = Array.from({ length: 40 }, (_, n) => store.keys.insert(sampleKey(`${what}-${n}`)));
@@ -179,10 +178,8 @@ function describeConnections(programs: string): void {
       for (const mode of ["fast", "immediate"] as const) {
         await cluster.stop(mode);
         await assert.rejects(store.keys.get("a"), storeError("unavailable", store.location));
-        await assert.rejects(
-          store.leases.acquire({ name: "n", holder: "h", durationMs: 1 }),
-          storeError("unavailable"),
-        );
+        const acquiring = store.leases.acquire({ name: "n", holder: "h", durationMs: 1 });
+        await assert.rejects(acquiring, storeError("unavailable"));
         await cluster.start();
         await until(() => store.keys.get("a").catch(() => undefined));
         await append(store, sampleEvent(mode === "fast" ? 1 : 2));

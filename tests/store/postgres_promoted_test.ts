@@ -82,10 +82,8 @@ describe("a standby that was promoted without the last commits", { skip: program
     await postgres.sql(`UPDATE twice.lease SET term = ${before}, holder = NULL`);
     const lease = (await next.leases.acquire({ ...request, holder: "next" }))!;
     assert.deepEqual(await former.leases.renew([lost], 60_000), []);
-    await assert.rejects(
-      former.events.append({ lease: lost, events: [], state: sampleState(1) }),
-      storeError("fenced"),
-    );
+    const step = { lease: lost, events: [], state: sampleState(1) };
+    await assert.rejects(former.events.append(step), storeError("fenced"));
     assert.deepEqual(await next.leases.renew([lease], 60_000), [lease]);
   });
 

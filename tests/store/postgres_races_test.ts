@@ -117,14 +117,10 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     await database.transaction(async (queries) => {
       // Holds the settlement up between its progress and its replay.
       await queries.read(`SELECT 1 FROM ${prefix}failed_delivery FOR UPDATE`);
+      const replay = { id: "rp_1", cursor: 3, done: false };
       const settling = store.deliveries.settle({
         leases,
-        settlements: [{
-          subscriptionId: "wh_1",
-          failed: [sampleFailed(1, "dead")],
-          replay: { id: "rp_1", cursor: 3, done: false },
-          attempts: [],
-        }],
+        settlements: [{ subscriptionId: "wh_1", failed: [sampleFailed(1, "dead")], replay, attempts: [] }],
       });
       await passed(200);
       const deleting = store.subscriptions.delete("wh_1");

@@ -96,10 +96,8 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
   test("stores texts with characters that PostgreSQL cannot store, without those characters", async () => {
     const store = await open(postgres.setting({ schema: "texts" }));
     await subscribe(store, "wh_1");
-    await settle(store, {
-      subscriptionId: "wh_1",
-      attempts: [sampleAttempt(1, { responseBody: "a\0b\ud800c", error: "\\u0000 'quoted' \\" })],
-    });
+    const texts = { responseBody: "a\0b\ud800c", error: "\\u0000 'quoted' \\" };
+    await settle(store, { subscriptionId: "wh_1", attempts: [sampleAttempt(1, texts)] });
     const [attempt] = await store.deliveries.attempts("wh_1", { limit: 1 });
     assert.deepEqual([attempt!.responseBody, attempt!.error], ["a\ufffdb\ufffdc", "\\u0000 'quoted' \\"]);
   });

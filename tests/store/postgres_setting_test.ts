@@ -71,10 +71,8 @@ describe("the setting of a PostgreSQL store", () => {
       assert.throws(() => parsePostgresSetting(setting, {}), (error: Error) => {
         assert.ok(!error.message.includes("hush"), error.message);
         // A file that is not there may come, as a disk that is not mounted yet.
-        return storeError(
-          says.includes("cannot be read") && setting.includes("ca.pem") ? "unavailable" : "setting",
-          says,
-        )(error);
+        const isOfFile = says.includes("cannot be read") && setting.includes("ca.pem");
+        return storeError(isOfFile ? "unavailable" : "setting", says)(error);
       });
     });
   }

@@ -71,10 +71,8 @@ test("the job deletes nothing before the first ledger", async () => {
 test("undelivered events count as dead, for the subscriptions that they match", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_all"), subscriptionOf("wh_swept", { types: ["escrow.swept"] }));
-  const events = Array.from(
-    { length: 500 },
-    (_, n) => eventAt(101 + n, 1, { type: n % 100 === 0 ? "escrow.swept" : "escrow.funded" }),
-  );
+  const type = (n: number) => n % 100 === 0 ? "escrow.swept" : "escrow.funded";
+  const events = Array.from({ length: 500 }, (_, n) => eventAt(101 + n, 1, { type: type(n) }));
   await append(store, events, 700, START_MS + 10 * DAY_MS);
   await runJob(store, { now: () => START_MS + 10 * DAY_MS, historyDays: 5 });
   assert.equal(await held(store), 0);

@@ -6,15 +6,8 @@ import { StoreError, WATCHER_LEASE } from "../../lib/store/store.ts";
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
 export function sampleKey(id: string, fields: Partial<KeyRecord> = {}): KeyRecord {
-  return {
-    id,
-    name: `key ${id}`,
-    hash: "ab".repeat(32),
-    scopes: ["read"],
-    disabled: false,
-    createdAt: "2026-11-01T00:00:00.000Z",
-    ...fields,
-  };
+  const [hash, createdAt] = ["ab".repeat(32), "2026-11-01T00:00:00.000Z"];
+  return { id, name: `key ${id}`, hash, scopes: ["read"], disabled: false, createdAt, ...fields };
 }
 
 /** The id of the event `n`, which lies in the ledger 1 000 + n. */

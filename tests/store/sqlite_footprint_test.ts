@@ -13,11 +13,8 @@ import { folderForTests } from "../folder.ts";
 
 const directory = folderForTests();
 const hash = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
-const address = fc.string({
-  unit: fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
-  minLength: 56,
-  maxLength: 56,
-});
+const base32 = fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+const address = fc.string({ unit: base32, minLength: 56, maxLength: 56 });
 
 describe("the writes of the sqlite store", () => {
   test("hashes and addresses are packed to their bytes, and any text comes back unchanged", () => {
@@ -41,10 +38,8 @@ describe("the writes of the sqlite store", () => {
     const empty = statSync(path).size;
     const lease = await watcherLease(store);
     const count = 6_000;
-    const [hashes, addresses] = [
-      fc.sample(hash, { numRuns: count, seed: 1 }),
-      fc.sample(address, { numRuns: count, seed: 2 }),
-    ];
+    const drawn = (one: typeof hash, seed: number) => fc.sample(one, { numRuns: count, seed });
+    const [hashes, addresses] = [drawn(hash, 1), drawn(address, 2)];
     for (let n = 0; n < count; n += 100) {
       const events = Array.from({ length: 100 }, (_, index) =>
         sampleEvent(n + index, {
@@ -68,11 +63,8 @@ describe("the writes of the sqlite store", () => {
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 300);
     const leases = await workerLeases(store, "wh_1");
-    const settle = (n: number) =>
-      store.deliveries.settle({
-        leases,
-        settlements: [{ subscriptionId: "wh_1", cursor: n, attempts: [sampleAttempt(n)] }],
-      });
+    const settlement = (n: number) => ({ subscriptionId: "wh_1", cursor: n, attempts: [sampleAttempt(n)] });
+    const settle = (n: number) => store.deliveries.settle({ leases, settlements: [settlement(n)] });
     for (let n = 1; n <= 100; n++) await settle(n);
     const side = await openSqlite(path);
     side.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
