@@ -11,13 +11,8 @@ import {
   SorobanDataBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
-import {
-  type Applied,
-  type Engine,
-  type LedgerHeader,
-  loadEngine,
-  type StoredEntry,
-} from "../../lib/sandbox/engine.ts";
+import type { Applied, Engine, LedgerHeader, StoredEntry } from "../../lib/sandbox/engine.ts";
+import { loadEngine } from "../../lib/sandbox/engine.ts";
 
 const bytesOf = (path: string) => new Uint8Array(readFileSync(fileURLToPath(new URL(path, import.meta.url).href)));
 const engineModule = new WebAssembly.Module(bytesOf("../../lib/sandbox/wasm/engine.wasm"));

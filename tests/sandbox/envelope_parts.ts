@@ -1,13 +1,6 @@
 /** Parts of the envelopes that tests submit. */
-import {
-  Asset,
-  type FeeBumpTransaction,
-  type Keypair,
-  Operation,
-  type Transaction,
-  TransactionBuilder,
-  xdr,
-} from "@stellar/stellar-sdk";
+import type { FeeBumpTransaction, Keypair, Transaction } from "@stellar/stellar-sdk";
+import { Asset, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice, bob, fund, keypair, signed, startNetwork, type TestNetwork } from "./sandbox_network.ts";

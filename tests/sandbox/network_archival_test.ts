@@ -7,16 +7,8 @@ import { withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
 import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/protocol.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import { type NetworkImage, recorder, restored } from "./network_image.ts";
-import {
-  bytes,
-  codesOf,
-  contractCode,
-  hashOf,
-  metaOf,
-  signed,
-  startNetwork,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { hashOf } from "./people.ts";
+import { bytes, codesOf, contractCode, metaOf, signed, startNetwork, type TestNetwork } from "./sandbox_network.ts";
 import { cardCalls, holdersOf } from "./soroban_parts.ts";
 
 /** The lifetime of new entries: so short that a test sees its end. */

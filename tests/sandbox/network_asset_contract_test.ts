@@ -16,18 +16,8 @@ import {
   USD,
   usd,
 } from "./asset_network.ts";
-import {
-  address,
-  alice,
-  bob,
-  call,
-  carol,
-  eventsOf,
-  i128,
-  issuer,
-  signed,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob, carol, issuer } from "./people.ts";
+import { address, call, eventsOf, i128, signed, type TestNetwork } from "./sandbox_network.ts";
 
 // CAP-46-06. The tests follow one another on one network.
 describe("the contract of an issued asset", () => {

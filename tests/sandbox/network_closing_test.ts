@@ -7,14 +7,12 @@ import { scheduleWithTimers } from "../../lib/sandbox/ledger/ticker.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { getHealth } from "../../lib/sandbox/rpc/node.ts";
 import { pay } from "./envelope_parts.ts";
+import { alice, bob, keypair } from "./people.ts";
 import {
-  alice,
-  bob,
   build,
   contractCode,
   fakeTimers,
   fund,
-  keypair,
   signed,
   START_SECONDS,
   startNetwork,

@@ -3,19 +3,9 @@ import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
 import { Asset, type Keypair, Memo, Operation, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import { altered, feeBump, muxed, nobody, pay, raw } from "./envelope_parts.ts";
-import {
-  alice,
-  bob,
-  build,
-  codesOf,
-  eventsOf,
-  feeChargedOf,
-  refusal,
-  signed,
-  startNetwork,
-  submit,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob } from "./people.ts";
+import type { TestNetwork } from "./sandbox_network.ts";
+import { build, codesOf, eventsOf, feeChargedOf, refusal, signed, startNetwork, submit } from "./sandbox_network.ts";
 
 describe("a fee bump", () => {
   let n: TestNetwork;
@@ -127,10 +117,8 @@ describe("the network applies a payment", () => {
   const toMuxed = () => {
     const asset = Asset.native().toXdrObject();
     const payment = new xdr.PaymentOp({ destination: muxed(bob, 42n), asset, amount: 5n });
-    return altered(n.network, n.build(alice, [pay(bob)]), {
-      sourceAccount: muxed(alice, 7n),
-      operations: [raw(xdr.OperationBody.payment(payment))],
-    });
+    const operations = [raw(xdr.OperationBody.payment(payment))];
+    return altered(n.network, n.build(alice, [pay(bob)]), { sourceAccount: muxed(alice, 7n), operations });
   };
   const withMemo = () => n.build(alice, [pay(bob, 5n)], { memo: Memo.text("rent") });
   const receivers: [what: string, draft: () => Transaction, id: unknown][] = [

@@ -53,10 +53,8 @@ describe("on a network with the contracts,", () => {
   test("a successful result has the hash of the return value and the events", () => {
     const applied = invoke(network, owner, operations.fund(7n));
     const [operation] = metaOf(applied).operations;
-    const preimage = new xdr.InvokeHostFunctionSuccessPreImage({
-      returnValue: metaOf(applied).sorobanMeta!.returnValue!,
-      events: operation!.events,
-    });
+    const returnValue = metaOf(applied).sorobanMeta!.returnValue!;
+    const preimage = new xdr.InvokeHostFunctionSuccessPreImage({ returnValue, events: operation!.events });
     const { result } = xdr.TransactionResult.fromXdr(applied.resultXdr);
     assert.ok(result.type === "txSuccess" && result.results[0]?.type === "opInner");
     const { tr } = result.results[0];
@@ -73,10 +71,8 @@ describe("on a network with the contracts,", () => {
     assert.ok(charged < BigInt(transaction.fee), "nothing was refunded");
 
     const events = applied.transactionEventsXdr.map((e) => xdr.TransactionEvent.fromXdr(e));
-    assert.deepEqual(events.map((e) => e.stage.name), [
-      "transactionEventStageBeforeAllTxs",
-      "transactionEventStageAfterAllTxs",
-    ]);
+    const stages = events.map(({ stage }) => stage.name.replace("transactionEventStage", ""));
+    assert.deepEqual(stages, ["BeforeAllTxs", "AfterAllTxs"]);
     const amounts = events.map((e) => scValToNative(e.event.body.v0.data) as bigint);
     assert.equal(amounts[0], BigInt(transaction.fee));
     assert.equal(amounts[0]! + amounts[1]!, charged);
@@ -122,11 +118,8 @@ describe("on a network with the contracts,", () => {
     assert.equal(meta.v2.ledgerHeader.hash.toString(), hash);
     const { header } = xdr.LedgerHeaderHistoryEntry.fromXdr(headerXdr);
     assert.equal(header.previousLedgerHash.toString(), network.ledger(applied.ledger - 1)!.hash);
-    assert.deepEqual([header.ledgerVersion, header.baseFee, header.baseReserve], [
-      network.protocolVersion,
-      100,
-      5_000_000,
-    ]);
+    const { ledgerVersion, baseFee, baseReserve } = header;
+    assert.deepEqual([ledgerVersion, baseFee, baseReserve], [network.protocolVersion, 100, 5_000_000]);
     assert.deepEqual(sha256(header.toXdr()), meta.v2.ledgerHeader.hash.value);
     assert.deepEqual(sha256(meta.v2.txSet.toXdr()), header.scpValue.txSetHash.value);
     assert.equal(meta.v2.ledgerHeader.header.ledgerSeq, applied.ledger);

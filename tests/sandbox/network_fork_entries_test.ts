@@ -14,18 +14,8 @@ import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { AUTHORIZED, lineKey, trust, usd } from "./asset_network.ts";
 import { create, merge } from "./envelope_parts.ts";
 import { FORKED, openFork, openOrigin, remoteWith } from "./fork.ts";
-import {
-  accountOf,
-  alice,
-  apply,
-  bob,
-  build,
-  codesOf,
-  fund,
-  keypair,
-  signed,
-  startNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob, keypair } from "./people.ts";
+import { accountOf, apply, build, codesOf, fund, signed, startNetwork } from "./sandbox_network.ts";
 import { accountKey, balanceBy, dave, revoke, sponsored } from "./sponsorship.ts";
 
 const cosigner = keypair("cosigner");
@@ -101,12 +91,9 @@ describe("a fork", () => {
     assert.equal((await fork.rpc.getAccountEntry(dave.publicKey())).balance, 100_000_000n);
   });
 
+  const removal = { signer: { ed25519PublicKey: cosigner.publicKey(), weight: 0 } };
   const removals: [how: string, operation: xdr.Operation, isPreAuthorized: boolean][] = [
-    [
-      "SetOptions removes the signer",
-      Operation.setOptions({ signer: { ed25519PublicKey: cosigner.publicKey(), weight: 0 } }),
-      false,
-    ],
+    ["SetOptions removes the signer", Operation.setOptions(removal), false],
     ["the account is merged", merge(bob), false],
     ["the pre-authorised transaction is applied", Operation.bumpSequence({ bumpTo: "0" }), true],
   ];
@@ -144,20 +131,11 @@ describe("a fork", () => {
   }
 
   const plain = xdr.TrustLineEntryExt.v0();
+  const CLOSED = "txSuccess/changeTrust/changeTrustSuccess";
   const trustlines: [what: string, numSubEntries: number, ext: xdr.TrustLineEntryExt, code: string][] = [
-    ["closes a trustline", 1, plain, "txSuccess/changeTrust/changeTrustSuccess"],
-    [
-      "closes a trustline that was opened there after the fork had read the account",
-      0,
-      plain,
-      "txSuccess/changeTrust/changeTrustSuccess",
-    ],
-    [
-      "closes the trustline of an asset that was in a liquidity pool",
-      1,
-      withPoolUse(0),
-      "txSuccess/changeTrust/changeTrustSuccess",
-    ],
+    ["closes a trustline", 1, plain, CLOSED],
+    ["closes a trustline opened there after the fork had read the account", 0, plain, CLOSED],
+    ["closes the trustline of an asset that was in a liquidity pool", 1, withPoolUse(0), CLOSED],
     [
       "does not close the trustline of an asset that is in a liquidity pool: CannotDelete",
       1,
@@ -175,10 +153,8 @@ describe("a fork", () => {
         flags: AUTHORIZED,
         ext,
       });
-      const forkOf = remoteWith(
-        held(withFields(alices, { numSubEntries })),
-        [lineKey(alice), xdr.LedgerEntryData.trustline(line)],
-      );
+      const [account, entry] = [withFields(alices, { numSubEntries }), xdr.LedgerEntryData.trustline(line)];
+      const forkOf = remoteWith(held(account), [lineKey(alice), entry]);
       const { network, codes } = await applyOnFork(forkOf, signed(transactionOf(trust("0")), alice));
       assert.equal(codes, code);
       if (code.startsWith("txSuccess")) assert.equal(accountOf(network, alice).numSubEntries, 0);

@@ -12,12 +12,11 @@ import type { LaterEntry } from "../../lib/sandbox/network_types.ts";
 import { create, pay } from "./envelope_parts.ts";
 import { FORKED, openFork, openOrigin, type SandboxNode } from "./fork.ts";
 import { openSandboxRpc } from "./rpc/sandbox_rpc.ts";
+import { alice, bob } from "./people.ts";
 import {
   address,
-  alice,
   apply,
   balanceOf,
-  bob,
   build,
   bytes,
   call,
@@ -168,10 +167,8 @@ describe("a fork", () => {
       const { result } = await fork.call("sandbox_fund", { address: to });
       assert.equal(result?.paid, true, to);
     }
-    assert.equal(
-      (await fork.rpc.getAccountEntry(alice.publicKey())).balance,
-      balanceOf(origin.network, alice) + 100_000_000_000n,
-    );
+    const before = balanceOf(origin.network, alice);
+    assert.equal((await fork.rpc.getAccountEntry(alice.publicKey())).balance, before + 100_000_000_000n);
     await fork.stop();
   });
 
@@ -200,10 +197,8 @@ describe("a fork", () => {
     await passing.stop();
     assert.ok(await fork.rpc.getAccountEntry(alice.publicKey()));
     const { error } = await fork.call("getLedgerEntries", { keys: [accountKeyXdr(bob.rawPublicKey()).toBase64()] });
-    assert.deepEqual(error, {
-      code: -32603,
-      message: `the network at ${passing.url} cannot be read: it does not answer`,
-    });
+    const message = `the network at ${passing.url} cannot be read: it does not answer`;
+    assert.deepEqual(error, { code: -32603, message });
     await fork.stop();
   });
 

@@ -89,10 +89,8 @@ describe("a network with a state file", () => {
   test("refuses the file of another passphrase, and names both passphrases", async () => {
     const { network } = await startNetwork({ stateFile });
     await network.stop();
-    await assert.rejects(
-      startNetwork({ stateFile, passphrase: "other" }),
-      /Standalone Sandbox.*the passphrase is "other"/,
-    );
+    const others = startNetwork({ stateFile, passphrase: "other" });
+    await assert.rejects(others, /Standalone Sandbox.*the passphrase is "other"/);
   });
 
   test("locks the file: another sandbox cannot open it until the first one stops", async () => {

@@ -118,17 +118,13 @@ describe("RevokeSponsorship (CAP-33)", () => {
     assert.deepEqual(n.counts(bob), { numSponsored: 0, numSponsoring: 2 });
   });
 
-  const share = new LiquidityPoolId("00".repeat(32));
+  const share = { account: alice.publicKey(), asset: new LiquidityPoolId("00".repeat(32)) };
   const failing: [what: string, operation: xdr.Operation, code: string][] = [
     ["an account that does not exist", revoke.account(dave), "DoesNotExist"],
     ["a trustline that does not exist", revoke.trustline(alice), "DoesNotExist"],
     ["a signer of an account that does not exist", revoke.signer(dave), "DoesNotExist"],
     ["a signer that does not exist", revoke.signer(alice), "DoesNotExist"],
-    [
-      "a pool share that does not exist",
-      Operation.revokeTrustlineSponsorship({ account: alice.publicKey(), asset: share }),
-      "DoesNotExist",
-    ],
+    ["a pool share that does not exist", Operation.revokeTrustlineSponsorship(share), "DoesNotExist"],
     ["another account", revoke.account(bob), "NotSponsor"],
     ["another account's data", revoke.data(bob), "NotSponsor"],
     ["another account's signer", revoke.signer(bob), "NotSponsor"],

@@ -3,18 +3,8 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { type Keypair, Operation, type Transaction, xdr } from "@stellar/stellar-sdk";
 import { create, pay, setOptions } from "./envelope_parts.ts";
-import {
-  alice,
-  bob,
-  carol,
-  codesOf,
-  hashOf,
-  keypair,
-  refusal,
-  signed,
-  startNetwork,
-  type TestNetwork,
-} from "./sandbox_network.ts";
+import { alice, bob, carol, hashOf, keypair } from "./people.ts";
+import { codesOf, refusal, signed, startNetwork, type TestNetwork } from "./sandbox_network.ts";
 
 type SetOptions = Parameters<typeof Operation.setOptions>[0];
 
@@ -33,10 +23,10 @@ describe("with weights and thresholds,", () => {
   const setUp = (...changes: SetOptions[]) => {
     assert.equal(n.run(alice, ...changes.map((change) => Operation.setOptions(change))).successful, true);
   };
-  const thresholds = (low: number, medium: number, high: number): SetOptions => ({
-    lowThreshold: low,
-    medThreshold: medium,
-    highThreshold: high,
+  const thresholds = (lowThreshold: number, medThreshold: number, highThreshold: number): SetOptions => ({
+    lowThreshold,
+    medThreshold,
+    highThreshold,
   });
   const payment = pay(bob, 10_000_000n);
   const bump = Operation.bumpSequence({ bumpTo: "0" });

@@ -4,19 +4,8 @@ import { before, describe, test } from "node:test";
 import { Asset, xdr } from "@stellar/stellar-sdk";
 import { startAssetNetwork } from "./asset_network.ts";
 import { readyState } from "./ready_network.ts";
-import {
-  address,
-  alice,
-  bob,
-  bytes,
-  call,
-  i128,
-  signed,
-  START_SECONDS,
-  type TestNetwork,
-  u32,
-  u64,
-} from "./sandbox_network.ts";
+import { alice, bob } from "./people.ts";
+import { address, bytes, call, i128, signed, START_SECONDS, type TestNetwork, u32, u64 } from "./sandbox_network.ts";
 import { rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 
 describe("a simulation", () => {

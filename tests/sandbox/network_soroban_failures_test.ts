@@ -10,10 +10,10 @@ import type { SorobanFrame } from "../../lib/sandbox/ledger/soroban_checks.ts";
 import { applySorobanOperation } from "../../lib/sandbox/ledger/soroban_operations.ts";
 import { createLedgerState, openChanges } from "../../lib/sandbox/ledger/state.ts";
 import { feeBump } from "./envelope_parts.ts";
+import { alice } from "./people.ts";
 import {
   accountOf,
   address,
-  alice,
   apply,
   balanceOf,
   call,

@@ -4,13 +4,8 @@ import { before, beforeEach, describe, test } from "node:test";
 import { Memo, Operation, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
 import { altered, feeBump, muxed } from "./envelope_parts.ts";
 import { apply, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
-import {
-  type Alterations,
-  alteredRegistration,
-  codeKeys,
-  type ContractNetwork,
-  startContractNetwork,
-} from "./soroban_parts.ts";
+import type { Alterations, ContractNetwork } from "./soroban_parts.ts";
+import { alteredRegistration, codeKeys, startContractNetwork } from "./soroban_parts.ts";
 
 const bump = Operation.bumpSequence({ bumpTo: "0" });
 const resourceFee = (fee: bigint): Alterations => ({ data: (data) => data.setResourceFee(fee) });
@@ -36,15 +31,13 @@ describe("the network", () => {
     const func = xdr.HostFunction.hostFunctionTypeInvokeContract(args);
     return { operations: [Operation.invokeHostFunction({ func, auth })] };
   };
-  const classicFirst = (tx: xdr.Transaction) => ({
-    operations: [bump, tx.operations[0]!],
+  const classicFirst = ({ operations: [one] }: xdr.Transaction) => ({
+    operations: [bump, one!],
     ext: xdr.TransactionExt.v0(),
   });
 
   const cases: [what: string, code: string, alterations: Alterations][] = [
-    ["with two operations", "txMalformed", {
-      tx: ({ operations }) => ({ operations: [operations[0]!, operations[0]!] }),
-    }],
+    ["with two operations", "txMalformed", { tx: ({ operations: [one] }) => ({ operations: [one!, one!] }) }],
     ["with a classic operation after the invocation", "txMalformed", {
       tx: ({ operations }) => ({ operations: [operations[0]!, bump] }),
     }],
@@ -53,9 +46,7 @@ describe("the network", () => {
     ["with a negative resource fee", "txMalformed", resourceFee(-1n)],
     ["with a resource fee above 2^50", "txMalformed", resourceFee((1n << 50n) + 1n)],
     ["with a resource fee above its fee", "txMalformed", { tx: () => ({ fee: 1_000 }) }],
-    ["with less than 100 stroops beside the resource fee", "txInsufficientFee", {
-      tx: ({ fee }) => ({ fee: fee - 1 }),
-    }],
+    ["below 100 stroops beside the resource fee", "txInsufficientFee", { tx: ({ fee }) => ({ fee: fee - 1 }) }],
     ["with a memo", "txSorobanInvalid", { tx: () => ({ memo }) }],
     ["with a muxed source", "txSorobanInvalid", { tx: () => ({ sourceAccount: muxed(on.owner, 1n) }) }],
     ["with a muxed source of its operation", "txSorobanInvalid", { tx: ofMuxedOwner }],

@@ -7,18 +7,8 @@ import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { folderForTests } from "../folder.ts";
 import { pay } from "./envelope_parts.ts";
-import {
-  alice,
-  balanceOf,
-  bob,
-  build,
-  carol,
-  fakeTimers,
-  fund,
-  signed,
-  startNetwork,
-  submit,
-} from "./sandbox_network.ts";
+import { alice, bob, carol } from "./people.ts";
+import { balanceOf, build, fakeTimers, fund, signed, startNetwork, submit } from "./sandbox_network.ts";
 
 const payment = (network: SandboxNetwork, from: Keypair) =>
   signed(build(network, from, [pay(carol, 10_000_000n)]), from);

@@ -5,18 +5,8 @@ import { xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { SubmitOutcome } from "../../lib/sandbox/network_types.ts";
 import { feeBump, pay } from "./envelope_parts.ts";
-import {
-  alice,
-  apply,
-  bob,
-  build,
-  fund,
-  refusal,
-  signed,
-  START_SECONDS,
-  startNetwork,
-  submit,
-} from "./sandbox_network.ts";
+import { alice, bob } from "./people.ts";
+import { apply, build, fund, refusal, signed, START_SECONDS, startNetwork, submit } from "./sandbox_network.ts";
 
 /** A transaction as an SDK builds it with `setTimeout(60)`, which adds the timeout to the machine's clock. */
 const transaction = (network: SandboxNetwork, machineSeconds: number, operations = [pay(bob)]) =>

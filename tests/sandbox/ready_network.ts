@@ -1,12 +1,8 @@
 import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { StateFile } from "../../lib/sandbox/ledger/state_file.ts";
-import {
-  createNetwork,
-  type NetworkOptions,
-  SANDBOX_PASSPHRASE,
-  type SandboxNetwork,
-} from "../../lib/sandbox/network.ts";
+import type { NetworkOptions, SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { createNetwork, SANDBOX_PASSPHRASE } from "../../lib/sandbox/network.ts";
 import { closedAt } from "./image_times.ts";
 import { cachedImage, type NetworkImage, recorder, restored } from "./network_image.ts";
 import { contractCode, engineModule, START_SECONDS, startNetwork, type TestNetwork } from "./sandbox_network.ts";

@@ -15,9 +15,10 @@ import {
 } from "@stellar/stellar-sdk";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
 import { accountKeyXdr } from "../../lib/sandbox/ledger/accounts.ts";
-import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { createNetwork, type NetworkOptions, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction, SubmitOutcome } from "../../lib/sandbox/network_types.ts";
+
+export * from "./people.ts";
 
 const wasmFile = (name: string) => new Uint8Array(readFileSync(`lib/sandbox/wasm/${name}.wasm`));
 
@@ -117,18 +118,6 @@ export function fakeTimers() {
     },
   };
 }
-
-export const hashOf = (name: string): Uint8Array => sha256(new TextEncoder().encode(name));
-
-/** A keypair that is the same in every run. */
-export const keypair = (name: string): Keypair => Keypair.fromRawEd25519Seed(hashOf(name));
-
-export const [alice, bob, carol, issuer] = ["alice", "bob", "carol", "issuer"].map(keypair) as [
-  Keypair,
-  Keypair,
-  Keypair,
-  Keypair,
-];
 
 /** Creates accounts with 10,000 XLM each, in one or two ledgers. */
 export async function fund(network: SandboxNetwork, ...keypairs: Keypair[]): Promise<void> {

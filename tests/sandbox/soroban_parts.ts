@@ -64,9 +64,7 @@ export function alteredRegistration({ network, owner, calls }: ContractNetwork, 
   return signed(alteredSoroban(network, prepare(network, owner, calls.register()), alterations), owner);
 }
 
+const codeKey = (n: number) => xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: hashOf(`code ${n}`) }));
+
 /** Ledger keys of contract codes that do not exist. */
-export const codeKeys = (count: number) =>
-  Array.from(
-    { length: count },
-    (_, i) => xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: hashOf(`code ${i}`) })),
-  );
+export const codeKeys = (count: number) => Array.from({ length: count }, (_, n) => codeKey(n));

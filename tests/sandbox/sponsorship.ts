@@ -24,13 +24,9 @@ export const dataBy = (pair: Keypair, value: string | null = "x") =>
   Operation.manageData({ name: "a", value, ...by(pair) });
 export const signerBy = (pair: Keypair, weight = 1) =>
   Operation.setOptions({ signer: { ed25519PublicKey: carol.publicKey(), weight }, ...by(pair) });
+const claimantOf = (pair: Keypair) => new Claimant(pair.publicKey());
 export const balanceBy = (pair: Keypair, claimants: Keypair[], asset = Asset.native()) =>
-  Operation.createClaimableBalance({
-    asset,
-    amount: "1",
-    claimants: claimants.map((claimant) => new Claimant(claimant.publicKey())),
-    ...by(pair),
-  });
+  Operation.createClaimableBalance({ asset, amount: "1", claimants: claimants.map(claimantOf), ...by(pair) });
 
 /** RevokeSponsorship of the entries that the operations above make. */
 export const revoke = {

@@ -109,12 +109,8 @@ test("a refused offer says what the sandbox supports", async () => {
   const alice = Keypair.random();
   await sandbox.call("sandbox_fund", { address: alice.publicKey() });
   const { seqNum } = await accountOf(alice.publicKey());
-  const offer = Operation.manageSellOffer({
-    selling: Asset.native(),
-    buying: new Asset("USDC", alice.publicKey()),
-    amount: "1",
-    price: "1",
-  });
+  const pair = { selling: Asset.native(), buying: new Asset("USDC", alice.publicKey()) };
+  const offer = Operation.manageSellOffer({ ...pair, amount: "1", price: "1" });
   const source = new Account(alice.publicKey(), String(seqNum));
   const transaction = new TransactionBuilder(source, { fee: "100", networkPassphrase: sandbox.network.passphrase })
     .addOperation(offer).setTimeout(0).build();

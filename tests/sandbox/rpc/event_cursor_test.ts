@@ -37,10 +37,8 @@ describe("an event cursor", () => {
   ];
   for (const text of MALFORMED) {
     test(`'${text}' is refused with -32602`, () => {
-      assert.throws(() => parseEventCursor(text), {
-        code: -32602,
-        message: `invalid parameters: invalid event id ${text}`,
-      });
+      const message = `invalid parameters: invalid event id ${text}`;
+      assert.throws(() => parseEventCursor(text), { code: -32602, message });
     });
   }
 });

@@ -154,11 +154,8 @@ async function read(filters: Filter[], limit: number, endLedger?: number): Promi
   let range: object = { startLedger: firstLedger, ...(endLedger && { endLedger }) };
   while (true) {
     const pagination = { limit, ..."cursor" in range && range };
-    const { result, error } = await sandbox.call("getEvents", {
-      filters,
-      ..."cursor" in range ? {} : range,
-      pagination,
-    });
+    const params = { filters, ..."cursor" in range ? {} : range, pagination };
+    const { result, error } = await sandbox.call("getEvents", params);
     assert.equal(error, undefined);
     for (const { topic = [], id, type, contractId, value, txHash, transactionIndex, operationIndex } of result.events) {
       found.push({ id, type, contractId, topics: topic.join(" "), value, txHash, transactionIndex, operationIndex });

@@ -86,10 +86,9 @@ describe("getLedgerEntries", () => {
   });
 
   test("accepts 200 keys", async () => {
-    const others = Array.from(
-      { length: 199 },
-      () => xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: Keypair.random().xdrAccountId() })),
-    );
+    const accountId = () => Keypair.random().xdrAccountId();
+    const accountKey = () => xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountId() }));
+    const others = Array.from({ length: 199 }, accountKey);
     assert.equal((await entriesOf(...others, registry.getFootprint())).entries.length, 1);
   });
 

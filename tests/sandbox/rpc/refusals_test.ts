@@ -25,11 +25,8 @@ const dataKey = (bytes: number) =>
 
 describe("with its exact code and text,", () => {
   const anyLedger = { startLedger: 1_000_000_000 };
-  function refuses(
-    method: string,
-    code: number,
-    cases: [what: string, params: unknown, message: string | RegExp][],
-  ): void {
+  type Case = [what: string, params: unknown, message: string | RegExp];
+  function refuses(method: string, code: number, cases: Case[]): void {
     for (const [what, params, message] of cases) {
       test(`${method} refuses ${what}: ${code}`, async () => {
         const error = await refusal(method, params);
@@ -49,11 +46,7 @@ describe("with its exact code and text,", () => {
   ]);
   refuses("getLedgerEntries", -32602, [
     ["an unknown xdrFormat", { keys: [], xdrFormat: "hex" }, /^got 'hex': expected base64, json/],
-    [
-      "a key of more than 16 KB",
-      { keys: [dataKey(16 * 1024)] },
-      "key at index 0 has 16436 bytes, more than the 16384 a key may have",
-    ],
+    ["a key of over 16 KB", { keys: [dataKey(16 * 1024)] }, /^key at index 0 has 16436 bytes, more than the 16384 /],
     ["201 keys", { keys: Array(201).fill("") }, "key count (201) exceeds maximum supported (200)"],
     ["a key that is not base64", { keys: ["*"] }, "cannot unmarshal key value * at index 0"],
     ["a key that is not a LedgerKey", { keys: ["AAAA"] }, "cannot unmarshal key value AAAA at index 0"],
@@ -89,18 +82,14 @@ describe("with its exact code and text,", () => {
       "ledger ranges and cursor cannot both be set",
     ],
     ["six filters", { startLedger: 1, filters: Array(6).fill({}) }, "maximum 5 filters per request"],
-    [
-      "pagination that is a number",
-      { startLedger: 1, pagination: 1 },
-      /^invalid parameters: pagination must be an object/,
-    ],
+    ["pagination that is a number", { startLedger: 1, pagination: 1 }, /: pagination must be an object/],
   ]);
   refuses("getTransactions", -32600, [
     ["too many transactions at once", { pagination: { cursor: "1", limit: 201 } }, "limit must not exceed 200"],
     [
-      "a transaction cursor and a ledger",
+      "a cursor and a ledger",
       { startLedger: 1, pagination: { cursor: "1" } },
-      "startLedger (1) and cursor (1) cannot both be set",
+      /^startLedger \(1\) and cursor \(1\) cannot/,
     ],
     [
       "a ledger beyond the latest",
@@ -115,29 +104,17 @@ describe("with its exact code and text,", () => {
   ]);
   refuses("getTransactions", -32602, [
     ["an invalid transaction cursor", { pagination: { cursor: "abc" } }, /^cursor must be a TOID/],
-    [
-      "a transaction cursor before the oldest ledger",
-      { pagination: { cursor: "1" } },
-      "database does not contain metadata for ledger: 0",
-    ],
+    ["a cursor before the oldest ledger", { pagination: { cursor: "1" } }, /^database does not contain .* ledger: 0$/],
   ]);
   refuses("getLedgers", -32600, [
     ["a ledger beyond the latest", anyLedger, /^start ledger \(1000000000\) must be between the oldest ledger: /],
-    [
-      "an unknown xdrFormat",
-      { startLedger: 1, xdrFormat: "hex" },
-      "got 'hex': expected base64, json for optional 'xdrFormat'",
-    ],
+    ["an unknown xdrFormat", { startLedger: 1, xdrFormat: "hex" }, /^got 'hex': expected base64, json for optional/],
   ]);
   refuses("getLedgers", -32602, [
     ["an invalid ledger cursor", { pagination: { cursor: "x" } }, /^cursor \('x'\) must be between the oldest ledger/],
   ]);
   refuses("simulateTransaction", -32602, [
-    [
-      "instructionLeeway in a string",
-      { resourceConfig: { instructionLeeway: "1" } },
-      /^invalid parameters: instructionLeeway/,
-    ],
+    ["instructionLeeway in a string", { resourceConfig: { instructionLeeway: "1" } }, /parameters: instructionLeeway/],
   ]);
   refuses("getFortune", -32601, [["the request, because no such method exists", {}, "method not found"]]);
 
@@ -175,9 +152,7 @@ describe("a method treats null params", () => {
     assert.equal(events.result.latestLedger, sequence);
     const limited = { startLedger: sequence, filters: [], pagination: { cursor: null, limit: null } };
     assert.equal((await sandbox.call("getEvents", limited)).result.latestLedger, sequence);
-    assert.equal(
-      (await sandbox.call("getTransactions", { startLedger: sequence, ...nulls })).result.latestLedger,
-      sequence,
-    );
+    const page = await sandbox.call("getTransactions", { startLedger: sequence, ...nulls });
+    assert.equal(page.result.latestLedger, sequence);
   });
 });

@@ -41,12 +41,8 @@ export async function openSandboxRpc(
 ): Promise<SandboxRpc> {
   const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, schedule, ...options });
   let handle: RpcServer["fetch"] = () => Promise.reject(new Error("not ready"));
-  const http = await serveHttp({
-    hostname: "127.0.0.1",
-    port: 0,
-    idleTimeoutMs: 60_000,
-    fetch: (request, peer) => handle(request, peer),
-  });
+  const local = { hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000 };
+  const http = await serveHttp({ ...local, fetch: (request, peer) => handle(request, peer) });
   const now = options.now ?? Date.now;
   const friendbotUrl = `${http.url}/friendbot`;
   handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now, ...serverOptions }).fetch;

@@ -38,11 +38,7 @@ describe("simulateTransaction", () => {
 
   const cases: [what: string, transaction: () => Promise<string>, error: string | RegExp, authMode?: string][] = [
     ["two operations", () => envelope([symbolCall(), symbolCall()]), "Transaction contains more than one operation"],
-    [
-      "a classic operation",
-      () => envelope(pay(account)),
-      "transaction contains unsupported operation type: OperationTypePayment",
-    ],
+    ["a classic operation", () => envelope(pay(account)), /^transaction contains unsupported.*OperationTypePayment$/],
     [
       "a memo",
       () => envelope(symbolCall(), (builder) => builder.addMemo(Memo.text("rent"))),

@@ -1,17 +1,8 @@
 // needs: once
 import { strict as assert } from "node:assert";
 import { before, describe, test } from "node:test";
-import {
-  Asset,
-  Claimant,
-  Contract,
-  Keypair,
-  Memo,
-  nativeToScVal,
-  Operation,
-  type Transaction,
-  xdr,
-} from "@stellar/stellar-sdk";
+import type { Transaction } from "@stellar/stellar-sdk";
+import { Asset, Claimant, Contract, Keypair, Memo, nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../../lib/sandbox/network.ts";
 import { altered, pay } from "../envelope_parts.ts";
 import { draft, poll, prepared, send } from "./client.ts";
@@ -187,10 +178,8 @@ describe('xdrFormat "json" makes SEP-51 JSON of all base64 fields in the answer 
     assert.ok(result.diagnosticEventsXdr.length > 0, "beside the other events, since protocol 23");
     assert.deepEqual(Object.keys(result.events), ["transactionEventsXdr"]);
     await compare("getTransaction", { hash: "00".repeat(32) }, "transactions");
-    assert.deepEqual(
-      names(await compare("getTransactions", { startLedger: 1 }, "transactions")),
-      allOf("transactions"),
-    );
+    const all = await compare("getTransactions", { startLedger: 1 }, "transactions");
+    assert.deepEqual(names(all), allOf("transactions"));
   });
 
   test("sendTransaction", async () => {
