@@ -6,10 +6,7 @@ import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_p
 
 /**
  * An operator's evening, told to a running sandbox gateway: the store is backed up while cards are registered, a second
- * gateway starts on the copy and knows key, events and cursor, and the doctor finds nothing wrong with either. The same
- * story is told to the sources on both runtimes and to the compiled executable.
- *
- * @param folder where the copy goes
+ * gateway starts on the copy and knows key, events and cursor, and the doctor finds nothing wrong with either.
  */
 export async function tellBackup(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const api = createClient(info.gateway, info.apiKey);

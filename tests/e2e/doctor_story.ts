@@ -11,11 +11,8 @@ interface Check {
 }
 
 /**
- * An operator asks `gateway doctor` what is wrong with a gateway on the sandbox's network: nothing, and then a node that is
- * down. What it says of each other trouble `tests/cli/doctor` tests without a process. The same story is told to the
- * sources on both runtimes and to the compiled executable.
- *
- * @param folder where stores could be
+ * An operator asks `gateway doctor` what is wrong with a gateway on the sandbox's network: nothing, and then a node
+ * that is down. What it says of each other trouble `tests/cli/doctor` tests without a process.
  */
 export async function tellDoctor(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await tellAllIsWell(info, command);

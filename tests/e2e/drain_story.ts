@@ -12,8 +12,8 @@ import { flagsFor, makeKey, newAccount, type SandboxInfo, type SandboxProcess } 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /*
- * What becomes of a slow submit, and of a slow webhook, when the gateway is told to stop. The same stories are told to the sources on both
- * runtimes and to the compiled executable. `folder`: where a folder for the store is made.
+ * What becomes of a slow submit, and of a slow webhook, when the gateway is told to stop. `folder`: where a folder for
+ * the store is made.
  */
 
 /** It is answered; meanwhile a load balancer hears of the end, and then nobody new is let in. */
@@ -103,10 +103,8 @@ export async function tellSettling(
     const again = await restart();
     const api = await registerCard(again.info, "5f".repeat(32));
     const [first, second] = await receiver.until(2);
-    assert.deepEqual([first, second].map((one) => JSON.parse(one!.body).event.deviceHash), [
-      "5e".repeat(32),
-      "5f".repeat(32),
-    ]);
+    const hashes = [first, second].map((one) => JSON.parse(one!.body).event.deviceHash);
+    assert.deepEqual(hashes, ["5e".repeat(32), "5f".repeat(32)]);
     const attempts = (await api.get(`/v1/webhooks/${id}/deliveries`)).body.deliveries;
     const settled = attempts.find(({ outcome }: { outcome: string }) => outcome === "delivered");
     assert.equal(settled.statusCode, 200, JSON.stringify(attempts));
@@ -159,11 +157,8 @@ async function submitSlowly(
   node: RpcProxy,
 ): Promise<Pick<SlowSubmit, "answer" | "hash" | "release">> {
   const owner = await newAccount(info);
-  const operation = {
-    kind: "registerDevice",
-    deviceHash: crypto.randomUUID().replaceAll("-", "").repeat(2),
-    agent: info.accounts.agent.address,
-  };
+  const deviceHash = crypto.randomUUID().replaceAll("-", "").repeat(2);
+  const operation = { kind: "registerDevice", deviceHash, agent: info.accounts.agent.address };
   const prepared = await request("POST", "/v1/transactions/prepare", {
     body: JSON.stringify({ source: owner.address, operation }),
   });

@@ -19,14 +19,12 @@ import { tellListen } from "./listen_story.ts";
 import { environment, startSandbox } from "./sandbox_process.ts";
 import { tellStory } from "./story.ts";
 
-const run = promisify(execFile);
+const run = (...args: string[]) => promisify(execFile)(gateway, args, { cwd: folder, env: environment() });
 
 // Before the tests: Bun gives a hook five seconds at most.
 const { folder, gateway } = await compileExecutable();
 const sandbox = await startSandbox([gateway]);
 after(() => rm(folder, { recursive: true, force: true }));
-
-const inFolder = () => ({ cwd: folder, env: environment() });
 
 // The story counts all events there are: it comes first.
 test("the executable alone carries a payment through its whole life", async () => {
@@ -46,27 +44,23 @@ test("the executable has its pages inside", async () => {
 });
 
 test("the executable makes keys, lists them, and explains itself", async () => {
-  const made = await run(
-    gateway,
-    ["keygen", "--name", "shop", "--scopes", "read,write", "--rate", "300", "--json"],
-    inFolder(),
-  );
+  const made = await run("keygen", "--name", "shop", "--scopes", "read,write", "--rate", "300", "--json");
   const { key, id, store } = JSON.parse(made.stdout);
   assert.match(key, new RegExp(`^service_sk_${id}_[0-9A-Za-z]+$`));
   assert.equal(store, `sqlite:${join(folder, "gateway.db")}`);
-  const listed = await run(gateway, ["keys", "list", "--json"], inFolder());
+  const listed = await run("keys", "list", "--json");
   assert.ok(listed.stdout.includes(id) && !listed.stdout.includes(key));
-  assert.match((await run(gateway, ["help"], inFolder())).stdout, /gateway sandbox/);
-  const version = JSON.parse((await run(gateway, ["version", "--json"], inFolder())).stdout);
+  assert.match((await run("help")).stdout, /gateway sandbox/);
+  const version = JSON.parse((await run("version", "--json")).stdout);
   assert.equal(version.version, packageJson.version);
   assert.match(version.commit, /^[0-9a-f]{12}(-changed)?$/);
   assert.equal(`${version.runtime}@${version.runtimeVersion}`, `bun@${packageJson.config.bun}`);
-  assert.equal(JSON.parse((await run(gateway, ["openapi"], inFolder())).stdout).openapi.slice(0, 3), "3.1");
+  assert.equal(JSON.parse((await run("openapi")).stdout).openapi.slice(0, 3), "3.1");
   assert.ok((await readdir(folder)).every((name) => name.startsWith("gateway")), "nothing else was left in the folder");
 });
 
 test("a wrong flag is one line on standard error and exit code 2", async () => {
-  const failed = await run(gateway, ["serve", "--prot", "1"], inFolder()).catch((error) => error);
+  const failed = await run("serve", "--prot", "1").catch((error) => error);
   assert.equal(failed.code, 2);
   assert.match(failed.stderr, /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/);
 });

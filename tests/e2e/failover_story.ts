@@ -20,18 +20,13 @@ interface NodeStatus {
 
 /**
  * A gateway on two nodes loses the first, in every way a node can be lost for a moment: nothing of it is seen by who
- * reads and pays, and the first is asked again as soon as it is well. The same story is told to the sources on both
- * runtimes and to the compiled executable, and so are those below to the executable.
- *
- * @param folder where the store goes
+ * reads and pays, and the first is asked again as soon as it is well.
  */
 export async function tellFailover(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async ({ first, second, works, nodes, until, inUseByMetrics }) => {
     await works();
-    assert.deepEqual((await nodes()).map(({ inUse, condition }) => [inUse, condition]), [[true, "well"], [
-      false,
-      "well",
-    ]]);
+    const stands = (await nodes()).map(({ inUse, condition }) => `${inUse} ${condition}`);
+    assert.deepEqual(stands, ["true well", "false well"]);
     // Of which network it is, which ledgers it holds, and whether they are the first's.
     const rare = ["getNetwork", "getHealth", "getLedgers"];
     assert.deepEqual(second.asked.filter((method) => !rare.includes(method)), [], "the second rests");
@@ -73,12 +68,8 @@ export async function tellOutage(info: SandboxInfo, command: string[], folder: s
     const [left, back, ...more] = changes();
     assert.deepEqual([left!.level, left!.message, left!.node], ["warn", "RPC node is failing", first.url]);
     assert.match(String(left!.problem), /^could not be reached/);
-    assert.deepEqual([back!.level, back!.message, back!.node, back!.asked], [
-      "info",
-      "RPC node is well again",
-      first.url,
-      first.url,
-    ]);
+    const { level, message, node, asked } = back!;
+    assert.deepEqual([level, message, node, asked], ["info", "RPC node is well again", first.url, first.url]);
     assert.deepEqual(more, []);
   });
 }

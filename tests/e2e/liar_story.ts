@@ -33,11 +33,8 @@ const LIES: Record<string, Change> = {
 };
 
 /**
- * Of two nodes the second lies in every answer, and then the first in one answer of each kind: whoever reads and pays sees
- * nothing of the one, and of the other nothing for longer than seconds. The same story is told to the sources on both
- * runtimes and to the compiled executable.
- *
- * @param folder where the store goes
+ * Of two nodes the second lies in every answer, and then the first in one answer of each kind: whoever reads and pays
+ * sees nothing of the one, and of the other nothing for longer than seconds.
  */
 export async function tellLiar(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async (pair) => {
@@ -83,8 +80,6 @@ async function isInTime({ api, info }: Pair): Promise<void> {
   const operation = { kind: "registerDevice", deviceHash, agent: address };
   const prepared = await api.post("/v1/transactions/prepare", { source: address, operation });
   assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
-  assert.ok(
-    Math.abs(prepared.body.validUntil * 1_000 - Date.now()) < 600_000,
-    `valid until ${prepared.body.validUntil}`,
-  );
+  const { validUntil } = prepared.body;
+  assert.ok(Math.abs(validUntil * 1_000 - Date.now()) < 600_000, `valid until ${validUntil}`);
 }

@@ -1,54 +1,24 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
 import { createClient } from "./client.ts";
-import { environment, runGateway, type SandboxProcess } from "./sandbox_process.ts";
-
-interface Listener {
-  /** Where it receives. */
-  url: string;
-  /** The lines it printed for deliveries, as soon as there are so many. */
-  heard(count: number): Promise<string[]>;
-  stop(): Promise<number | null>;
-  ended: Promise<number | null>;
-  errors(): string;
-}
+import { startCommand } from "./running_command.ts";
+import { runGateway, type SandboxProcess } from "./sandbox_process.ts";
 
 /** Starts `gateway listen` and waits until its webhook is there. */
-export async function startListen(
-  command: string[],
-  api: ReturnType<typeof createClient>,
-  flags: string[],
-): Promise<Listener> {
+export async function startListen(command: string[], api: ReturnType<typeof createClient>, flags: string[]) {
   const urls = async (): Promise<string[]> =>
     (await api.get("/v1/webhooks")).body.webhooks.map(({ url }: { url: string }) => url);
   const before = await urls();
-  const child = spawn(command[0]!, [...command.slice(1), "listen", ...flags], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: environment(),
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  let [out, errors] = ["", ""];
-  let onMore = () => {};
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text, onMore()));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
+  const listening = startCommand(["listen", ...flags], { command });
   let url: string | undefined;
   while (url === undefined) {
     url = (await urls()).find((one) => !before.includes(one));
-    assert.equal(child.exitCode, null, errors);
+    assert.ok(!listening.isGone(), listening.errors());
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  const heard = () => out.split("\n").filter((line) => /^(\d\d:\d\d:\d\d |\{)/.test(line));
-  return {
-    url,
-    async heard(count) {
-      while (heard().length < count) await new Promise<void>((resolve) => onMore = resolve);
-      return heard();
-    },
-    ended,
-    stop: () => (process.kill(child.pid!, "SIGINT"), ended),
-    errors: () => errors,
-  };
+  /** The lines that it printed for deliveries. */
+  const linesOf = (out: string) => out.split("\n").filter((line) => /^(\d\d:\d\d:\d\d |\{)/.test(line));
+  const heard = async (count: number) => linesOf(await listening.until((out) => linesOf(out).length >= count));
+  return { ...listening, url, heard };
 }
 
 const LIFE = [
@@ -83,25 +53,14 @@ export async function tellListen(command: string[], sandbox: SandboxProcess): Pr
   assert.match(all.errors(), /refused a request without the gateway's signature/);
   assert.deepEqual((await api.get("/v1/webhooks")).body.webhooks, [], "it leaves no webhook behind");
 
-  const failing = await startListen(command, api, [
-    ...at,
-    "--json",
-    "--types",
-    "payment.authorized",
-    "--answer",
-    "500",
-  ]);
+  const failingFlags = ["--json", "--types", "payment.authorized", "--answer", "500"];
+  const failing = await startListen(command, api, [...at, ...failingFlags]);
   const paid = await runGateway(["trigger", "payment.authorized", "--json", ...at], {}, command);
   const triggered = paid.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   assert.deepEqual(triggered.map(({ event }) => event), LIFE.slice(0, 4));
   const { subscription, event } = JSON.parse((await failing.heard(1))[0]!);
-  const { hash, ledger, deviceHash } = triggered[3];
-  assert.deepEqual([event.type, event.txHash, event.ledger, event.deviceHash], [
-    "payment.authorized",
-    hash,
-    ledger,
-    deviceHash,
-  ]);
+  const { type, txHash: hash, ledger, deviceHash } = event;
+  assert.deepEqual({ ...triggered[3], event: type, hash, ledger, deviceHash }, triggered[3]);
   const attempts = async () => (await api.get(`/v1/webhooks/${subscription}/deliveries`)).body.deliveries;
   while ((await attempts()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual([(await attempts())[0].outcome, (await attempts())[0].statusCode], ["retry", 500]);

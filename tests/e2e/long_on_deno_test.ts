@@ -5,13 +5,7 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 /*
  * What `npm test` does once, on Bun, for the sake of its time. The long form does it on Deno as well.
  */
-const FILES = [
-  "./listen_forward_test.ts",
-  "./listen_test.ts",
-  "./operating_test.ts",
-  "./postgres_test.ts",
-  "./tail_test.ts",
-];
+const FILES = ["listen_forward", "listen", "operating", "postgres", "tail"];
 
-if (runtimeName === "deno") { for (const file of FILES) await import(file); }
+if (runtimeName === "deno") { for (const file of FILES) await import(`./${file}_test.ts`); }
 else test("what Deno runs here Bun runs by itself", { skip: true });

@@ -46,15 +46,9 @@ function describeGateways(programs: string): void {
   /** A gateway that may post to this machine. */
   async function begin(aheadMs: number): Promise<{ url: string; gateway: MortalGateway }> {
     const { rpc, networkPassphrase, contracts } = sandbox.info;
+    const own = store().replace("@", `:${PASSWORD}@`);
     const gateway = beginLife({
-      settings: {
-        store: store().replace("@", `:${PASSWORD}@`),
-        port: "0",
-        rpcUrls: rpc,
-        networkPassphrase,
-        ...contracts,
-        pollMs: "100",
-      },
+      settings: { store: own, port: "0", rpcUrls: rpc, networkPassphrase, ...contracts, pollMs: "100" },
       aheadMs,
       postsPerEndpoint: 8,
       writes: 0,
@@ -72,16 +66,8 @@ function describeGateways(programs: string): void {
 
   describe("gateways on one PostgreSQL database", () => {
     test("serve the same, deliver each event once, and go on when one is killed; one clock is a day ahead", async () => {
-      const made = await command(
-        "keygen",
-        "--name",
-        "shop",
-        "--scopes",
-        "read,write,webhooks",
-        "--rate",
-        "6000",
-        "--json",
-      );
+      const scopes = ["--scopes", "read,write,webhooks", "--rate", "6000"];
+      const made = await command("keygen", "--name", "shop", ...scopes, "--json");
       assert.equal(made.code, 0, made.stderr);
       const apiKey = JSON.parse(made.stdout).key;
       const one = await begin(0);
@@ -121,10 +107,8 @@ function describeGateways(programs: string): void {
         assert.equal(await status(), 401);
         assert.match((await command("keys", "list")).stdout, /till/);
         assert.match((await command("webhooks", "list")).stdout, /\/all/);
-        const doctor = await command(
-          "doctor",
-          ...["network-passphrase", "rpc-url"].flatMap((flag) => [`--${flag}`, flagsFor(sandbox.info)[flag]!]),
-        );
+        const flags = ["network-passphrase", "rpc-url"].flatMap((flag) => [`--${flag}`, flagsFor(sandbox.info)[flag]!]);
+        const doctor = await command("doctor", ...flags);
         assert.match(
           doctor.stdout,
           /store +postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ is writable; a gateway serves from it/,

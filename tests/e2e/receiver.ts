@@ -35,12 +35,8 @@ export async function startReceiver(
         bytes.set(chunk, at);
         at += chunk.length;
       }
-      const one = {
-        path: request.url ?? "",
-        headers: request.headers,
-        body: new TextDecoder().decode(bytes),
-        atMs: Date.now(),
-      };
+      const body = new TextDecoder().decode(bytes);
+      const one = { path: request.url ?? "", headers: request.headers, body, atMs: Date.now() };
       received.push(one);
       onReceived?.();
       response.statusCode = await answer(one);

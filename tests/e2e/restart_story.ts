@@ -31,10 +31,7 @@ interface Count {
 }
 
 /**
- * A gateway is restarted again and again while clients ask on and on: none of what it has read stays without an answer. The
- * same story is told to the sources on both runtimes and to the compiled executable.
- *
- * @param folder where a folder for the store is made
+ * A gateway is restarted again and again while clients ask on and on: none of what it has read stays without an answer.
  */
 export async function tellRestarts(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const store = `sqlite:${join(mkdtempSync(join(folder, "restarts-")), "gateway.db")}`;

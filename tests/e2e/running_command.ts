@@ -3,13 +3,17 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { environment, sourceCommand } from "./sandbox_process.ts";
 
-/** A command of the sources that goes on until it is stopped, and what it has printed so far. */
+/** A command that goes on until it is stopped, of the sources unless said otherwise, and what it has printed so far. */
 export function startCommand(
   args: string[],
-  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
+  { env = {}, stdin = "", command = sourceCommand() }: {
+    env?: Record<string, string>;
+    stdin?: string;
+    command?: string[];
+  } = {},
 ) {
-  const [program, ...source] = sourceCommand() as [string, ...string[]];
-  const child = spawn(program, [...source, ...args], { stdio: "pipe", env: environment(env) });
+  const [program, ...source] = command;
+  const child = spawn(program!, [...source, ...args], { stdio: "pipe", env: environment(env) });
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   let [out, errors] = ["", ""];
   let onMore = () => {};
@@ -24,6 +28,7 @@ export function startCommand(
     return out;
   }
   return {
+    isGone: () => child.exitCode !== null,
     until,
     /** The first match in what was printed, as soon as there is one. */
     out: async (pattern: RegExp) => pattern.exec(await until((out) => pattern.test(out)))!,

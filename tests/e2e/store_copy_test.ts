@@ -1,11 +1,10 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
+import { folderForTests } from "../folder.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { beginLife, type MortalGateway } from "../faults/mortal_gateway.ts";
 import { findPostgres } from "../store/postgres_cluster.ts";
@@ -15,9 +14,16 @@ import { appendMany, storeError } from "../store/samples.ts";
 import { until } from "../until.ts";
 import { createClient } from "./client.ts";
 import { startReceiver } from "./receiver.ts";
-import { environment, HERE, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import {
+  environment,
+  HERE,
+  makeKey,
+  runGateway,
+  type SandboxProcess,
+  sourceCommand,
+  startSandbox,
+} from "./sandbox_process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-copy-"));
 const programs = findPostgres();
 const SECRETS_KEY = "01".repeat(32);
 let database: SharedDatabase | undefined;
@@ -34,8 +40,8 @@ after(async () => {
   await Promise.all(gateways.map((gateway) => gateway.kill()));
   await sandbox.stop();
   await database?.remove();
-  rmSync(folder, { recursive: true, force: true });
 });
+const folder = folderForTests();
 
 /** The runtime's own kind of store, and PostgreSQL where it is installed. */
 const fileStore = (name: string) => `${"deno" in process.versions ? "deno-kv" : "sqlite"}:${join(folder, name)}`;
@@ -44,15 +50,8 @@ const otherStore = (name: string) => database?.setting({ schema: name }) ?? `sql
 /** A gateway that may post to this machine. */
 async function serve(store: string): Promise<{ url: string; gateway: MortalGateway }> {
   const { rpc, networkPassphrase, contracts } = sandbox.info;
-  const settings = {
-    store,
-    port: "0",
-    rpcUrls: rpc,
-    networkPassphrase,
-    ...contracts,
-    pollMs: "100",
-    secretsKey: SECRETS_KEY,
-  };
+  const own = { store, port: "0", pollMs: "100", secretsKey: SECRETS_KEY };
+  const settings = { ...own, rpcUrls: rpc, networkPassphrase, ...contracts };
   const gateway = beginLife({ settings, aheadMs: 0, postsPerEndpoint: 8, writes: 0 });
   gateways.push(gateway);
   return { url: (await gateway.ready)!, gateway };
@@ -64,12 +63,7 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
   const receiver = await startReceiver(() => isDown ? 503 : 200);
   const idsOf = () => receiver.received.map(({ headers }) => String(headers["webhook-id"]));
   try {
-    const made = await runGateway(
-      ["keygen", "--name", "shop", "--scopes", "read,write,webhooks", "--json", "--store", from],
-      {},
-      HERE,
-    );
-    const { key } = JSON.parse(made.stdout);
+    const key = await makeKey(HERE, from, { scopes: "read,write,webhooks", rate: 6_000 });
     const { owner, agent } = sandbox.info.accounts;
     const sandboxApi = createClient(sandbox.info.gateway, sandbox.info.apiKey);
     const register = async (n: number) => {

@@ -77,11 +77,7 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
   assert.ok(listed.expiresAt > listed.authorizedAt);
   assert.equal((await device()).escrowBalance, "60000");
   const again = await api.post("/v1/transactions/submit", { xdr: paid.xdr });
-  assert.deepEqual(
-    [again.status, again.body],
-    [200, paid.body],
-    "a confirmed envelope submitted again gives the same answer",
-  );
+  assert.deepEqual([again.status, again.body], [200, paid.body], "the same answer to the same envelope");
   assert.deepEqual((await api.get(`/v1/transactions/${paid.body.hash}`)).body, { ...paid.body, status: "success" });
   const duplicate = await refused(agent, { ...payment, nonce: "7" });
   assert.equal(duplicate.contractError, "DuplicateAuth");
@@ -98,10 +94,8 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
   assert.equal(notOwner.body.error.code, "invalid_request");
   assert.ok(notOwner.body.error.message.includes(owner.address), "the message names who would have to be the source");
 
-  assert.equal(
-    (await refused(owner, { kind: "sweepEscrow", deviceHash, asset, agent: agent.address })).contractError,
-    "AgentStillActive",
-  );
+  const sweep = { kind: "sweepEscrow", deviceHash, asset, agent: agent.address };
+  assert.equal((await refused(owner, sweep)).contractError, "AgentStillActive");
   await done(owner, { kind: "revokeAgent", deviceHash });
   await done(owner, { kind: "sweepEscrow", deviceHash, asset, agent: agent.address });
   assert.equal((await device()).escrowBalance, "0");
@@ -109,10 +103,8 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
   assert.equal((await api.get(`/v1/devices/${deviceHash}`)).status, 404);
   assert.deepEqual((await api.get(`/v1/wallets/${owner.address}/devices`)).body, { devices: [] });
   const passedThrough = await refused(owner, { kind: "defundEscrow", deviceHash, asset, amount: "1" });
-  assert.equal(
-    passedThrough.message,
-    "payment_escrow.defund_escrow refused: device_registry error #2 (DeviceNotFound)",
-  );
+  const says = "payment_escrow.defund_escrow refused: device_registry error #2 (DeviceNotFound)";
+  assert.equal(passedThrough.message, says);
 
   await checkEvents(info, deviceHash);
 }

@@ -10,11 +10,8 @@ const DESCRIPTORS = 128;
 const CONNECTIONS = 2_000;
 
 /**
- * Strangers open thousands of connections, most half-way through a request, until the gateway has no file descriptors: it
- * lives, and serves whoever asks it, its node included, while they hold on. The same story is told to the sources on both
- * runtimes and to the compiled executable.
- *
- * @param folder where the store goes
+ * Strangers open thousands of connections, most half-way through a request, until the gateway has no file descriptors:
+ * it lives, and serves whoever asks it, its node included, while they hold on.
  */
 export async function tellStrangers(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const store = `sqlite:${join(folder, "strangers.db")}`;

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { folderForTests } from "../folder.ts";
 import { startServe } from "../faults/serve_process.ts";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flagsFor, HERE, makeKey, runGateway, sandboxOfFile } from "./sandbox_process.ts";
 import { startCommand } from "./running_command.ts";
 
 const sandbox = sandboxOfFile();
+const folder = folderForTests();
 
 const at = () => ["--sandbox", sandbox.info.rpc];
 
@@ -33,23 +33,12 @@ test(
     const held = await runGateway(["tail", "--from-ledger", "1", "--once", "--json", ...at()]);
     assert.equal(held.code, 0, held.stderr);
     const lines = held.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-    assert.deepEqual(lines.map(({ event }) => event.type), [
-      "device.registered",
-      "device.registered",
-      "agent.registered",
-    ]);
+    const types = lines.map(({ event }) => event.type);
+    assert.deepEqual(types, ["device.registered", "device.registered", "agent.registered"]);
     const rest = await runGateway(["tail", "--cursor", lines[1].cursor, "--once", "--json", ...at()]);
     assert.deepEqual(rest.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), lines.slice(2));
-    const one = await runGateway([
-      "tail",
-      "--from-ledger",
-      "1",
-      "--once",
-      "--json",
-      "--tx-hash",
-      lines[2].event.txHash,
-      ...at(),
-    ]);
+    const ofOne = ["--tx-hash", lines[2].event.txHash];
+    const one = await runGateway(["tail", "--from-ledger", "1", "--once", "--json", ...ofOne, ...at()]);
     assert.equal(one.stdout.trimEnd().split("\n").length, 1);
   },
 );
@@ -58,7 +47,6 @@ test(
   "tail goes on where it was when its gateway was away, and ends when the key no longer stands",
   { timeout: 90_000 },
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), "tail-"));
     const store = `sqlite:${join(folder, "tail.db")}`;
     const key = await makeKey(HERE, store, { scopes: "read", rate: 1_000 });
     const serve = (port: string) => startServe(flagsFor(sandbox.info, { store, port, "poll-ms": "200" }));
@@ -83,7 +71,6 @@ test(
     assert.match(tail.errors(), /the gateway at \S+ refuses: unauthorized: the API key is no longer valid: disabled/);
     gateway.signal("SIGTERM");
     await gateway.ended;
-    await rm(folder, { recursive: true });
   },
 );
 

@@ -19,12 +19,7 @@ export const NOTHING_OWED = {
   oldestSeconds: null,
 };
 
-/**
- * An operator watches a gateway: scrapes its metrics, looks at its status, reads its log down to the last line. The same
- * story is told to the sources on both runtimes and to the compiled executable.
- *
- * @param folder where the store goes
- */
+/** An operator watches a gateway: scrapes its metrics, looks at its status, reads its log down to the last line. */
 export async function tellWatching(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const store = `sqlite:${join(folder, "watched.db")}`;
   const key = await makeKey(command, store, { scopes: "read,write", rate: 1_000 });

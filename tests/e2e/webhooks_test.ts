@@ -95,10 +95,8 @@ async function assertVerified(received: Received, secrets: string[], wrongSecret
 test("ready-made verifiers take what is sent, with both secrets during a rotation", async () => {
   const { info: { gateway, apiKey, accounts: { owner, agent }, asset } } = sandbox;
   const api = createClient(gateway, apiKey);
-  const { body: { id, secret } } = await api.post("/v1/webhooks", {
-    url: `${receiver.url}/hook`,
-    types: ["escrow.funded"],
-  });
+  const wanted = { url: `${receiver.url}/hook`, types: ["escrow.funded"] };
+  const { body: { id, secret } } = await api.post("/v1/webhooks", wanted);
   const { body: { secret: anotherSecret } } = await api.post("/v1/webhooks", { url: `${receiver.url}/other` });
   const deviceHash = "ab".repeat(32);
   const fund = async () => {

@@ -231,12 +231,8 @@ async function keptDeliveries(cluster: Cluster, names: Map<string, string>): Pro
       string,
       string,
     ];
-    kept.get(names.get(id)!)!.push({
-      sequence: Number(sequence),
-      state,
-      attempts: Number(attempts),
-      dueInMs: Number(dueInMs),
-    });
+    const numbers = { sequence: Number(sequence), attempts: Number(attempts), dueInMs: Number(dueInMs) };
+    kept.get(names.get(id)!)!.push({ state, ...numbers });
   }
   return kept;
 }

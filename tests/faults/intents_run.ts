@@ -45,6 +45,7 @@ const CLIENTS = 16;
 /** Of store calls and questions to the node, two each: a payment takes about a hundred. */
 const LONGEST_LIFE = forTier({ test: 600, all: 1_500 });
 const RATES = { lostRequest: 0.03, lostAnswer: 0.05, overslept: 0.03, crashed: 0.05, doubled: 0.08, askedAgain: 0.3 };
+const HEADERS = { "content-type": "application/json" };
 const CLIENT_TIMEOUT_MS = 75_000;
 const MOST_TRIES = 400;
 
@@ -103,21 +104,14 @@ export async function runIntents({ seed, intents, store }: IntentRunOptions): Pr
     const { gateway, life } = await gatewayAt(Math.floor(random.between(0, GATEWAYS)));
     const request = new Request(`http://gateway.test${path}`, {
       method: "POST",
-      headers: {
-        authorization: `Bearer ${stage.apiKey}`,
-        "content-type": "application/json",
-        "idempotency-key": `intent-${intent}`,
-      },
+      headers: { ...HEADERS, authorization: `Bearer ${stage.apiKey}`, "idempotency-key": `intent-${intent}` },
       body: JSON.stringify(body),
     });
     const answered = Promise.resolve(gateway.fetch(request, { remoteAddress: "198.51.100.7" }));
     const nothing = () => undefined;
     const hung = new AbortController();
-    const response = await Promise.race([
-      answered.catch(nothing),
-      life.over.then(nothing),
-      time.wait(CLIENT_TIMEOUT_MS, hung.signal).then(nothing),
-    ]);
+    const late = time.wait(CLIENT_TIMEOUT_MS, hung.signal);
+    const response = await Promise.race([answered.catch(nothing), life.over.then(nothing), late.then(nothing)]);
     hung.abort();
     if (response === undefined) return undefined;
     const answer = { status: response.status, body: await response.json() };

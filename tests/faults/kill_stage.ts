@@ -39,14 +39,8 @@ export async function setKillStage(store: string, random: SeededRandom): Promise
       await on.fetch(request.url, { method: "POST", headers: request.headers, body: await request.text() }),
   });
   const apiKey = await newKey(store, { name: "kills", scopes: ["read", "webhooks"], rate: 100_000 });
-  const settings = {
-    store,
-    port: "0",
-    rpcUrls: rpc.url,
-    pollMs: "50",
-    networkPassphrase: on.network.passphrase,
-    ...on.sandbox.contracts,
-  };
+  const network = { rpcUrls: rpc.url, networkPassphrase: on.network.passphrase, ...on.sandbox.contracts };
+  const settings = { store, port: "0", pollMs: "50", ...network };
   return {
     traffic,
     receiver,

@@ -47,10 +47,8 @@ function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
     assertNone(missing(listener, happenings, receipts), `were not heard by ${listener.name}`);
     const overtaken = mostOvertaken(listener, run);
     // What is sent again and what is new are two orders.
-    assert.ok(
-      listener.isLate || overtaken <= mostOvertakenAllowed,
-      `${listener.name}: first attempts overtake ${overtaken} others`,
-    );
+    const isInOrder = listener.isLate || overtaken <= mostOvertakenAllowed;
+    assert.ok(isInOrder, `${listener.name}: first attempts overtake ${overtaken} others`);
   }
   assertReceipts(run);
   assert.deepEqual(backlog, { pending: 0, dead: 0 });

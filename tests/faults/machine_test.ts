@@ -1,24 +1,17 @@
 // needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { smallDisk } from "../cli/small_disk.ts";
 import { createClient } from "../e2e/client.ts";
 import { startReceiver } from "../e2e/receiver.ts";
-import {
-  flagsFor,
-  HERE,
-  makeKey,
-  type SandboxInfo,
-  type SandboxProcess,
-  sourceCommand,
-  startSandbox,
-} from "../e2e/sandbox_process.ts";
+import { flagsFor, HERE, makeKey, sandboxOfFile, sourceCommand } from "../e2e/sandbox_process.ts";
+import { folderForTests } from "../folder.ts";
 import { forTier } from "../tier.ts";
+import { until } from "../until.ts";
 import { beginLife } from "./mortal_gateway.ts";
 import { startServe } from "./serve_process.ts";
 
@@ -27,20 +20,11 @@ const STANDSTILL_MS = Number(process.env.FAULT_STANDSTILL_SECONDS ?? 12) * 1_000
 /** Of fifty large bodies at once. */
 const FLOODS = forTier({ test: 8, all: 40 });
 /** What the machine itself does to a gateway. */
-const folder = mkdtempSync(join(tmpdir(), "machine-"));
+const sandbox = sandboxOfFile();
+const folder = folderForTests();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const disk = smallDisk("8m");
-let sandbox: SandboxProcess;
-let info: SandboxInfo;
-before(async () => {
-  sandbox = await startSandbox();
-  info = sandbox.info;
-});
-after(async () => {
-  await sandbox.stop();
-  disk.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => disk.remove());
 
 const RPC = "--rpc-url http://127.0.0.1:9 --port 0";
 
@@ -75,16 +59,13 @@ describe("a file system that gives up while it is served from", () => {
     const store = `sqlite:${join(place, "gateway.db")}`;
     const command = ["unshare", "--mount", "sh", "-c", ...mounted('exec "$@"'), ...sourceCommand()];
     const key = await makeKey(command, store, { scopes: "read,webhooks", rate: 1_000 });
-    const gateway = await startServe(flagsFor(info, { store }), { command });
+    const gateway = await startServe(flagsFor(sandbox.info, { store }), { command });
     try {
       const api = createClient(gateway.url, key);
       assert.deepEqual((await api.get("/v1/webhooks")).body, { webhooks: [] });
       const gaveUp = spawnSync("nsenter", ["-t", String(gateway.pid), "-m", "mount", "-o", "remount,abort", place]);
       assert.equal(gaveUp.status, 0, gaveUp.stderr.toString());
-      for (const deadline = Date.now() + 60_000; !gateway.log().includes('"kind":"store_failed"');) {
-        assert.ok(Date.now() < deadline, gateway.log());
-        await pause(100);
-      }
+      await until(() => gateway.log().includes('"kind":"store_failed"'));
       assert.equal((await api.get("/v1/health")).status, 200);
       assert.equal((await api.get(`/v1/devices/${"ab".repeat(32)}`)).status, 404);
       gateway.signal("SIGTERM");
@@ -93,7 +74,7 @@ describe("a file system that gives up while it is served from", () => {
     } finally {
       gateway.kill();
     }
-    const again = await startServe(flagsFor(info, { store }), { command });
+    const again = await startServe(flagsFor(sandbox.info, { store }), { command });
     try {
       assert.equal((await createClient(again.url, key).get("/v1/webhooks")).status, 200);
       again.signal("SIGTERM");
@@ -108,7 +89,7 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
   const store = `sqlite:${join(folder, "stopped.db")}`;
   const key = await makeKey(HERE, store, { scopes: "read,webhooks", rate: 1_000 });
   const receiver = await startReceiver();
-  const { rpc, networkPassphrase, contracts } = info;
+  const { rpc, networkPassphrase, contracts } = sandbox.info;
   const settings = { store, port: "0", rpcUrls: rpc, pollMs: "100", networkPassphrase, ...contracts };
   const gateway = beginLife({ settings, aheadMs: 0, postsPerEndpoint: 4, writes: 0 });
   try {
@@ -121,16 +102,16 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
       made = await api.post("/v1/webhooks", subscription);
     }
     assert.equal(made.status, 201, JSON.stringify(made.body) + gateway.log());
-    const network = createClient(info.gateway, info.apiKey);
+    const network = createClient(sandbox.info.gateway, sandbox.info.apiKey);
     const hashes: string[] = [];
-    const { owner, agent } = info.accounts;
+    const { owner, agent } = sandbox.info.accounts;
     const deviceHash = "cd".repeat(32);
     const write = async (operation: Record<string, string>): Promise<string> => {
       const written = await network.write(owner, { deviceHash, ...operation });
       assert.equal(written.status, 200, JSON.stringify(written.body));
       return written.body.hash;
     };
-    const fund = async () => hashes.push(await write({ kind: "fundEscrow", asset: info.asset, amount: "1" }));
+    const fund = async () => hashes.push(await write({ kind: "fundEscrow", asset: sandbox.info.asset, amount: "1" }));
     await write({ kind: "registerDevice", agent: agent.address });
     await fund();
     await receiver.until(1, 60_000);
@@ -174,7 +155,7 @@ describe("little memory", () => {
     const store = `sqlite:${join(folder, "memory.db")}`;
     const key = await makeKey(HERE, store, { scopes: "read", rate: 1_000_000 });
     const limited = ["sh", "-c", `echo $$ > ${group}/cgroup.procs && exec "$@"`, "sh", ...sourceCommand()];
-    const gateway = await startServe(flagsFor(info, { store }), { command: limited });
+    const gateway = await startServe(flagsFor(sandbox.info, { store }), { command: limited });
     try {
       const body = JSON.stringify({ deviceHash: "a".repeat(65_000) });
       const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };

@@ -47,14 +47,8 @@ export function createNodeFaults(random: SeededRandom): { faults: NodeFaults; co
       counts.lies += 1;
       lied.add(params.hash);
       const { latestLedger, latestLedgerCloseTime, oldestLedger, oldestLedgerCloseTime } = result;
-      answer.result = {
-        status: "NOT_FOUND",
-        txHash: params.hash,
-        latestLedger,
-        latestLedgerCloseTime,
-        oldestLedger,
-        oldestLedgerCloseTime,
-      };
+      const ledgers = { latestLedger, latestLedgerCloseTime, oldestLedger, oldestLedgerCloseTime };
+      answer.result = { status: "NOT_FOUND", txHash: params.hash, ...ledgers };
     } else if (isKnown) {
       lied.delete(params.hash);
     } else if (random.next() < RATES.aheadOfTime) {

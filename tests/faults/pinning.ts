@@ -18,10 +18,8 @@ export const ownNetwork: readonly string[] | undefined = UNSHARE.find(([command,
 
 /** Runs this program on a network of its own and checks that it posts to nobody but public addresses that are who they say. */
 export async function assertPinned(command: string[]): Promise<void> {
-  const pinning = await runOwnProcess<Pinning>("../faults/pinning_process.ts", {
-    args: command,
-    wrapper: [...ownNetwork!],
-  });
+  const own = { args: command, wrapper: [...ownNetwork!] };
+  const pinning = await runOwnProcess<Pinning>("../faults/pinning_process.ts", own);
   const { creations, attempts } = pinning;
   const refused = Object.entries(creations).filter(([, { status }]) => status !== 201);
   assert.deepEqual(Object.fromEntries(refused), {

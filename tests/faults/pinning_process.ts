@@ -43,10 +43,8 @@ const HOSTS: Record<string, [first: string[], then: string[]]> = {
   "mixed.example": [[PUBLIC, PRIVATE], [PUBLIC]],
 };
 let isLater = false;
-const publicNetwork = await buildPublicNetwork(
-  Object.keys(HOSTS),
-  (name) => HOSTS[name]?.[isLater ? 1 : 0] ?? "missing",
-);
+const addressesOf = (name: string) => HOSTS[name]?.[isLater ? 1 : 0] ?? "missing";
+const publicNetwork = await buildPublicNetwork(Object.keys(HOSTS), addressesOf);
 const on = await startTestNetwork();
 const traffic = await startCardTraffic(on, seededRandom(1));
 const rpc = await serveHttp({

@@ -6,6 +6,7 @@ import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../lib/store/open.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
+import { sampleFailed } from "../store/webhook_samples.ts";
 import { append, eventAt } from "../webhooks/parts.ts";
 
 const [setting, folder, rounds] = process.argv.slice(2);
@@ -22,18 +23,9 @@ for (let round = 1; round <= Number(rounds); round++) {
   await append(store, events, 100 + round);
   last += events.length;
   note();
-  const failed = {
-    sequence: last,
-    state: "rejected" as const,
-    attempts: 1,
-    dueAtMs: null,
-    failedAtMs: 1,
-    attemptedAtMs: 1,
-  };
-  await store.deliveries.settle({
-    leases: [lease],
-    settlements: [{ subscriptionId: "wh_1", cursor: last, failed: [failed], attempts: [] }],
-  });
+  const failed = sampleFailed(last, "rejected");
+  const settlement = { subscriptionId: "wh_1", cursor: last, failed: [failed], attempts: [] };
+  await store.deliveries.settle({ leases: [lease], settlements: [settlement] });
   cursor = last;
   note();
 }

@@ -1,13 +1,13 @@
 // needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { folderForTests } from "../folder.ts";
 import { forTier } from "../tier.ts";
 import { insert, subscriptionOf } from "../webhooks/parts.ts";
 import { afterPowerLoss, type FileOperation, readOperations } from "./lost_writes.ts";
@@ -19,8 +19,7 @@ const LOSSES = Number(process.env.FAULT_POWER_LOSSES ?? forTier({ test: 30, all:
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000);
 const ROUNDS = 300;
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), "power-loss-")));
-after(() => rmSync(folder, { recursive: true }));
+const folder = realpathSync(folderForTests());
 const shim = join(folder, "record_writes.so");
 const source = new URL("./record_writes.c", import.meta.url).pathname;
 const isPossible = process.platform === "linux" &&

@@ -36,10 +36,8 @@ export async function buildPublicNetwork(names: string[], answer: (name: string)
   const folder = mkdtempSync(join(tmpdir(), "public-network-"));
   writeFileSync(join(folder, "resolv.conf"), `nameserver ${DNS_ADDRESS}\n`);
   execFileSync("mount", ["--bind", join(folder, "resolv.conf"), "/etc/resolv.conf"], { stdio: "inherit" });
-  const dns = await startDnsServer((name, type) => type === "A" ? answer(name) : [], {
-    address: DNS_ADDRESS,
-    port: 53,
-  });
+  const onPort = { address: DNS_ADDRESS, port: 53 };
+  const dns = await startDnsServer((name, type) => type === "A" ? answer(name) : [], onPort);
 
   const certificates = createTestCertificates()!;
   writeFileSync(join(folder, "ca.pem"), certificates.ca);

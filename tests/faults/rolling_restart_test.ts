@@ -1,22 +1,13 @@
 // needs: runtime
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { tellCutOff, tellDrain, tellSecondSignal } from "../e2e/drain_story.ts";
 import { RESTARTS, tellRestarts } from "../e2e/restart_story.ts";
-import { type SandboxProcess, sourceCommand, startSandbox } from "../e2e/sandbox_process.ts";
+import { sandboxOfFile, sourceCommand } from "../e2e/sandbox_process.ts";
+import { folderForTests } from "../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-restart-"));
 const command = sourceCommand();
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(async () => {
-  await sandbox.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const sandbox = sandboxOfFile();
+const folder = folderForTests();
 
 test(`${RESTARTS} restarts under load lose no request`, async () => {
   await tellRestarts(sandbox.info, command, folder);

@@ -39,12 +39,8 @@ async function samples(on: TestNetwork, api: GatewayUnderTest): Promise<string[]
   const passphrase = on.network.passphrase;
   const inner = TransactionBuilder.fromXDR(envelopes.at(-1)!, passphrase);
   assert.ok(!("innerTransaction" in inner));
-  const bump = TransactionBuilder.buildFeeBumpTransaction(
-    Keypair.fromSecret(agent.secret),
-    "10000000",
-    inner,
-    passphrase,
-  );
+  const payer = Keypair.fromSecret(agent.secret);
+  const bump = TransactionBuilder.buildFeeBumpTransaction(payer, "10000000", inner, passphrase);
   bump.sign(Keypair.fromSecret(agent.secret));
   const payment = Operation.payment({ destination: agent.address, asset: Asset.native(), amount: "1" });
   const { sequence, ...options } = { sequence: inner.sequence, fee: BASE_FEE, networkPassphrase: passphrase };

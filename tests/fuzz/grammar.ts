@@ -118,7 +118,7 @@ function requestOf(
   return fc.record({
     method: often(
       fc.constant(method.toUpperCase()),
-      fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"),
+      fc.constantFrom(..."GET POST PUT DELETE PATCH OPTIONS".split(" ")),
     ),
     steps: fc.tuple(...inPath.map(fieldOf)),
     query: queryOf(inQuery, fieldOf),

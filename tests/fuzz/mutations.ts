@@ -30,13 +30,8 @@ const BYTE_MUTATIONS: ByteMutation[] = [
   // Lengths and kinds stand in words of four bytes in XDR.
   (bytes, random) => {
     const at = place(bytes, random) & ~3;
-    bytes.set(
-      random.pick([[0, 0, 0, 0], [0xff, 0xff, 0xff, 0xff], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0, 1]]).slice(
-        0,
-        bytes.length - at,
-      ),
-      at,
-    );
+    const word = random.pick([[0, 0, 0, 0], [0xff, 0xff, 0xff, 0xff], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0, 1]]);
+    bytes.set(word.slice(0, bytes.length - at), at);
     return bytes;
   },
   (bytes, random) => bytes.slice(0, place(bytes, random)),

@@ -1,13 +1,6 @@
 import { readFileSync } from "node:fs";
-import {
-  analyzeModules,
-  fileSourceResolver,
-  newIdGenerator,
-  parse,
-  quintErrorToString,
-  type QuintEx,
-  type QuintOpDef,
-} from "@informalsystems/quint";
+import type { QuintEx, QuintOpDef } from "@informalsystems/quint";
+import { analyzeModules, fileSourceResolver, newIdGenerator, parse, quintErrorToString } from "@informalsystems/quint";
 
 /** A value of Quint: whole numbers, texts, truth values; records; sets, lists and maps as arrays in a fixed order. */
 // deno-lint-ignore no-explicit-any
