@@ -188,11 +188,7 @@ describe("keygen", () => {
       /--expires must be in the future; got "2026-02-28"/,
     ],
     ["an expiry of no days", [...KEY, "--expires", "0d"], /--expires must be in the future; got "0d"/],
-    [
-      "an expiry that is none",
-      [...KEY, "--expires", "never"],
-      /--expires must be a date .*12h, 90d\); got "never"/,
-    ],
+    ["an expiry that is none", [...KEY, "--expires", "never"], /--expires must be a date .*12h, 90d\); got "never"/],
     [
       "an expiry without its zone",
       [...KEY, "--expires", "2027-01-31T12:00"],
@@ -220,11 +216,7 @@ describe("keygen", () => {
     ],
     ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file exclude each other/],
     ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record does not store the key/],
-    [
-      "a store in memory",
-      [...KEY, "--store", "memory:"],
-      /^--store must be a store on disk .*; got memory:$/,
-    ],
+    ["a store in memory", [...KEY, "--store", "memory:"], /^--store must be a store on disk .*; got memory:$/],
     ["an unknown flag", [...KEY, "--scope", "read"], /^unknown flag --scope; did you mean --scopes\?$/],
     ["a flag without its value", ["--name", "--scopes", "read"], /--name needs a value/],
     ["a flag twice", [...KEY, "--name", "b"], /--name is given twice/],

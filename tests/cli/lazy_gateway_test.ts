@@ -49,10 +49,7 @@ describe("a gateway that opens at its first request", () => {
 
   test("answers 503 when it cannot open, logs that once for all waiting requests, and retries", async () => {
     const { seen, lazyGateway } = lazy(1);
-    const [first, second] = await Promise.all([
-      lazyGateway.fetch(request(), PEER),
-      lazyGateway.fetch(request(), PEER),
-    ]);
+    const [first, second] = await Promise.all([lazyGateway.fetch(request(), PEER), lazyGateway.fetch(request(), PEER)]);
     assert.equal(first.status, 503);
     assert.equal(first.headers.get("retry-after"), "5");
     assert.match(first.headers.get("x-request-id")!, /^req_/);

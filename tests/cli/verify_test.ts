@@ -97,10 +97,7 @@ describe("verify", () => {
   test("fails with 1 when the body is empty or cannot be read", async () => {
     const failures: [string[], RegExp][] = [
       [SIGNATURE, /^the body is empty/],
-      [
-        [...SIGNATURE, "--body", "/none/body.json"],
-        /^--body \/none\/body\.json cannot be read: no such file$/,
-      ],
+      [[...SIGNATURE, "--body", "/none/body.json"], /^--body \/none\/body\.json cannot be read: no such file$/],
       [[...SIGNATURE, "--body", folder], /cannot be read: it is a folder$/],
     ];
     for (const [args, message] of failures) {

@@ -70,10 +70,7 @@ test("list prints columns with tabs, a table on a terminal, and JSON with --json
     [""],
   ]);
   const table = await webhooks(["list"], { isTerminal: true });
-  assert.match(
-    table.out,
-    /^ID +KEY +URL +EVENTS +CREATED +PENDING .*DEAD.*\nwh_all +key1 .* 300 .*\nwh_some /,
-  );
+  assert.match(table.out, /^ID +KEY +URL +EVENTS +CREATED +PENDING .*DEAD.*\nwh_all +key1 .* 300 .*\nwh_some /);
   const json = await webhooks(["list", "--json", "--key", "key2"]);
   assert.deepEqual(JSON.parse(json.out), {
     id: "wh_some",

@@ -70,10 +70,7 @@ test("two writes without an idempotencyKey are two intents, also with null", asy
 });
 
 test("a proxy's 200 to the submit does not confirm a write", async () => {
-  const others = [
-    () => Response.json({ status: "ok" }),
-    () => Response.json({ hash: "ab".repeat(32), ledger: 7 }),
-  ];
+  const others = [() => Response.json({ status: "ok" }), () => Response.json({ hash: "ab".repeat(32), ledger: 7 })];
   for (const [at, other] of others.entries()) {
     let submits = 0;
     const fetch: Ask = async (url, init) => {

@@ -81,9 +81,7 @@ test("a wallet's function signs, in both forms of wallet answers", async () => {
   const plain = await stage.client().write(
     payment(deviceHash),
     (envelope, about) => (seen.push(about), sign(envelope)),
-    {
-      source,
-    },
+    { source },
   );
   assert.ok(plain.ok, JSON.stringify(plain));
   assert.deepEqual(seen, [{

@@ -18,11 +18,7 @@ const PREPARED = json({ xdr: "AAAA", validUntil: 99_999_999_999, operation: {} }
 test("a write whose answer breaks off goes on until it is known what came of it", { skip }, async () => {
   const { told, asked } = await python(
     WRITE,
-    [
-      PREPARED,
-      cut(json({ hash: "ab".repeat(32), ledger: 9 })),
-      json({ hash: "ab".repeat(32), ledger: 9 }),
-    ],
+    [PREPARED, cut(json({ hash: "ab".repeat(32), ledger: 9 })), json({ hash: "ab".repeat(32), ledger: 9 })],
   );
   assert.deepEqual(told, { hash: "ab".repeat(32), ledger: 9 }, JSON.stringify(asked));
 });

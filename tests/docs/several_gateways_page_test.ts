@@ -113,11 +113,7 @@ test("the pages' connections, streams and times are those of the program", () =>
   assert.ok(readDoc("postgres.md").includes(`(8 + 1) × ${poolSize + 1} = ${9 * (poolSize + 1)}`));
   assert.equal(constantOf("lib/store/postgres/pool.ts", "IDLE_MS"), 300_000, "five minutes");
   assert.ok(page.includes(`${STREAM_LIMITS.perKey} of a key and ${STREAM_LIMITS.inAll} in all`));
-  assert.equal(
-    constantOf("lib/events/streams.ts", "LEDGER_MS"),
-    5_000,
-    "a stream says something every five seconds",
-  );
+  assert.equal(constantOf("lib/events/streams.ts", "LEDGER_MS"), 5_000, "a stream says something every five seconds");
   assert.ok(page.includes(`\`SERVICE_API_SUBMIT_TIMEOUT_MS\` (${duration(submitMs)})`));
 });
 

@@ -35,11 +35,7 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("scan" as const), ledgers: fc.integer({ min: 1, max: 9 }) }),
-  fc.record({
-    do: fc.constant("watch" as const),
-    ids: fc.subarray(IDS, { minLength: 1 }),
-    oldestBack: fc.nat(12),
-  }),
+  fc.record({ do: fc.constant("watch" as const), ids: fc.subarray(IDS, { minLength: 1 }), oldestBack: fc.nat(12) }),
   fc.record({ do: fc.constant("prune" as const), ledgers: fc.integer({ min: 1, max: 6 }) }),
   fc.record({ do: fc.constant("fill" as const), gap: fc.nat(5), from: fc.nat(4), to: fc.nat(6) }),
   fc.record({ do: fc.constant("forgetReach" as const), gap: fc.nat(5), by: fc.integer({ min: 1, max: 5 }) }),

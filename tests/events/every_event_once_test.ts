@@ -50,10 +50,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("lie" as const), node, how: fc.nat(4) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant("failCall" as const), node, after: fc.nat(5), how: fc.nat(2) }),
-  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("failCall" as const), node, after: fc.nat(5), how: fc.nat(2) }) },
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant("failCommit" as const), after: fc.nat(5), written: fc.boolean() }),

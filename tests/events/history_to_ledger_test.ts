@@ -29,9 +29,7 @@ describe("a page of history up to a ledger", () => {
         (error) =>
           refusedWith(
             new RegExp(`^toLedger must be 1005, as for this cursor.*got ${got}. Begin again with fromLedger`),
-          )(
-            error,
-          ) &&
+          )(error) &&
           (error as GatewayError).param === "toLedger",
       );
     }

@@ -23,10 +23,7 @@ describe("gaps of a stream", () => {
     });
     await stage.pass(300);
     const told = (await next)!;
-    assert.deepEqual(told, [{
-      kind: "gap",
-      gap: { ...gap, reason: "not_read", fromLedger: 1_020, toLedger: 1_021 },
-    }]);
+    assert.deepEqual(told, [{ kind: "gap", gap: { ...gap, reason: "not_read", fromLedger: 1_020, toLedger: 1_021 } }]);
     const later = await stage.open({ fromLedger: 1_010 });
     assert.deepEqual(kinds((await later.next())!), ["gap", "caught_up"], "the first lies before its range");
   });

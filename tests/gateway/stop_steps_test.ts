@@ -55,9 +55,6 @@ describe("stopping one thing after another", () => {
       step("keys", () => Promise.resolve()),
     ]);
     assert.deepEqual([isClean, ended], [false, ["posts", "leases", "keys"]]);
-    assert.deepEqual(problems, [
-      "stopping posts failed: Error: no",
-      "stopping leases failed: Error: never",
-    ]);
+    assert.deepEqual(problems, ["stopping posts failed: Error: no", "stopping leases failed: Error: never"]);
   });
 });

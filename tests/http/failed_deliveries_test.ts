@@ -101,10 +101,7 @@ test("pages go on with the cursor to the end, each delivery once, also when more
     assert.deepEqual(first.listed, order.slice(0, 50), "50 where none says how many");
     await settle(api.store, { subscriptionId: path.split("/")[3]!, failed: [sampleFailed(60, state)] });
     const second = await page(path, `state=${state}&cursor=${first.cursor}`);
-    assert.deepEqual(second, {
-      listed: state === "retrying" ? [51, 60] : [1],
-      cursor: null,
-    });
+    assert.deepEqual(second, { listed: state === "retrying" ? [51, 60] : [1], cursor: null });
     const listed: number[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
       const next = await page(path, `state=${state}&limit=20${cursor && `&cursor=${cursor}`}`);

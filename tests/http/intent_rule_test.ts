@@ -53,12 +53,7 @@ describe("the rule by which one intent is one payment", () => {
     ["unused, turned down, all past their bounds", refused, { account: at(4, 501) }, "fresh"],
     ["unused, all past their bounds, no time known", live, { account: at(4, 0) }, "again"],
     ["unused, turned down, not the next (I8)", refused, { account: at(2, 100) }, "again"],
-    [
-      "unused, sixteen are live",
-      intentOf(many(16), { isRejected: true }),
-      { account: at(4, 100) },
-      "again",
-    ],
+    ["unused, sixteen are live", intentOf(many(16), { isRejected: true }), { account: at(4, 100) }, "again"],
     [
       "unused, fifteen of sixteen are live",
       intentOf([["#17", 900], ...many(14), ["#0", 50]], { isRejected: true }),

@@ -69,10 +69,7 @@ test("counts keys that were refused for their rate", async () => {
   for (let i = 0; i < 4; i++) await api.request("GET", "/v1/network", { key });
   const families = await api.scrape();
   assert.equal(value(families, "gateway_requests_limited_total", { by: "key" }), 3);
-  assert.equal(
-    value(families, "gateway_requests_total", { method: "GET", route: "/v1/network", status: "429" }),
-    3,
-  );
+  assert.equal(value(families, "gateway_requests_total", { method: "GET", route: "/v1/network", status: "429" }), 3);
 });
 
 test("counts what is refused because too many values of Idempotency-Key are kept", async () => {

@@ -122,13 +122,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     // Both are dealt in there: what is foreign is another asset than the policy's, and than what was funded.
     assert.equal(found.count, 3);
     const { owner } = on.sandbox.accounts;
-    const operation = {
-      kind: "registerAgent",
-      deviceHash: VICTIM,
-      agent: owner.address,
-      asset: junk,
-      maxAmount: "0",
-    };
+    const operation = { kind: "registerAgent", deviceHash: VICTIM, agent: owner.address, asset: junk, maxAmount: "0" };
     const { body } = await other.prepare(owner, operation);
     assert.equal(
       body.error.message,

@@ -88,11 +88,7 @@ const TABLE: Row[] = [
       80,
       { sequence: 5_000, closeTime: T },
       "current",
-    ], [
-      95,
-      { sequence: 4_995, closeTime: T - 25 },
-      "lagging",
-    ]],
+    ], [95, { sequence: 4_995, closeTime: T - 25 }, "lagging"]],
     head: 5_000,
   },
   // Odd.

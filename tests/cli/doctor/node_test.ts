@@ -109,12 +109,7 @@ describe("doctor: the node", () => {
   test("distinguishes a wrong clock from a stalled ledger", async () => {
     const clock = (parts: Partial<Clock>) =>
       doctor.finding("clock and ledger", {}, {
-        clock: {
-          now: doctor.sandbox.nowMs,
-          monotonicMs: systemClock.monotonicMs,
-          wait: quickWait,
-          ...parts,
-        },
+        clock: { now: doctor.sandbox.nowMs, monotonicMs: systemClock.monotonicMs, wait: quickWait, ...parts },
       });
     const hourLater = () => doctor.sandbox.nowMs() + 3_600_000;
     says(await clock({ now: () => doctor.sandbox.nowMs() - 60_000 }), "fail", /clock is 60 s behind/, /NTP/);

@@ -24,12 +24,7 @@ test("a sandbox takes the standard local passphrase, short lives and the origins
 
   const { entries: [settings] } = await node.getLedgerEntries(xdr.LedgerKey.fromXdr(LIFETIMES_KEY));
   const { stateArchivalSettings: lives } = (settings!.val as never as {
-    configSetting: {
-      stateArchivalSettings: {
-        minPersistentTtl: number;
-        minTemporaryTtl: number;
-      };
-    };
+    configSetting: { stateArchivalSettings: { minPersistentTtl: number; minTemporaryTtl: number } };
   }).configSetting;
   assert.deepEqual([lives.minPersistentTtl, lives.minTemporaryTtl], [30, 30]);
 
@@ -44,10 +39,7 @@ test("a sandbox takes the standard local passphrase, short lives and the origins
 
   const other = await failingSandboxHere([...own, "--entry-ttl", "40"]);
   assert.equal(other.code, 1);
-  assert.match(
-    other.stderr,
-    /^gateway sandbox: --entry-ttl must be 30 for the ledger in \S+; got 40/,
-  );
+  assert.match(other.stderr, /^gateway sandbox: --entry-ttl must be 30 for the ledger in \S+; got 40/);
 });
 
 test("a wrong flag of the sandbox is named, with the allowed values", async () => {

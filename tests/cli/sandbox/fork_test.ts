@@ -63,11 +63,7 @@ test("an impossible fork is refused with its cause, and without its URL", async 
       /--fork and --network-passphrase exclude each other/,
     ],
     [["--device-registry", id], 2, /--device-registry needs --fork/],
-    [
-      ["--fork", "http://127.0.0.1:1", "--agent-registry", id],
-      2,
-      /needs --device-registry and --payment-escrow/,
-    ],
+    [["--fork", "http://127.0.0.1:1", "--agent-registry", id], 2, /needs --device-registry and --payment-escrow/],
   ];
   for (const [flags, code, message] of wrong) {
     const failed = await failingSandboxHere(flags);

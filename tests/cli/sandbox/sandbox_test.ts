@@ -25,10 +25,7 @@ test("a sandbox opens a store with encrypted secrets by the same key as serve", 
 
   const refusals: [Record<string, string>, string][] = [
     [{}, "is not set, but the webhook secrets in the store are sealed with a key; set it to that key"],
-    [
-      { SERVICE_API_SECRETS_KEY: anotherKey },
-      "is not the key of the webhook secrets in the store; set it to that key",
-    ],
+    [{ SERVICE_API_SECRETS_KEY: anotherKey }, "is not the key of the webhook secrets in the store; set it to that key"],
   ];
   for (const [env, why] of refusals) {
     assert.deepEqual(await failingSandboxHere(["--state", state], env), {

@@ -68,10 +68,7 @@ describe("the RPC client", () => {
   });
 
   test("passes the newest ledger of every answer to the head", async () => {
-    const { rpc, head } = client([
-      result(LATEST),
-      result({ latestLedger: 8, entries: [] }),
-    ]);
+    const { rpc, head } = client([result(LATEST), result({ latestLedger: 8, entries: [] })]);
     await rpc.getLatestLedger();
     assert.deepEqual([head.sequence, head.closeTime, head.isTimed], [7, 1_800_000_000, true]);
     await rpc.getLedgerEntries([]);

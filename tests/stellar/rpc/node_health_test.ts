@@ -193,12 +193,7 @@ describe("the health of RPC nodes", () => {
 
 type Step = { node: number; good: boolean; lagSeconds: number; seconds: number };
 const steps = fc.array(
-  fc.record({
-    node: fc.nat(2),
-    good: fc.boolean(),
-    lagSeconds: fc.constantFrom(0, 5, 40),
-    seconds: fc.nat(20),
-  }),
+  fc.record({ node: fc.nat(2), good: fc.boolean(), lagSeconds: fc.constantFrom(0, 5, 40), seconds: fc.nat(20) }),
   { minLength: 1, maxLength: 400, size: "max" },
 );
 

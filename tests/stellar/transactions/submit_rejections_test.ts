@@ -48,10 +48,7 @@ describe("submitting an envelope", () => {
   });
 
   test("txBadSeq on the account's next sequence number is tried for two ledgers", async () => {
-    const late = submitStage({
-      send: (call) => call < 3 ? refusedAs("txBadSeq") : {},
-      find: inLedger(103),
-    });
+    const late = submitStage({ send: (call) => call < 3 ? refusedAs("txBadSeq") : {}, find: inLedger(103) });
     assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
     assert.equal(late.sent(), 3);
 
@@ -75,18 +72,13 @@ describe("submitting an envelope", () => {
   });
 
   test("txBadSeq on any other sequence number is final", async () => {
-    const { transactions, sent } = submitStage({
-      send: () => refusedAs("txBadSeq"),
-      accountSequence: () => 45n,
-    });
+    const { transactions, sent } = submitStage({ send: () => refusedAs("txBadSeq"), accountSequence: () => 45n });
     assert.match((await fault(transactions.submit(ENVELOPE))).message, /txBadSeq .*prepare again/);
     assert.equal(sent(), 1);
   });
 
   test("another rejection is named", async () => {
-    const { transactions } = submitStage({
-      send: () => refusedAs("txInsufficientFee"),
-    });
+    const { transactions } = submitStage({ send: () => refusedAs("txInsufficientFee") });
     const error = await fault(transactions.submit(ENVELOPE));
     assert.equal(error.code, "invalid_request");
     assert.equal(

@@ -113,9 +113,7 @@ test("deliveries that another gateway made before it released a webhook are not 
   const made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
-        leases: {
-          acquire: (request) => isTaken ? Promise.resolve(undefined) : store.leases.acquire(request),
-        },
+        leases: { acquire: (request) => isTaken ? Promise.resolve(undefined) : store.leases.acquire(request) },
         deliveries: {
           async consumer(id) {
             const found = await store.deliveries.consumer(id);

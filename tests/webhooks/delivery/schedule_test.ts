@@ -29,13 +29,7 @@ const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 /** How long until the next attempt, in seconds. */
 function delay(retryAfter: string | undefined, { attempt = 1, statusCode = 429, random = even } = {}): number {
-  const next = nextAttempt({
-    ageMs: 0,
-    attempt,
-    result: { statusCode, retryAfter },
-    nowMs: NOW,
-    random,
-  });
+  const next = nextAttempt({ ageMs: 0, attempt, result: { statusCode, retryAfter }, nowMs: NOW, random });
   assert.equal(next.outcome, "retry");
   return (next.nextAttemptAtMs! - NOW) / 1000;
 }

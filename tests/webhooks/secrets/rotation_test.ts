@@ -88,10 +88,7 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   await rotateAfter(0);
   await rotateAfter(1);
   await assert.rejects(rotateAfter(1), (error: GatewayError) => {
-    assert.match(
-      error.message,
-      /^two former secrets of wh_1 are still valid; rotate again after 2026-01-02T00:00:00/,
-    );
+    assert.match(error.message, /^two former secrets of wh_1 are still valid; rotate again after 2026-01-02T00:00:00/);
     assert.equal(error.retry, "same");
     return true;
   });
