@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gatewayOfFile } from "./test_gateway.ts";
+import { assertInvalid, gatewayOfFile } from "./test_gateway.ts";
 
 let simulations = 0;
 const { on, api } = gatewayOfFile((on) => ({
@@ -27,21 +27,16 @@ test("GET /v1/assets/:asset refuses what is no token in words", async () => {
   for (const contract of [paymentEscrow, absent]) {
     const { status, body } = await api.request("GET", `/v1/assets/${contract}`);
     assert.deepEqual([status, body.error.code], [404, "not_found"], contract);
-    assert.match(
-      body.error.message,
-      new RegExp(`^${contract} is no token on this network: it has no \\w+\\(\\)`),
-    );
+    assert.match(body.error.message, new RegExp(`^${contract} is no token on this network: it has no \\w+\\(\\)`));
   }
-  const { status, body } = await api.request("GET", "/v1/assets/XLM");
-  assert.deepEqual([status, body.error.code], [400, "invalid_request"]);
+  assertInvalid(await api.request("GET", "/v1/assets/XLM"), /./);
 });
 
 test("GET /v1/assets/:asset tells whoever names an asset as people do the contract that goes by this name here", async () => {
   const issued = `USDC:${on.sandbox.accounts.owner.address}`;
   for (const name of ["native", issued, encodeURIComponent(issued)]) {
-    const { status, body } = await api.request("GET", `/v1/assets/${name}`);
-    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "asset"], name);
-    assert.match(body.error.message, /; on this network that is C[A-Z2-7]{55}$/);
+    const answer = await api.request("GET", `/v1/assets/${name}`);
+    assertInvalid(answer, /; on this network that is C[A-Z2-7]{55}$/, "asset");
   }
   const { body } = await api.request("GET", "/v1/assets/native");
   assert.ok(body.error.message.endsWith(on.sandbox.asset));

@@ -7,7 +7,7 @@ import { serveHttp } from "../../lib/runtime/serve.ts";
 import { append, appendMany, sampleEvent } from "../store/samples.ts";
 import { until } from "../until.ts";
 import { eventsOf, openStream, readStream } from "./event_stream.ts";
-import { gatewayOfFile, startGateway } from "./test_gateway.ts";
+import { assertInvalid, gatewayOfFile, startGateway } from "./test_gateway.ts";
 
 const { on, api } = gatewayOfFile({ settings: { corsOrigins: "https://app.example" } });
 
@@ -32,10 +32,10 @@ async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
   return {
     ...alone,
     server,
-    open: () =>
-      fetch(`${server.url}/v1/events/stream`, { headers: { authorization: `Bearer ${alone.apiKey}` } }).then(
-        readStream,
-      ),
+    async open() {
+      const headers = { authorization: `Bearer ${alone.apiKey}` };
+      return readStream(await fetch(`${server.url}/v1/events/stream`, { headers }));
+    },
     async [Symbol.asyncDispose]() {
       alone.gateway.drain();
       await server.stop({ drainMs: 2_000 });
@@ -78,40 +78,30 @@ test("it takes the filters of the pages, and begins where they would", async () 
 });
 
 test("a wrong query is refused as it is for pages, and what a stream can't have is named", async () => {
-  for (
-    const [query, message] of [
-      ["?types=payment.made", /types/],
-      ["?fromLedger=1&cursor=x", /exclude each other/],
-      ["?cursor=x", /cursor must be one from an earlier answer/],
-      ["?toLedger=5", /toLedger/],
-      ["?order=desc", /order/],
-    ] as const
-  ) {
-    const { status, body } = await api.request("GET", `/v1/events/stream${query}`);
-    assert.deepEqual([status, body.error.code], [400, "invalid_request"], query);
-    assert.match(body.error.message, message);
+  const wrong: [query: string, message: RegExp][] = [
+    ["types=payment.made", /types/],
+    ["fromLedger=1&cursor=x", /exclude each other/],
+    ["cursor=x", /cursor must be one from an earlier answer/],
+    ["toLedger=5", /toLedger/],
+    ["order=desc", /order/],
+  ];
+  for (const [query, message] of wrong) {
+    assertInvalid(await api.request("GET", `/v1/events/stream?${query}`), message);
   }
 });
 
 test("a cursor that a stream can't go on from is named as what is at fault", async () => {
   for (const query of ["order=desc", "toLedger=5"]) {
     const { cursor } = (await api.request("GET", `/v1/events?${query}`)).body;
-    const { status, body } = await api.request("GET", `/v1/events/stream?cursor=${cursor}`);
-    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "cursor"], query);
+    assertInvalid(await api.request("GET", `/v1/events/stream?cursor=${cursor}`), /./, "cursor");
   }
 });
 
 test("a Last-Event-ID that a stream can't go on from is named as the header that it is", async () => {
   const { cursor } = (await api.request("GET", "/v1/events?order=desc")).body;
   for (const lastEventId of ["AgB", cursor]) {
-    const { status, body } = await api.request("GET", "/v1/events/stream", {
-      headers: { "last-event-id": lastEventId },
-    });
-    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "Last-Event-ID"]);
-    assert.match(
-      body.error.message,
-      /^Last-Event-ID (must be of an ascending page|must be one from an earlier answer)/,
-    );
+    const answer = await api.request("GET", "/v1/events/stream", { headers: { "last-event-id": lastEventId } });
+    assertInvalid(answer, /^Last-Event-ID must be (of an ascending page|one from an earlier answer)/, "Last-Event-ID");
   }
 });
 

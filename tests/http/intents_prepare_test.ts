@@ -3,23 +3,12 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { assertDone, startIntentCalls } from "./intents_stage.ts";
+import { assertDone, assertKeyRefused, startIntentCalls } from "./intents_stage.ts";
+import type { Store } from "../../lib/store/store.ts";
 
-const {
-  stage,
-  gateway,
-  other,
-  newCard,
-  pass,
-  ask,
-  asked,
-  funding,
-  prepared,
-  submitted,
-  signed,
-  useSequence,
-  applyElsewhere,
-} = await startIntentCalls(16);
+const calls = await startIntentCalls(16);
+const { stage, gateway, other, newCard, pass, ask, asked, prepared } = calls;
+const { submitted, outcomeOf, gatewayWith, move, funding, payment, signed, useSequence, applyElsewhere } = calls;
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key", () => {
@@ -71,10 +60,10 @@ describe("prepare with an Idempotency-Key", () => {
       answer.result.latestLedgerCloseTime = String(Number(answer.result.latestLedgerCloseTime) + 4_000);
       return Response.json(answer);
     };
-    const { gateway: misled } = await stage.time.until(stage.live(Infinity, faults));
+    const misled = await gatewayWith(faults);
     const first = await prepared(card, { key: "misled" });
     for (let n = 0; n < 4; n++) {
-      await asked(`/v1/transactions/${first.body.hash}`, undefined, { method: "GET", of: misled });
+      await outcomeOf(first.body.hash, { of: misled });
       assert.equal((await prepared(card, { key: "misled", of: misled })).text, first.text);
       await pass(1);
     }
@@ -104,7 +93,7 @@ describe("prepare with an Idempotency-Key", () => {
       }
       return Response.json(answer);
     };
-    const { gateway: lying } = await stage.time.until(stage.live(Infinity, faults));
+    const lying = await gatewayWith(faults);
     const first = await prepared(card, { key: "lie" });
     const { hash, xdr } = first.body;
     await applyElsewhere(card, xdr);
@@ -115,38 +104,23 @@ describe("prepare with an Idempotency-Key", () => {
 
   test("prepares anew what failed in a ledger", async () => {
     const card = newCard();
-    const { agent, owner, deviceHash } = card;
-    const defund = {
-      source: owner.publicKey(),
-      operation: { kind: "defundEscrow", deviceHash, asset: stage.asset, amount: "10000000000" },
-    };
-    const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount: "7" };
-    const request = { source: agent.publicKey(), operation: payment };
-    const first = await asked("/v1/transactions/prepare", request, { key: "failed" });
-    const emptied = await asked("/v1/transactions/prepare", defund);
-    assert.equal((await submitted(card, emptied.body.xdr)).status, 200);
-    const refused = await asked("/v1/transactions/submit", signed(first.body.xdr, agent), { key: "failed" });
-    assert.equal(refused.body.error.contractError, "InsufficientBalance");
-    assert.equal(
-      (await asked("/v1/transactions/prepare", request, { key: "failed" })).body.error.contractError,
-      "InsufficientBalance",
-    );
-    await prepared(card, {}).then(({ body }) => submitted(card, body.xdr));
-    const second = await asked("/v1/transactions/prepare", request, { key: "failed" });
+    const prepare = () => asked("/v1/transactions/prepare", payment(card), { key: "failed" });
+    const submit = (xdr: string) => asked("/v1/transactions/submit", signed(xdr, card.agent), { key: "failed" });
+    const first = await prepare();
+    await move(card, "defundEscrow");
+    assert.equal((await submit(first.body.xdr)).body.error.contractError, "InsufficientBalance");
+    assert.equal((await prepare()).body.error.contractError, "InsufficientBalance");
+    await move(card, "fundEscrow", "7");
+    const second = await prepare();
     assert.notEqual(second.body.operation.nonce, first.body.operation.nonce);
-    assert.equal(
-      (await asked("/v1/transactions/submit", signed(second.body.xdr, agent), { key: "failed" })).status,
-      200,
-    );
+    assert.equal((await submit(second.body.xdr)).status, 200);
   });
 
   test("refuses another body with the same key, naming the header, and takes it from another API key", async () => {
     const card = newCard();
     await prepared(card, { key: "mine" });
-    const { status, body } = await prepared(card, { key: "mine" }, "8");
-    assert.equal(status, 400);
-    assert.deepEqual([body.error.code, body.error.param], ["invalid_request", "Idempotency-Key"]);
-    assert.match(body.error.message, /Idempotency-Key "mine" belongs to another request/);
+    const refused = await prepared(card, { key: "mine" }, "8");
+    assertKeyRefused(refused, /Idempotency-Key "mine" belongs to another request/);
     const apiKey = await stage.newKey(["write"]);
     assert.equal((await prepared(card, { key: "mine", apiKey }, "8")).status, 200);
   });
@@ -162,8 +136,7 @@ describe("prepare with an Idempotency-Key", () => {
   test("refuses a key that is none", async () => {
     const card = newCard();
     for (const key of ["", "a b", "x".repeat(256), "schlüssel"]) {
-      const { status, body } = await prepared(card, { key });
-      assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"], key);
+      assertKeyRefused(await prepared(card, { key }));
     }
     assert.equal((await prepared(card, { key: "!".repeat(255) })).status, 200);
   });
@@ -183,17 +156,13 @@ describe("prepare with an Idempotency-Key", () => {
     const card = newCard();
     let isSlow = true;
     // The first one has its envelope, and is not heard of for a while.
-    const slowly = (store: typeof stage.store) =>
-      bentStore(store, {
-        intents: {
-          async set(...of) {
-            if (isSlow) await stage.time.wait(60_000);
-            isSlow = false;
-            return await store.intents.set(...of);
-          },
-        },
-      });
-    const { gateway: slow } = await stage.time.until(stage.live(Infinity, undefined, slowly));
+    const set = (store: Store): Store["intents"]["set"] => async (...of) => {
+      if (isSlow) await stage.time.wait(60_000);
+      isSlow = false;
+      return await store.intents.set(...of);
+    };
+    const slowly = (store: Store) => bentStore(store, { intents: { set: set(store) } });
+    const slow = await gatewayWith(undefined, slowly);
     const late = ask("/v1/transactions/prepare", funding(card), { key: "slow", of: slow });
     await pass(1);
     const first = await prepared(card, { key: "slow" });

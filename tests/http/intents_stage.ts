@@ -5,6 +5,7 @@ import type { Gateway } from "../../lib/gateway/gateway.ts";
 import { type Card, type IntentsStage, setIntentsStage } from "../faults/intents_stage.ts";
 import type { NodeFaults } from "../faults/node_faults.ts";
 import { memoryStore } from "../faults/shared_stores.ts";
+import type { Store } from "../../lib/store/store.ts";
 
 export interface Answered {
   status: number;
@@ -49,6 +50,16 @@ export function cutAfterSubmit(): NodeFaults {
     if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
     return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
   };
+}
+
+/** What the escrow of each card holds. */
+const ESCROW = "10000000000";
+
+/** The answer refuses the header Idempotency-Key, and tells what to do. */
+export function assertKeyRefused({ status, body }: Answered, message = /./, retry?: string): void {
+  assert.deepEqual([status, body.error?.param], [400, "Idempotency-Key"], JSON.stringify(body));
+  assert.match(body.error.message, message);
+  if (retry !== undefined) assert.equal(body.error.retry, retry);
 }
 
 /** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
@@ -136,22 +147,34 @@ export async function startIntentCalls(cardCount: number) {
     await pass(6);
   }
 
-  return {
-    stage,
-    gateway,
-    other,
-    newCard,
-    pass,
-    ask,
-    asked,
-    funding,
-    prepared,
-    submitted,
-    signed,
-    bumped,
-    turnDown,
-    useSequence,
-    applyElsewhere,
-    digestOf,
-  };
+  /** A payment from a card to its owner, as its agent prepares it. */
+  function payment({ agent, owner, deviceHash }: Card, amount = "7") {
+    const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount };
+    return { source: agent.publicKey(), operation: payment };
+  }
+
+  /** Has the owner move money into or out of his card's escrow. */
+  async function move(
+    { owner, deviceHash }: Card,
+    kind: "fundEscrow" | "defundEscrow",
+    amount = ESCROW,
+  ): Promise<void> {
+    const request = { source: owner.publicKey(), operation: { kind, deviceHash, asset: stage.asset, amount } };
+    const { body } = await asked("/v1/transactions/prepare", request);
+    const done = await asked("/v1/transactions/submit", signed(body.xdr, owner));
+    assert.equal(done.status, 200, done.text);
+    await pass(6);
+  }
+
+  /** The answer about a transaction. */
+  const outcomeOf = (hash: string, asking: Asking = {}) =>
+    asked(`/v1/transactions/${hash}`, undefined, { method: "GET", ...asking });
+
+  /** Another gateway on the store, whose node or store is bent. */
+  const gatewayWith = async (faults?: NodeFaults, bent?: (store: Store) => Store) =>
+    (await stage.time.until(stage.live(Infinity, faults, bent))).gateway;
+
+  const calls = { ask, asked, prepared, submitted, outcomeOf, gatewayWith, move };
+  const envelopes = { funding, payment, signed, bumped, digestOf };
+  return { stage, gateway, other, newCard, pass, ...calls, ...envelopes, turnDown, useSequence, applyElsewhere };
 }

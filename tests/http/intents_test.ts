@@ -2,26 +2,12 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { bentStore } from "../store/bent_store.ts";
-import { type Asking, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
+import { type Asking, assertKeyRefused, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
+import type { Store } from "../../lib/store/store.ts";
 
-const {
-  stage,
-  gateway,
-  other,
-  newCard,
-  pass,
-  ask,
-  asked,
-  funding,
-  prepared,
-  submitted,
-  signed,
-  bumped,
-  turnDown,
-  digestOf,
-  useSequence,
-  applyElsewhere,
-} = await startIntentCalls(10);
+const calls = await startIntentCalls(10);
+const { stage, gateway, other, newCard, pass, ask, asked, prepared, submitted } = calls;
+const { outcomeOf, gatewayWith, funding, signed, bumped, digestOf, turnDown, useSequence, applyElsewhere } = calls;
 after(() => stage.close());
 
 describe("submit with an Idempotency-Key", () => {
@@ -33,12 +19,8 @@ describe("submit with an Idempotency-Key", () => {
     for (const at of [gateway, other]) {
       assert.equal((await submitted(card, first.body.xdr, { key: "pay", of: at })).text, done.text);
     }
-    const { status, body } = await submitted(card, second.body.xdr, { key: "pay" });
-    assert.deepEqual([status, body.error.param, body.error.retry], [400, "Idempotency-Key", "prepare_again"]);
-    assert.match(
-      body.error.message,
-      new RegExp(`belongs to transaction ${first.body.hash}, which the network has applied`),
-    );
+    const why = new RegExp(`belongs to transaction ${first.body.hash}, which the network has applied`);
+    assertKeyRefused(await submitted(card, second.body.xdr, { key: "pay" }), why, "prepare_again");
   });
 
   test("refuses another once one is applied that was turned down and had others in its place", async () => {
@@ -51,12 +33,8 @@ describe("submit with an Idempotency-Key", () => {
     }
     await applyElsewhere(card, turnedDown[0].xdr);
     const fresh = await prepared(card, {});
-    const { status, body } = await submitted(card, fresh.body.xdr, { key: "elsewhere", of: other });
-    assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"]);
-    assert.match(
-      body.error.message,
-      new RegExp(`belongs to transaction ${turnedDown[0].hash}, which the network has applied`),
-    );
+    const why = new RegExp(`belongs to transaction ${turnedDown[0].hash}, which the network has applied`);
+    assertKeyRefused(await submitted(card, fresh.body.xdr, { key: "elsewhere", of: other }), why);
     assert.equal((await submitted(card, turnedDown[0].xdr, { key: "elsewhere" })).status, 200);
   });
 
@@ -68,9 +46,11 @@ describe("submit with an Idempotency-Key", () => {
     // Another worker sent the first again, and was killed before it was told what came of it.
     const { hash, validUntil } = first.body;
     await stage.store.submissions.record({ hash, validUntil, submittedAtMs: stage.time.now() });
-    const other = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
-    const newest = new RegExp(`belongs to transaction ${second.body.hash}, which the network may still apply`);
-    assert.match(other.body.error.message, newest);
+    const another = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
+    assertKeyRefused(
+      another,
+      new RegExp(`belongs to transaction ${second.body.hash}, which the network may still apply`),
+    );
     assert.equal((await prepared(card, { key: "again" })).body.hash, second.body.hash);
     const done = await submitted(card, second.body.xdr, { key: "again" });
     assert.deepEqual([done.status, done.body.hash], [200, second.body.hash]);
@@ -81,14 +61,14 @@ describe("submit with an Idempotency-Key", () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const done = await submitted(card, xdr, { key: "forgotten" });
-    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
+    const late = await gatewayWith(forgetful);
     await pass(3_000);
     const again = await submitted(card, xdr, { key: "forgotten", of: late });
     assert.deepEqual([again.status, again.text], [200, done.text]);
     assert.deepEqual((await submitted(card, xdr, { of: late })).text, done.text);
     for (const scope of ["read", "write"] as const) {
       const apiKey = await stage.newKey([scope]);
-      const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET", apiKey, of: late });
+      const told = await outcomeOf(hash, { apiKey, of: late });
       assert.deepEqual(told.body, { hash, status: "success", ledger: done.body.ledger });
     }
     // Nothing is noted of this one, and its sequence number is used: then nobody says that it may be prepared again.
@@ -106,7 +86,7 @@ describe("submit with an Idempotency-Key", () => {
     const first = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { key: "bumped" });
     assert.equal(first.status, 200, first.text);
     assert.notEqual(first.body.hash, hash);
-    const inner = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    const inner = await outcomeOf(hash);
     assert.deepEqual(inner.body, { hash, status: "success", ledger: first.body.ledger });
     assert.equal((await prepared(card, { key: "bumped" })).body.status, "success");
     const second = await asked("/v1/transactions/submit", bumped(card, xdr, 300_000), { key: "bumped" });
@@ -117,7 +97,7 @@ describe("submit with an Idempotency-Key", () => {
 describe("prepare without an Idempotency-Key", () => {
   test("says which transaction to ask for when the same operation was sent and nobody was told how it ended", async () => {
     const card = newCard();
-    const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
+    const cut = await gatewayWith(cutAfterSubmit());
     const { body: { xdr, hash } } = await prepared(card, {});
     const lost = await submitted(card, xdr, { of: cut });
     assert.deepEqual([lost.status, lost.headers.get("location")], [502, `/v1/transactions/${hash}`]);
@@ -127,7 +107,7 @@ describe("prepare without an Idempotency-Key", () => {
     assert.equal((await prepared(card, { key: "warned-not" })).body.warning, undefined);
     // The warning may be lost, too.
     assert.equal((await prepared(card, {})).body.warning, body.warning);
-    assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+    assert.equal((await outcomeOf(hash)).body.status, "success");
     assert.equal((await prepared(card, { of: other })).body.warning, undefined);
   });
 
@@ -150,13 +130,8 @@ describe("prepare without an Idempotency-Key", () => {
     const card = newCard();
     const { body: { hash, validUntil } } = await prepared(card, {});
     const { source } = funding(card);
-    await stage.store.submissions.record({
-      hash,
-      validUntil,
-      submittedAtMs: stage.time.now(),
-      source,
-      operation: digestOf(card),
-    });
+    const submittedAtMs = stage.time.now();
+    await stage.store.submissions.record({ hash, validUntil, submittedAtMs, source, operation: digestOf(card) });
     const { body } = await prepared(card, {});
     assert.match(body.warning, new RegExp(`${hash}, and its outcome is not known: ask GET /v1/transactions/${hash} `));
     assert.equal((await prepared(card, {}, "8")).body.warning, undefined);
@@ -166,15 +141,19 @@ describe("prepare without an Idempotency-Key", () => {
 describe("the creation of a webhook with an Idempotency-Key", () => {
   const wanted = (name: string) => ({ url: `http://127.0.0.1:9/${name}`, types: ["escrow.funded"] });
   const created = (body: unknown, asking: Asking) => asked("/v1/webhooks", body, asking);
-  const neverDone = (store: typeof stage.store) =>
+  /** A store that waits for this before or after it inserts a webhook. */
+  const bent = (before: () => Promise<unknown>, after: () => Promise<unknown>) => (store: Store) =>
     bentStore(store, {
       subscriptions: {
-        insert: async (...of) => {
-          await store.subscriptions.insert(...of);
-          return await new Promise(() => {});
+        async insert(...of) {
+          await before();
+          const verdict = await store.subscriptions.insert(...of);
+          await after();
+          return verdict;
         },
       },
     });
+  const heldBy = (apiKey: string) => asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
 
   test("answers the same subscription with its secret, byte for byte, and makes no second one", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
@@ -188,20 +167,20 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     for (const again of await stage.time.until(Promise.all(more))) {
       assert.deepEqual([again.status, again.text], [201, first.text]);
     }
-    const { body } = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    const { body } = await heldBy(apiKey);
     assert.deepEqual(body.webhooks.map(({ id }: { id: string }) => id), [first.body.id]);
-    const another = await created(wanted("b"), { key: "hook", apiKey });
-    assert.deepEqual([another.status, another.body.error.param], [400, "Idempotency-Key"]);
+    assertKeyRefused(await created(wanted("b"), { key: "hook", apiKey }));
   });
 
   test("finds what a killed gateway had made, and says so when it was deleted", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
-    const { gateway: killed } = await stage.time.until(stage.live(Infinity, undefined, neverDone));
+    const neverDone = bent(() => Promise.resolve(), () => new Promise(() => {}));
+    const killed = await gatewayWith(undefined, neverDone);
     void ask("/v1/webhooks", wanted("a"), { key: "half", apiKey, of: killed });
     await pass(31);
     const first = await created(wanted("a"), { key: "half", apiKey });
     assert.equal(first.status, 201, first.text);
-    const { body } = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    const { body } = await heldBy(apiKey);
     assert.deepEqual(body.webhooks.map(({ id }: { id: string }) => id), [first.body.id]);
     await asked(`/v1/webhooks/${first.body.id}`, undefined, { apiKey, method: "DELETE" });
     const again = await created(wanted("a"), { key: "half", apiKey });
@@ -212,16 +191,8 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
   test("whoever was slow does not make again what another made and its owner deleted", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
     let goesOn = () => {};
-    const slow = (store: typeof stage.store) =>
-      bentStore(store, {
-        subscriptions: {
-          insert: async (...of) => {
-            await new Promise<void>((resolve) => goesOn = resolve);
-            return await store.subscriptions.insert(...of);
-          },
-        },
-      });
-    const { gateway: slept } = await stage.time.until(stage.live(Infinity, undefined, slow));
+    const slow = bent(() => new Promise<void>((resolve) => goesOn = resolve), () => Promise.resolve());
+    const slept = await gatewayWith(undefined, slow);
     const late = ask("/v1/webhooks", wanted("a"), { key: "late", apiKey, of: slept });
     await pass(31);
     const { body } = await created(wanted("a"), { key: "late", apiKey });
@@ -230,7 +201,7 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     const { status, text } = await stage.time.until(late);
     assert.equal(status, 404, text);
     assert.match(text, /is deleted: use a new key/);
-    const held = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    const held = await heldBy(apiKey);
     assert.deepEqual(held.body.webhooks, []);
   });
 });

@@ -4,17 +4,26 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
 import { type Answered, assertDone, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
+import type { Card } from "../faults/intents_stage.ts";
 
-const { stage, gateway, other, newCard, pass, asked, prepared, submitted, signed, bumped, turnDown, applyElsewhere } =
-  await startIntentCalls(12);
+const calls = await startIntentCalls(12);
+const { stage, gateway, other, newCard, pass, asked, prepared } = calls;
+const { submitted, outcomeOf, gatewayWith, move, payment, signed, bumped, turnDown, applyElsewhere } = calls;
 after(() => stage.close());
+
+/** Has a ledger apply it that another node had. */
+function applyNow(card: Card, envelope: string): void {
+  const { xdr } = signed(envelope, card.owner);
+  stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+  stage.network.closeLedger();
+}
 
 describe("prepare with an Idempotency-Key, of what the network turned down,", () => {
   test("gives another envelope with the same sequence number for one that the network turned down", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "turned-down" });
     await turnDown(card, first.body.xdr, "turned-down");
-    const { body: told } = await asked(`/v1/transactions/${first.body.hash}`, undefined, { method: "GET" });
+    const { body: told } = await outcomeOf(first.body.hash);
     assert.deepEqual([told.status, told.ledger], ["rejected", undefined]);
     assert.match(told.error, /txBadAuth/);
     await pass(4);
@@ -52,7 +61,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const first = await prepared(card, { key: "noted" });
     assert.equal((await submitted(card, first.body.xdr, { key: "noted", of: other })).status, 200);
     const silent: NodeFaults = () => Promise.reject(new TypeError("connection reset"));
-    const { gateway: cut } = await stage.time.until(stage.live(Infinity, silent));
+    const cut = await gatewayWith(silent);
     assertDone(await prepared(card, { key: "noted", of: cut }), first);
   });
 
@@ -69,9 +78,9 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     // Another node had the second one, which is asked for in time.
     const { hash, xdr } = envelopes[1];
     await applyElsewhere(card, xdr);
-    const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    const told = await outcomeOf(hash);
     assert.equal(told.body.status, "success");
-    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
+    const late = await gatewayWith(forgetful);
     await pass(3_000);
     const again = await prepared(card, { key: "known", of: late });
     assert.deepEqual([again.status, again.body.hash, again.body.status], [200, hash, "success"], again.text);
@@ -86,14 +95,10 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const faults: NodeFaults = (init, ask) => {
       const { method } = JSON.parse(String(init.body));
       // The first read of the account is for the fate of what was turned down, the second one for what takes its place.
-      if (method === "getLedgerEntries" && --reads === 0) {
-        const { xdr } = signed(turnedDown.xdr!, card.owner);
-        stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
-        stage.network.closeLedger();
-      }
+      if (method === "getLedgerEntries" && --reads === 0) applyNow(card, turnedDown.xdr!);
       return ask();
     };
-    const { gateway: unlucky } = await stage.time.until(stage.live(Infinity, faults));
+    const unlucky = await gatewayWith(faults);
     const first = await prepared(card, { key: "just-then", of: unlucky });
     turnedDown.xdr = first.body.xdr;
     await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "just-then", of: unlucky });
@@ -135,14 +140,11 @@ test("what is refused because the one that was turned down is applied just then 
   const faults: NodeFaults = (init, ask) => {
     if (isArmed && JSON.parse(String(init.body)).method === "simulateTransaction") {
       isArmed = false;
-      // Another node had it.
-      const { xdr } = signed(turnedDown.xdr!, card.owner);
-      stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
-      stage.network.closeLedger();
+      applyNow(card, turnedDown.xdr!);
     }
     return ask();
   };
-  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  const of = await gatewayWith(faults);
   const { deviceHash, owner, agent } = card;
   const body = { source: owner.publicKey(), operation: { kind: "revokeDevice", deviceHash } };
   const prepare = () => asked("/v1/transactions/prepare", body, { key: "refused-just-then", of });
@@ -158,32 +160,16 @@ test("what is refused because the one that was turned down is applied just then 
 
 test("what was turned down, and may be applied, is not told as refused for good because another would be refused now", async () => {
   const card = newCard();
-  const { agent, owner, deviceHash } = card;
-  const { asset } = stage;
-  const amount = "10000000000";
-  async function byOwner(operation: object): Promise<void> {
-    const { body } = await asked("/v1/transactions/prepare", { source: owner.publicKey(), operation });
-    const done = await asked("/v1/transactions/submit", signed(body.xdr, owner));
-    assert.equal(done.status, 200, done.text);
-    await pass(6);
-  }
-  const merchant = owner.publicKey();
-  const payment = { kind: "authorize", deviceHash, merchant, asset, amount: "7" };
-  const body = { source: agent.publicKey(), operation: payment };
-  const prepare = () => asked("/v1/transactions/prepare", body, { key: "refused-meanwhile" });
+  const key = "refused-meanwhile";
+  const prepare = () => asked("/v1/transactions/prepare", payment(card), { key });
   const first = await prepare();
-  const turnedDown = await asked("/v1/transactions/submit", signed(first.body.xdr, owner), {
-    key: "refused-meanwhile",
-  });
+  const turnedDown = await asked("/v1/transactions/submit", signed(first.body.xdr, card.owner), { key });
   assert.equal(turnedDown.status, 400);
 
-  await byOwner({ kind: "defundEscrow", deviceHash, asset, amount });
+  await move(card, "defundEscrow");
   const again = await prepare();
-  await byOwner({ kind: "fundEscrow", deviceHash, asset, amount });
-  // Another node had it.
-  const { xdr } = signed(first.body.xdr, agent);
-  stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
-  await pass(6);
+  await move(card, "fundEscrow");
+  await applyElsewhere({ ...card, owner: card.agent }, first.body.xdr);
   assertDone(await prepare(), first);
   assert.deepEqual(
     [again.status, again.body.error.retry, again.headers.get("location")],
@@ -193,31 +179,19 @@ test("what was turned down, and may be applied, is not told as refused for good 
 });
 
 test("and is refused once it is too late for it", async () => {
-  const { agent, deviceHash, owner } = newCard();
-  const operation = {
-    kind: "authorize",
-    deviceHash,
-    merchant: owner.publicKey(),
-    asset: stage.asset,
-    amount: "10000000001",
-  };
-  const body = { source: agent.publicKey(), operation };
-  async function byOwner(kind: string): Promise<void> {
-    const step = { source: owner.publicKey(), operation: { kind, deviceHash, asset: stage.asset, amount: "1" } };
-    const prepared = await asked("/v1/transactions/prepare", step);
-    assert.equal((await asked("/v1/transactions/submit", signed(prepared.body.xdr, owner))).status, 200);
-    await pass(6);
-  }
-  await byOwner("fundEscrow");
-  const first = await asked("/v1/transactions/prepare", body, { key: "too-late" });
-  await asked("/v1/transactions/submit", signed(first.body.xdr, owner), { key: "too-late" });
-  await byOwner("defundEscrow");
-  assert.equal((await asked("/v1/transactions/prepare", body, { key: "too-late" })).status, 502);
+  const card = newCard();
+  const key = "too-late";
+  const prepare = () => asked("/v1/transactions/prepare", payment(card, "10000000001"), { key });
+  await move(card, "fundEscrow", "1");
+  const first = await prepare();
+  await asked("/v1/transactions/submit", signed(first.body.xdr, card.owner), { key });
+  await move(card, "defundEscrow", "1");
+  assert.equal((await prepare()).status, 502);
   await pass(310);
   // Two answers have to say how late it is.
-  await asked("/v1/transactions/prepare", body, { key: "too-late" });
+  await prepare();
   await pass(3);
-  const told = await asked("/v1/transactions/prepare", body, { key: "too-late" });
+  const told = await prepare();
   assert.deepEqual([told.status, told.body.error.retry], [422, "never"], told.text);
 });
 
@@ -233,7 +207,7 @@ describe("a fee bump of a transaction that was applied already", () => {
 
   test("leaves no caller without a word: it is told that it was applied, or warned at the next prepare", async () => {
     const card = newCard();
-    const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
+    const cut = await gatewayWith(cutAfterSubmit());
     const { body: { xdr, hash } } = await prepared(card, {});
     const lost = await submitted(card, xdr, { of: cut });
     assert.equal(lost.status, 502);

@@ -2,7 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../until.ts";
-import { api, get, key, newWebhook, post, receiver, registerDevice, startWebhookStage } from "./webhook_stage.ts";
+import {
+  api,
+  arrived,
+  get,
+  key,
+  newWebhook,
+  post,
+  receiver,
+  registerDevice,
+  startWebhookStage,
+} from "./webhook_stage.ts";
+import { assertInvalid } from "./test_gateway.ts";
 
 startWebhookStage();
 
@@ -20,11 +31,10 @@ test("a replay sends past events again, as many as it said, under the same event
   assert.equal(begun.status, 202);
   assert.match(begun.body.id, /^rp_/);
   assert.equal(begun.body.deliveries, 3);
-  const replayed = () => receiver.received.filter((one) => one.path === "/replay");
-  while (replayed().length < 3) await receiver.until(receiver.received.length + 1);
+  const replayed = await arrived("/replay", 3);
   const history = (await get(`/v1/events?fromLedger=${first.ledger}&limit=3`)).body.events;
   assert.deepEqual(
-    replayed().map(({ headers }) => headers["webhook-id"]).sort(),
+    replayed.map(({ headers }) => headers["webhook-id"]).sort(),
     history.map(({ id }: { id: string }) => id).sort(),
   );
 });
@@ -41,25 +51,14 @@ test("one replay at a time, of ledgers that are a range", async () => {
     [{ fromLedger: 1, dryRun: "yes" }, /^dryRun must be true or false/],
   ];
   for (const [body, message] of bad) {
-    const answer = await post(path, body);
-    assert.equal(answer.status, 400);
-    assert.match(answer.body.error.message, message);
+    assertInvalid(await post(path, body), message);
   }
   assert.deepEqual((await post(path, { fromLedger: 4_000_000_000 })).body.deliveries, 0);
   await api.store.deliveries.insertReplay({
-    id: "rp_other",
-    subscriptionId: id,
-    fromHeight: 1,
-    toHeight: 4_000_000_000,
-    cursor: 0,
-    endSequence: null,
-    deliveries: 1,
-    atLeast: false,
-    createdAtMs: 0,
+    ...{ id: "rp_other", subscriptionId: id, fromHeight: 1, toHeight: 4_000_000_000, cursor: 0, endSequence: null },
+    ...{ deliveries: 1, atLeast: false, createdAtMs: 0 },
   });
-  const second = await post(path, { fromLedger: 1 });
-  assert.deepEqual([second.status, second.body.error.code], [400, "invalid_request"]);
-  assert.match(second.body.error.message, /a replay of wh_\w+ is under way/);
+  assertInvalid(await post(path, { fromLedger: 1 }), /a replay of wh_\w+ is under way/);
 });
 
 test("a replay that is asked for again with its Idempotency-Key is told as it was, and not begun again", async () => {

@@ -90,6 +90,14 @@ export interface GatewayUnderTest {
   stop(): Promise<void>;
 }
 
+/** The answer is `invalid_request` with this message; the field at fault is this one, where one is named. */
+export function assertInvalid({ status, body }: Answer, message: RegExp | string, param?: string): void {
+  assert.deepEqual([status, body.error?.code], [400, "invalid_request"], JSON.stringify(body));
+  if (typeof message === "string") assert.equal(body.error.message, message);
+  else assert.match(body.error.message, message);
+  if (param !== undefined) assert.equal(body.error.param, param);
+}
+
 export const METRICS_TOKEN = "scrape-me-0123456789";
 
 export interface RequestOptions {
@@ -213,9 +221,8 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     return body;
   };
   async function metrics(): Promise<string> {
-    const request = new Request("http://gateway.test/metrics", {
-      headers: { authorization: `Bearer ${METRICS_TOKEN}` },
-    });
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+    const request = new Request("http://gateway.test/metrics", { headers });
     const response = await gateway.fetch(request, { remoteAddress: "203.0.113.9" });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");

@@ -8,7 +8,7 @@ import { GatewayError } from "../../lib/errors.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { checked } from "../../lib/http/validation/checked.ts";
-import { gatewayOfFile } from "./test_gateway.ts";
+import { assertInvalid, gatewayOfFile } from "./test_gateway.ts";
 import { forTier } from "../tier.ts";
 
 const { api } = gatewayOfFile({ started: false });
@@ -22,131 +22,55 @@ const hook = { url: "https://shop.example.com/hook" };
 const kinds = OPERATION_KINDS.join(", ");
 const types = EVENT_TYPES.join(", ");
 
-/** What is said of a mistyped body or query: the message, and the field at fault. */
-function mistyped(what: string, method: string, path: string, body: unknown, message: string, param: string): void {
+const pay = { ...fund, kind: "authorize", merchant: account };
+const noKind = { ...fundNothing, kind: undefined };
+const of = (operation: object) => ({ source: account, operation });
+const check = (fields: object) => ({ deviceHash, asset, amount: "1", ...fields });
+const PREPARE = "/v1/transactions/prepare";
+const CHECK = "/v1/payments/check";
+const TWO_TYPES = ["payment.claimed", "payment.authorised"];
+const AUTHORISED = '"payment.authorised"; did you mean payment.authorized?';
+const NO_KIND = `% must be one of ${kinds}; got`;
+const ONE_OF = `% must be one of ${types}; got`;
+const NO_TYPES = `% must be a comma-separated list of ${types}; got`;
+const FUND = '"escrow.fund"; did you mean escrow.funded?';
+const STREAM = "/v1/events/stream";
+const meant = (name: string) => `unknown field %; did you mean ${name}?`;
+const NONE = "unknown query parameter %: this endpoint takes none";
+const LARGEST = "% must be an integer from 1 to 4294967295; got";
+
+/** What is said of a mistyped body or query: the field at fault, which stands for the % of the message. */
+const MISTYPED: [what: string, param: string, message: string, path: string, body?: unknown][] = [
+  ["an optional field of an operation", "operation.nonse", meant("nonce"), PREPARE, of({ ...pay, nonse: "1" })],
+  ["a field there is", "operation.assets", "unknown field %", PREPARE, of({ kind: "claim", assets: "x", asset })],
+  ["a field that is missing", "operation.amout", meant("amount"), PREPARE, of({ ...fundNothing, amout: "1" })],
+  ["a field of the body", "sorce", meant("source"), PREPARE, { sorce: account, operation: fund }],
+  ["the field of its kind", "operation.knid", meant("kind"), PREPARE, of({ ...noKind, knid: "fundEscrow" })],
+  ["a kind", "operation.kind", `${NO_KIND} "authorise"; did you mean authorize?`, PREPARE, of({ kind: "authorise" })],
+  ["a kind that is near to none", "operation.kind", `${NO_KIND} "\\u0007pay"`, PREPARE, of({ kind: "\u0007pay" })],
+  ["an optional field", "merchnat", meant("merchant"), CHECK, check({ merchnat: "x" })],
+  ["a field that is there", "amuont", "unknown field %", CHECK, check({ amuont: "1" })],
+  ["a field beside a wrong one", "devicehash", meant("deviceHash"), CHECK, { devicehash: "", asset, amount: 1 }],
+  ["a field beside an unknown one", "amout", meant("amount"), CHECK, { deviceHash, asset, tip: "1", amout: "1" }],
+  ["a type of a webhook", "types.1", `${ONE_OF} ${AUTHORISED}`, "/v1/webhooks", { ...hook, types: TWO_TYPES }],
+  ["an event type in a query", "types", `${NO_TYPES} ${AUTHORISED}`, `/v1/events?types=${TWO_TYPES}`],
+  ["an event type of a stream", "types", `${NO_TYPES} ${FUND}`, STREAM + "?types=escrow.fund"],
+  ["an order", "order", '% must be one of asc, desc; got "dsc"; did you mean desc?', "/v1/events?order=dsc"],
+  ["a parameter where there are none", "verbose", NONE, "/v1/network?verbose=1"],
+  ["the same behind an empty one", "verbose", NONE, "/v1/network?&&verbose=1"],
+  ["a parameter twice", "limit", "query parameter % must appear once; got it 2 times", "/v1/events?limit=5&limit=6"],
+  ["a number", "limit", '% must be an integer from 1 to 1000; got "1O"', "/v1/events?limit=1O"],
+  ["a number that is too large", "fromLedger", `${LARGEST} "4294967296"`, "/v1/events?fromLedger=4294967296"],
+  ["a hash", "txHash", '% must be 64 hex digits; got "12"', "/v1/events?txHash=12"],
+  ["a hash in a path", "hash", '% must be 64 hex digits; got "12"', "/v1/transactions/12"],
+];
+for (const [what, param, message, path, body] of MISTYPED) {
   test(`mistyped: ${what}`, async () => {
-    const { status, body: { error } } = await api.request(method, path, { body });
-    assert.deepEqual([status, error], [400, { code: "invalid_request", message, retry: "never", param }]);
+    const { status, body: { error } } = await api.request(body === undefined ? "GET" : "POST", path, { body });
+    const expected = { code: "invalid_request", message: message.replace("%", param), retry: "never", param };
+    assert.deepEqual([status, error], [400, expected]);
   });
 }
-
-const BODIES: Record<string, [what: string, body: unknown, message: string, param: string][]> = {
-  "/v1/transactions/prepare": [
-    [
-      "an optional field of an operation",
-      { source: account, operation: { ...fund, kind: "authorize", merchant: account, nonse: "1" } },
-      "unknown field operation.nonse; did you mean nonce?",
-      "operation.nonse",
-    ],
-    [
-      "a field of an operation that is there",
-      { source: account, operation: { kind: "claim", assets: "x", asset } },
-      "unknown field operation.assets",
-      "operation.assets",
-    ],
-    [
-      "a field of an operation that is missing under its own name",
-      { source: account, operation: { ...fundNothing, amout: "1" } },
-      "unknown field operation.amout; did you mean amount?",
-      "operation.amout",
-    ],
-    ["a field of the body", { sorce: account, operation: fund }, "unknown field sorce; did you mean source?", "sorce"],
-    [
-      "the field that says which operation it is",
-      { source: account, operation: { ...fundNothing, kind: undefined, knid: "fundEscrow" } },
-      "unknown field operation.knid; did you mean kind?",
-      "operation.knid",
-    ],
-    [
-      "a kind",
-      { source: account, operation: { ...fund, kind: "authorise" } },
-      `operation.kind must be one of ${kinds}; got "authorise"; did you mean authorize?`,
-      "operation.kind",
-    ],
-    [
-      "a kind that is near to none",
-      { source: account, operation: { ...fund, kind: "\u0007pay" } },
-      `operation.kind must be one of ${kinds}; got "\\u0007pay"`,
-      "operation.kind",
-    ],
-  ],
-  "/v1/payments/check": [
-    [
-      "an optional field",
-      { deviceHash, asset, amount: "1", merchnat: "x" },
-      "unknown field merchnat; did you mean merchant?",
-      "merchnat",
-    ],
-    ["a field that is there", { deviceHash, asset, amount: "1", amuont: "1" }, "unknown field amuont", "amuont"],
-    [
-      "a field beside one that is wrong for another reason",
-      { devicehash: deviceHash, asset: "bob", amount: "1" },
-      "unknown field devicehash; did you mean deviceHash?",
-      "devicehash",
-    ],
-    [
-      "a field beside one that nobody knows",
-      { deviceHash, asset, tip: "1", amout: "1" },
-      "unknown field amout; did you mean amount?",
-      "amout",
-    ],
-  ],
-  "/v1/webhooks": [
-    [
-      "an event type of a webhook",
-      { ...hook, types: ["payment.claimed", "payment.authorised"] },
-      `types.1 must be one of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
-      "types.1",
-    ],
-  ],
-};
-for (const [path, cases] of Object.entries(BODIES)) {
-  for (const [what, ...more] of cases) mistyped(what, "POST", path, ...more);
-}
-
-const QUERIES: [what: string, path: string, message: string, param: string][] = [
-  [
-    "an event type in a query",
-    "/v1/events?types=payment.claimed,payment.authorised",
-    `types must be a comma-separated list of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
-    "types",
-  ],
-  [
-    "an event type of a stream",
-    "/v1/events/stream?types=escrow.fund",
-    `types must be a comma-separated list of ${types}; got "escrow.fund"; did you mean escrow.funded?`,
-    "types",
-  ],
-  ["an order", "/v1/events?order=dsc", 'order must be one of asc, desc; got "dsc"; did you mean desc?', "order"],
-  [
-    "a parameter where there are none",
-    "/v1/network?verbose=1",
-    "unknown query parameter verbose: this endpoint takes none",
-    "verbose",
-  ],
-  [
-    "the same behind an empty one",
-    "/v1/network?&&verbose=1",
-    "unknown query parameter verbose: this endpoint takes none",
-    "verbose",
-  ],
-  [
-    "a parameter twice",
-    "/v1/events?limit=5&limit=6",
-    "query parameter limit must appear once; got it 2 times",
-    "limit",
-  ],
-  ["a number", "/v1/events?limit=1O", 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
-  [
-    "a number that is too large",
-    "/v1/events?fromLedger=4294967296",
-    'fromLedger must be an integer from 1 to 4294967295; got "4294967296"',
-    "fromLedger",
-  ],
-  ["a hash", "/v1/events?txHash=12", 'txHash must be 64 hex digits; got "12"', "txHash"],
-  ["a hash in a path", "/v1/transactions/12", 'hash must be 64 hex digits; got "12"', "hash"],
-];
-for (const [what, path, ...more] of QUERIES) mistyped(what, "GET", path, undefined, ...more);
 
 test("a query of empty parameters is none, also where there are none", async () => {
   for (const query of ["?", "?&", "?&&"]) {
@@ -164,31 +88,25 @@ test("what is quoted of a wrong value is bounded, and a secret in it is not told
   assert.equal(error.message, "unknown field p0, p1, p2, p3, p4, p5, p6, p7 and 2992 more");
 });
 
+const checkCoded = (coding: string) =>
+  api.request("POST", CHECK, { body: {}, headers: { "content-encoding": coding } });
 for (const coding of ["gzip", "br", "x-made-up", "gzip, identity"]) {
   test(`a body with Content-Encoding ${coding} is refused with 415, naming the coding`, async () => {
-    const { status, body } = await api.request("POST", "/v1/payments/check", {
-      body: {},
-      headers: { "content-encoding": coding },
-    });
+    const { status, body } = await checkCoded(coding);
     assert.deepEqual([status, body.error.code, body.error.retry], [415, "invalid_request", "never"]);
     assert.ok(body.error.message.includes(JSON.stringify(coding)), body.error.message);
   });
 }
 
 test("identity is no coding", async () => {
-  const { body } = await api.request("POST", "/v1/payments/check", {
-    body: {},
-    headers: { "content-encoding": "identity" },
-  });
-  assert.match(body.error.message, /deviceHash/);
+  assert.match((await checkCoded("identity")).body.error.message, /deviceHash/);
 });
 
 for (const name of ["X-Idempotency-Key", "x-idempotency-token", "Idempotent-Key"]) {
   test(`${name} is refused, naming the header that is read`, async () => {
     for (const path of ["/v1/transactions/prepare", "/v1/transactions/submit", "/v1/webhooks"]) {
-      const { status, body } = await api.request("POST", path, { body: {}, headers: { [name]: "order-1" } });
-      assert.deepEqual([status, body.error.code], [400, "invalid_request"], path);
-      assert.match(body.error.message, /is not supported: send Idempotency-Key instead$/);
+      const answer = await api.request("POST", path, { body: {}, headers: { [name]: "order-1" } });
+      assertInvalid(answer, /is not supported: send Idempotency-Key instead$/);
     }
   });
 }
@@ -222,18 +140,7 @@ function nearly(names: readonly string[]): fc.Arbitrary<unknown> {
   })).body;
 }
 
-const NAMES = [
-  "source",
-  "operation",
-  "kind",
-  "deviceHash",
-  "asset",
-  "amount",
-  "merchant",
-  "types",
-  "url",
-  "fromLedger",
-];
+const NAMES = "source operation kind deviceHash asset amount merchant types url fromLedger".split(" ");
 
 test("whatever is sent for a body or a query, it is taken or invalid_request in a sentence of bounded length", () => {
   const schemas = operationsOf(NOUNS).flatMap(({ spec }) =>

@@ -9,8 +9,9 @@ import { bentStore } from "../store/bent_store.ts";
 import { forTier } from "../tier.ts";
 import { cutAfterSubmit, startIntentCalls } from "./intents_stage.ts";
 
-const { stage, gateway, other, newCard, pass, ask, asked, prepared, submitted, signed, applyElsewhere } =
-  await startIntentCalls(9);
+const calls = await startIntentCalls(9);
+const { stage, gateway, other, newCard, pass, ask, asked } = calls;
+const { prepared, submitted, outcomeOf, gatewayWith, payment, signed, applyElsewhere } = calls;
 after(() => stage.close());
 
 /** It is away for the one moment in which it is to be written down that an answer was lost. */
@@ -33,7 +34,7 @@ const STORES = { "": undefined, " although the store was away for a moment": awa
 for (const [although, on] of Object.entries(STORES)) {
   test(`who left before his submit was answered is warned${although}`, async () => {
     const card = newCard();
-    const { gateway: of } = await stage.time.until(stage.live(Infinity, undefined, on));
+    const of = await gatewayWith(undefined, on);
     const { body: { xdr, hash } } = await prepared(card, {});
     const leaving = new AbortController();
     const submit = ask("/v1/transactions/submit", signed(xdr, card.owner), { of, signal: leaving.signal });
@@ -72,7 +73,7 @@ for (const [although, on] of Object.entries(STORES)) {
 async function assertWarned(card: Card, hash: string): Promise<void> {
   const { body } = await prepared(card, { of: other });
   assert.match(body.warning ?? "no warning", new RegExp(`${hash}, .* was applied in ledger`));
-  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.equal((await outcomeOf(hash)).body.status, "success");
   assert.equal((await prepared(card, { of: other })).body.warning, undefined);
 }
 
@@ -91,7 +92,7 @@ test("who prepares again while the first is on its way is warned of it, if it wa
     }
     return await answer();
   };
-  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  const of = await gatewayWith(faults);
   isArmed = true;
   const { body } = await prepared(card, { of });
   assert.equal(isArmed, false);
@@ -99,29 +100,25 @@ test("who prepares again while the first is on its way is warned of it, if it wa
 });
 
 test("a refusal says so, too, where it may come of what was applied and nobody was told of", async () => {
-  const { deviceHash, owner, agent } = newCard();
-  const merchant = owner.publicKey();
-  /** All that the escrow holds. */
-  const operation = { kind: "authorize", deviceHash, merchant, asset: stage.asset, amount: "10000000000" };
-  const prepare = (of = gateway) => asked("/v1/transactions/prepare", { source: agent.publicKey(), operation }, { of });
-  const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
+  const card = newCard();
+  const allOfIt = payment(card, "10000000000");
+  const prepare = (of = gateway) => asked("/v1/transactions/prepare", allOfIt, { of });
+  const cut = await gatewayWith(cutAfterSubmit());
   const { body: { xdr, hash } } = await prepare();
-  const lost = await asked("/v1/transactions/submit", signed(xdr, agent), { of: cut });
+  const lost = await asked("/v1/transactions/submit", signed(xdr, card.agent), { of: cut });
   assert.equal(lost.status, 502);
   await pass(6);
   const { status, body: { error } } = await prepare(other);
-  assert.deepEqual([status, error.contractError, error.reason, error.retry], [
+  const { contractError, reason, retry, message } = error;
+  assert.deepEqual([status, contractError, reason, retry], [
     422,
     "InsufficientBalance",
     "insufficient_escrow",
     "never",
   ]);
-  assert.match(
-    error.message,
-    new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `),
-  );
+  assert.match(message, new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `));
   // Once he is told, it is only what it is.
-  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.equal((await outcomeOf(hash)).body.status, "success");
   assert.doesNotMatch((await prepare()).body.error.message, new RegExp(hash));
 });
 
@@ -133,22 +130,18 @@ test("who prepares without a key is warned of what was turned down under one, an
     const { id, method } = JSON.parse(String(init.body));
     if (method !== "sendTransaction") return await answer();
     if (++sends === 1) throw new TypeError("connection reset");
-    const result = {
-      ...refusedAs("txInsufficientFee"),
-      hash: "ab".repeat(32),
-      latestLedger,
-      latestLedgerCloseTime: String(closeTime),
-    };
+    const stamp = { latestLedger, latestLedgerCloseTime: String(closeTime) };
+    const result = { ...refusedAs("txInsufficientFee"), hash: "ab".repeat(32), ...stamp };
     return Response.json({ jsonrpc: "2.0", id, result });
   };
-  const { gateway: of } = await stage.time.until(stage.live(Infinity, faults));
+  const of = await gatewayWith(faults);
   const { body: { xdr, hash } } = await prepared(card, { key: "copied" });
   const refused = await submitted(card, xdr, { key: "copied", of });
   assert.equal(refused.body.error.retry, "prepare_again", refused.text);
   await applyElsewhere(card, xdr);
   const { body } = await prepared(card, {});
   assert.match(body.warning ?? "no warning", new RegExp(`${hash}, .* was applied in ledger`));
-  assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
+  assert.equal((await outcomeOf(hash)).body.status, "success");
   assert.equal((await prepared(card, {})).body.warning, undefined);
 });
 

@@ -48,3 +48,12 @@ export async function newWebhook(fields: Record<string, unknown> = {}, as = key)
 export function registerDevice(as = key): Promise<{ deviceHash: string; ledger: number }> {
   return api.registerDevice({ key: as });
 }
+
+/** What arrived at a path of the receiver, once there are so many. */
+export async function arrived(path: string, count: number) {
+  while (true) {
+    const found = receiver.received.filter((one) => one.path === path);
+    if (found.length >= count) return found;
+    await receiver.until(receiver.received.length + 1);
+  }
+}

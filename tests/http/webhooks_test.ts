@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../until.ts";
 import { owedTo } from "../webhooks/parts.ts";
-import { startGateway } from "./test_gateway.ts";
+import { assertInvalid, startGateway } from "./test_gateway.ts";
 import {
   answerWith,
   api,
+  arrived,
   get,
   key,
   newWebhook,
@@ -68,9 +69,7 @@ const REFUSED: [string, unknown, RegExp][] = [
 
 for (const [what, body, message] of REFUSED) {
   test(`POST /v1/webhooks refuses ${what}`, async () => {
-    const answer = await post("/v1/webhooks", body);
-    assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"]);
-    assert.match(answer.body.error.message, message);
+    assertInvalid(await post("/v1/webhooks", body), message);
     assert.deepEqual((await get("/v1/webhooks")).body.webhooks, []);
   });
 }
@@ -90,9 +89,7 @@ test("a gateway that allows https alone says so, of no url as of a wrong one", a
 
 test("a key has at most 100 webhooks", async () => {
   for (let n = 0; n < 100; n++) await newWebhook();
-  const answer = await post("/v1/webhooks", { url: receiver.url });
-  assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"]);
-  assert.match(answer.body.error.message, /has 100 webhooks/);
+  assertInvalid(await post("/v1/webhooks", { url: receiver.url }), /has 100 webhooks/);
   const { body: { webhooks } } = await get("/v1/webhooks");
   assert.equal(webhooks.length, 100);
   assert.deepEqual((await remove(`/v1/webhooks/${webhooks[0].id}`)).body, { deleted: true });
@@ -128,23 +125,10 @@ test("POST /v1/webhooks/:id/test sends a signed event at once and answers with t
   assert.equal(subscription, id);
   assert.equal(event.type, "webhook.test");
   assert.equal(headers["webhook-id"], event.id);
-  assert.deepEqual(
-    { ...attempt, id: "", at: "", durationMs: 0 },
-    {
-      id: "",
-      eventId: event.id,
-      eventType: "webhook.test",
-      deliveryId: null,
-      attempt: 1,
-      at: "",
-      durationMs: 0,
-      outcome: "delivered",
-      statusCode: 200,
-      error: null,
-      responseBody: "thanks",
-      nextAttemptAt: null,
-    },
-  );
+  assert.deepEqual({ ...attempt, id: "", at: "", durationMs: 0 }, {
+    ...{ id: "", at: "", durationMs: 0, eventId: event.id, eventType: "webhook.test", deliveryId: null, attempt: 1 },
+    ...{ outcome: "delivered", statusCode: 200, error: null, responseBody: "thanks", nextAttemptAt: null },
+  });
   assert.deepEqual((await get(`/v1/webhooks/${id}/deliveries`)).body, { deliveries: [attempt], cursor: null });
 });
 
@@ -185,7 +169,7 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   answerWith(500);
   const { deviceHash } = await registerDevice();
   const heard = () => receiver.received.filter(({ path }) => path === "/after-creation");
-  while (heard().length === 0) await receiver.until(receiver.received.length + 1);
+  await arrived("/after-creation", 1);
   assert.equal(JSON.parse(heard()[0]!.body).event.deviceHash, deviceHash);
   assert.notEqual(deviceHash, earlier.deviceHash);
   const failed = await until(async () => (await get(`/v1/webhooks/${all.id}/deliveries`)).body.deliveries[0]);
@@ -210,6 +194,6 @@ test("deliveries of a key that is disabled are held, and go on when it is enable
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(held().length, 0);
   await api.store.keys.setDisabled(keyId, false);
-  while (held().length === 0) await receiver.until(receiver.received.length + 1);
+  await arrived("/held", 1);
   assert.equal((await remove(`/v1/webhooks/${id}`)).status, 200);
 });
