@@ -3,22 +3,18 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createHistory } from "../../lib/events/history.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { bentStore } from "../store/bent_store.ts";
 import { appendMany, sampleEvent, scanned } from "../store/samples.ts";
 import { createStage, idsOf, kinds, refusedWith } from "./streams_stage.ts";
+import { bending } from "../webhooks/parts.ts";
 
 /** Events go once, between a reader's look at what is held and its read. */
 function forgetsMeanwhile(store: Store, upTo: number): Store {
   let isDone = false;
-  return bentStore(store, {
-    events: {
-      async read(query) {
-        if (!isDone) await store.events.forget({ upTo, undelivered: [] });
-        isDone = true;
-        return await store.events.read(query);
-      },
-    },
-  });
+  return bending("events", "read", async (read, query) => {
+    if (!isDone) await store.events.forget({ upTo, undelivered: [] });
+    isDone = true;
+    return await read(query);
+  })(store);
 }
 
 describe("events that are forgotten while they are read", () => {
@@ -28,10 +24,8 @@ describe("events that are forgotten while they are read", () => {
     await scanned(stage.store, 1_010);
     const { cursor } = await stage.history.page({ limit: 2 });
     const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), head: { sequence: 0 } as never });
-    await assert.rejects(
-      history.page({ cursor, limit: 3 }),
-      refusedWith("invalid_request", /older than the oldest stored event/),
-    );
+    const page = history.page({ cursor, limit: 3 });
+    await assert.rejects(page, refusedWith("invalid_request", /older than the oldest stored event/));
   });
 
   test("are not said to be held by a page that begins at a ledger", async () => {

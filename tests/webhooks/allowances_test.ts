@@ -5,14 +5,17 @@ import { GatewayError } from "../../lib/errors.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { giveReplayBack, MAX_REPLAYED, takeReplay, takeTest } from "../../lib/webhooks/allowances.ts";
 
+/** Why something is refused; undefined: it is not. */
+const refusalOf = (taken: Promise<unknown>): Promise<GatewayError | undefined> =>
+  taken.then(() => undefined, (error) => {
+    assert.ok(error instanceof GatewayError);
+    return error;
+  });
+
 test("a webhook gets six test events a minute, and Retry-After is long enough", async () => {
   let nowMs = 1_793_491_200_000;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
-  const refusal = (id: string): Promise<GatewayError | undefined> =>
-    takeTest(store, id).then(() => undefined, (error) => {
-      assert.ok(error instanceof GatewayError);
-      return error;
-    });
+  const refusal = (id: string) => refusalOf(takeTest(store, id));
   for (let n = 0; n < 6; n++) {
     assert.equal(await refusal("wh_1"), undefined);
     nowMs += 5_000;
@@ -36,11 +39,7 @@ test("replays of a key start until they have read a million events in a day, ove
   const startMs = 1_793_491_200_000;
   let nowMs = startMs;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
-  const refusal = (keyId: string, events = 1): Promise<GatewayError | undefined> =>
-    takeReplay(store, keyId, events).then(() => undefined, (error) => {
-      assert.ok(error instanceof GatewayError);
-      return error;
-    });
+  const refusal = (keyId: string, events = 1) => refusalOf(takeReplay(store, keyId, events));
   for (let n = 0; n < 4; n++) {
     assert.equal(await refusal("key", MAX_REPLAYED / 8), undefined);
     await takeReplay(store, "key", MAX_REPLAYED / 8);

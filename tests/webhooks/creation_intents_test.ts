@@ -5,12 +5,10 @@ import { GatewayError } from "../../lib/errors.ts";
 import { createWebhookIntents } from "../../lib/http/intents/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
-import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { settle } from "../store/webhook_samples.ts";
 import { createTestClock } from "../test_clock.ts";
-import { append, eventAt, insert, START_MS, subscriptionOf } from "./parts.ts";
+import { append, bending, eventAt, insert, START_MS, subscriptionOf, subscriptionsOn } from "./parts.ts";
 
 const CALLER = { keyId: subscriptionOf("wh_1").keyId, idempotencyKey: "order-7" };
 const WANTED = { url: "https://a.example/" };
@@ -32,37 +30,14 @@ async function stage() {
       networkSeconds: () => clock.now() / 1_000,
       newVersion: newText,
       onFull: () => void told.full++,
-      webhooks: createSubscriptions({
-        store: on,
-        targets: { check: cannotResolve ? unresolved : () => Promise.resolve() } as never,
-        secrets: createSecretCipher(undefined),
-        attempt: () => assert.fail(),
+      webhooks: subscriptionsOn(on, {
+        ...(cannotResolve ? { targets: { check: unresolved } as never } : {}),
         createSecret: () => `whsec_${btoa(newText())}`,
         randomText: newText,
-        isKeyThere: () => Promise.resolve(true),
-        startHeight: () => Promise.resolve(101),
         clock,
-        onChange: () => Promise.resolve(),
       }),
     });
   return { store, gateway, told };
-}
-
-/** The same store, and something that happens just before the first call of this method. */
-function before(store: Store, noun: "deliveries" | "subscriptions", method: string, happens: () => Promise<unknown>) {
-  let isFirst = true;
-  const real = store[noun] as unknown as Record<string, (...of: unknown[]) => unknown>;
-  return bentStore(store, {
-    [noun]: {
-      async [method](...of: unknown[]) {
-        if (isFirst) {
-          isFirst = false;
-          await happens();
-        }
-        return await real[method]!(...of);
-      },
-    },
-  });
 }
 
 const replayOf = async (store: Store) => (await store.deliveries.consumer("wh_1"))!.replay;
@@ -121,12 +96,13 @@ test("a replay of nothing stays one of nothing when its request is repeated", as
 test("a gateway that was suspended during the start of a replay does not start it again, and counts nothing", async () => {
   const { store, gateway } = await stage();
   let first: unknown;
-  const suspended = before(store, "deliveries", "insertReplay", async () => {
+  const suspended = bending("deliveries", "insertReplay", async (insertReplay, ...step) => {
     first = await gateway().replay("wh_1", REPLAYED, CALLER);
     const { id, cursor } = (await replayOf(store))!;
     await settle(store, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });
+    return await insertReplay(...step);
   });
-  assert.deepEqual(await gateway({ on: suspended }).replay("wh_1", REPLAYED, CALLER), first);
+  assert.deepEqual(await gateway({ on: suspended(store) }).replay("wh_1", REPLAYED, CALLER), first);
   assert.equal(await replayOf(store), null, "it was begun a second time");
   const uses = await store.sharedState.read<{ count: number }[]>(`replayed/${CALLER.keyId}`);
   assert.equal(uses!.reduce((sum, { count }) => sum + count, 0), 2, "what was not begun is not counted");

@@ -2,12 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Store, StoreError } from "../../lib/store/store.ts";
-import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
-import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
+import { append, eventAt, insert, memoryStore, NEW_SECRET, subscriptionOf, subscriptionsOn } from "./parts.ts";
 
-const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
 const lost = () => new StoreError("unavailable", "the connection was cut");
 
 /** Does it, and loses the answer. */
@@ -21,20 +18,7 @@ async function stage(bend: (store: Store) => Store) {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_1"));
   await append(store, [eventAt(101), eventAt(102)], 200);
-  let ids = 0;
-  const subscriptions = createSubscriptions({
-    store: bend(store),
-    targets: { check: () => Promise.resolve() } as never,
-    secrets: createSecretCipher(undefined),
-    attempt: () => assert.fail(),
-    createSecret: () => NEW_SECRET,
-    randomText: (length) => String(++ids).padStart(length, "0"),
-    isKeyThere: () => Promise.resolve(true),
-    startHeight: () => Promise.resolve(101),
-    clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
-    onChange: () => Promise.resolve(),
-  });
-  return { store, subscriptions };
+  return { store, subscriptions: subscriptionsOn(bend(store)) };
 }
 
 test("a rotation whose commit's answer is lost is reported: else no one knows the only secret after a day", async () => {

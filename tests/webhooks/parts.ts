@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Clock } from "../../lib/clock.ts";
 import type { NewEvent } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -5,6 +6,9 @@ import { type Store, WATCHER_LEASE, type WatcherState } from "../../lib/store/st
 import type { Subscription } from "../../lib/store/webhook.ts";
 import { type Backlog, backlogOf } from "../../lib/webhooks/backlog.ts";
 import type { Attempter } from "../../lib/webhooks/delivery/attempt.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 export const DEVICE = "ab".repeat(32);
@@ -43,6 +47,9 @@ export function subscriptionOf(id: string, fields: Partial<Subscription> = {}): 
   };
 }
 
+/** The secret that `subscriptionsOn` makes. */
+export const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
+
 export async function insert(store: Store, ...subscriptions: Subscription[]): Promise<void> {
   for (const subscription of subscriptions) await store.subscriptions.insert(subscription, 1_000_000);
 }
@@ -78,6 +85,25 @@ export async function owedTo(store: Store, subscriptionId: string): Promise<Back
   const reader = await store.deliveries.consumer(subscriptionId);
   return await backlogOf(store, reader!, (await store.events.bounds()).last);
 }
+
+type Noun = "events" | "deliveries" | "leases" | "subscriptions";
+type Bent<Method> = Method extends (...args: infer Args) => infer Answer ? (real: Method, ...args: Args) => Answer
+  : never;
+
+/** Bends a store: one method of one noun is this, which is given the real one before the arguments. */
+export function bending<N extends Noun, M extends keyof Store[N] & string>(noun: N, method: M, by: Bent<Store[N][M]>) {
+  return (store: Store): Store => {
+    const whole = store[noun] as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const real = (...args: unknown[]) => whole[method]!(...args);
+    return bentStore(store, { [noun]: { [method]: (by as typeof real).bind(undefined, real) } });
+  };
+}
+
+/** The ids of the first events of these ledgers. */
+export const idsAt = (...ledgers: number[]) => ledgers.map((ledger) => eventAt(ledger).id);
+
+/** The ids of the first events of so many ledgers, from this one on. */
+export const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, n) => eventAt(first + n).id);
 
 export async function memoryStore(): Promise<Store> {
   return await openStore("memory:");
@@ -156,4 +182,22 @@ export function scriptedAttempts(
       };
     },
   };
+}
+
+/** The webhooks of a store, on a clock that stands still; what a test does not say succeeds, and nothing is posted. */
+export function subscriptionsOn(store: Store, parts: Partial<Parameters<typeof createSubscriptions>[0]> = {}) {
+  let ids = 0;
+  return createSubscriptions({
+    store,
+    targets: { check: () => Promise.resolve() } as never,
+    secrets: createSecretCipher(undefined),
+    attempt: () => assert.fail("nothing is posted"),
+    createSecret: () => NEW_SECRET,
+    randomText: (length) => String(++ids).padStart(length, "0"),
+    isKeyThere: () => Promise.resolve(true),
+    startHeight: () => Promise.resolve(101),
+    clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
+    onChange: () => Promise.resolve(),
+    ...parts,
+  });
 }

@@ -1,18 +1,15 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Store } from "../../lib/store/store.ts";
 import { SCHEDULE } from "../../lib/retry_schedule.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { answersAfter, workerStage } from "./delivery/worker_stage.ts";
-import { type Answer, append, eventAt, owedTo, type Posted, START_MS, subscriptionOf } from "./parts.ts";
+import { type Answer, append, bending, eventAt, owedTo, type Posted, START_MS, subscriptionOf } from "./parts.ts";
 
 test("a replay waits for new events without keeping the process busy", async () => {
-  const made = await workerStage((): Promise<"delivered"> => slow());
-  const slow = answersAfter(() => made.clock, 500);
-  made.worker.start();
+  const made = await workerStage(answersAfter(500));
   await made.owe(5, "wh_1");
   await made.pass(20_000, 50);
   await made.worker.stop({ drainMs: 0 });
@@ -30,12 +27,11 @@ test("a replay waits for new events without keeping the process busy", async () 
 
 test("a replay to one that keeps the order ends, also at an event that its endpoint can never take", async () => {
   let attempt = 1;
-  const made = await workerStage((post: Posted) => {
+  await using made = await workerStage((post: Posted) => {
     attempt = post.attempt;
     if (post.eventId !== eventAt(101).id) return "delivered";
     return post.kind === "delivery" && attempt >= MAX_ATTEMPTS ? "dead" : "retry";
   }, { ordered: true, retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
-  made.worker.start();
   await made.owe(1, "wh_1");
   const look = async () => (await made.store.deliveries.consumer("wh_1"))!;
   async function passUntil(isOver: () => Promise<boolean>): Promise<void> {
@@ -47,27 +43,19 @@ test("a replay to one that keeps the order ends, also at an event that its endpo
   await made.replay("rp_1");
   await passUntil(async () => (await look()).replay === null);
   assert.equal((await look()).replay, null, "the replay goes on");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay that is begun as soon as the one before it has ended is sent, too", async () => {
   let ended: (() => Promise<void>) | undefined;
-  const made = await workerStage(() => "delivered", {
-    store: (store): Store => ({
-      ...store,
-      deliveries: {
-        ...store.deliveries,
-        async settle(step) {
-          await store.deliveries.settle(step);
-          if (!step.settlements.some(({ replay }) => replay?.done)) return;
-          const begin = ended;
-          ended = undefined;
-          await begin?.();
-        },
-      },
+  await using made = await workerStage(() => "delivered", {
+    store: bending("deliveries", "settle", async (settle, step) => {
+      await settle(step);
+      if (!step.settlements.some(({ replay }) => replay?.done)) return;
+      const begin = ended;
+      ended = undefined;
+      await begin?.();
     }),
   });
-  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(500);
   // Who waits until the first one has ended begins the second; the log grows meanwhile.
@@ -82,12 +70,12 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   const sent = (id: string) => made.script.posted.filter(({ replayId }) => replayId === id).length;
   assert.deepEqual([sent("rp_1"), sent("rp_2")], [5, 5]);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay whose end was fenced goes on when its lease is back", async () => {
   const refused: unknown[] = [];
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
+    starts: false,
     store: (store) =>
       bentStore(store, {
         deliveries: {
@@ -116,11 +104,11 @@ test("a replay whose end was fenced goes on when its lease is back", async () =>
   await made.pass(60_000, 20);
   assert.deepEqual(refused, ["fenced"]);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null, "the replay has ended");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay whose end is learnt while something else is written down ends, too", async () => {
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
+    starts: false,
     // A database that is some milliseconds away.
     store: (store) =>
       bentStore(store, {
@@ -153,7 +141,6 @@ test("a replay whose end is learnt while something else is written down ends, to
   await made.pass(60_000, 20);
   assert.equal(made.postedTo("wh_1").length, 6);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null, "the replay has ended");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 for (const before of [0, 1]) {
@@ -164,8 +151,7 @@ for (const before of [0, 1]) {
       if (eventId !== eventAt(104).id || replayId !== null) return "delivered";
       return new Promise((resolve) => fail = () => resolve("rejected"));
     };
-    const made = await workerStage(answer);
-    made.worker.start();
+    await using made = await workerStage(answer);
     await made.owe(3, "wh_1");
     await made.pass(1_000);
     await made.owe(1);
@@ -180,6 +166,5 @@ for (const before of [0, 1]) {
     await made.pass(3_000);
     assert.equal(made.postedTo("wh_1").at(-1)!.replayId, "rp_4");
     assert.equal((await owedTo(made.store, "wh_1")).rejected, before);
-    await made.worker.stop({ drainMs: 0 });
   });
 }

@@ -7,7 +7,7 @@ import type { Subscription } from "../../lib/store/webhook.ts";
 import { nextAttempt } from "../../lib/webhooks/delivery/schedule.ts";
 import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
 import { workerStage } from "./delivery/worker_stage.ts";
-import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "./parts.ts";
+import { append, eventAt, idsAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "./parts.ts";
 
 const plan = (store: Store, subscription: Subscription, fromLedger: number, toLedger?: number) =>
   planReplay(store, subscription, { fromLedger, toLedger });
@@ -68,8 +68,7 @@ test("a replay sends as many deliveries as planned, in the order of the log, bes
   const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
   await insert(store, swept);
   const { deliveries } = await begin(store, swept, 101, 400);
-  const made = await workerStage(() => "delivered", { on: store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { on: store });
   await append(store, [eventAt(9_000, 1, { type: "escrow.swept" })], 9_000);
   made.worker.wake();
   await made.pass(1_000);
@@ -81,7 +80,6 @@ test("a replay sends as many deliveries as planned, in the order of the log, bes
   );
   assert.equal(made.postedTo("wh_1").length, deliveries + 1);
   assert.equal(await replayOf(store, "wh_1"), null);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay closes the gap between the ledgers held and those that a new subscription hears by itself", async () => {
@@ -92,8 +90,7 @@ test("a replay closes the gap between the ledgers held and those that a new subs
   assert.notEqual((await plan(store, late, 3_150, 3_160)).endSequence, null);
   const { endSequence, deliveries } = await begin(store, late, 3_100);
   assert.deepEqual([endSequence, deliveries], [null, 1]);
-  const made = await workerStage(() => "delivered", { on: store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { on: store });
   await made.pass(2_000, 50);
   assert.equal(made.script.posted.length, 1);
   assert.notEqual(await replayOf(store, "wh_1"), null, "the rest is not held yet");
@@ -101,9 +98,8 @@ test("a replay closes the gap between the ledgers held and those that a new subs
   made.worker.wake();
   await made.pass(4_000, 50);
   const ids = made.script.posted.map(({ eventId }) => eventId).sort();
-  assert.deepEqual(ids, [3_100, 3_201, 3_202, 3_203, 3_204].map((ledger) => eventAt(ledger).id));
+  assert.deepEqual(ids, idsAt(3_100, 3_201, 3_202, 3_203, 3_204));
   assert.equal(await replayOf(store, "wh_1"), null);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("with nothing to send there is no job", async () => {
@@ -119,11 +115,9 @@ test("a subscription has one replay at a time, and many subscriptions' replays g
   await insert(store, ...ids.map((id) => subscriptionOf(id)));
   for (const id of ids) await begin(store, subscriptionOf(id), 1, 150, `rp_${id}`);
   await assert.rejects(begin(store, subscriptionOf("wh_0"), 1), /a replay of wh_0 is under way/);
-  const made = await workerStage(() => "delivered", { on: store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { on: store });
   await made.pass(5_000, 20);
   for (const id of ids) assert.equal(made.postedTo(id).length, 50, id);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay that is cut off by a stop continues there", async () => {
@@ -132,13 +126,11 @@ test("a replay that is cut off by a stop continues there", async () => {
   await begin(store, subscriptionOf("wh_1"), 1);
   const posted: string[] = [];
   for (let starts = 0; starts < 8; starts++) {
-    const made = await workerStage(({ eventId }) => {
+    await using made = await workerStage(({ eventId }) => {
       posted.push(eventId);
       return "delivered";
     }, { on: store });
-    made.worker.start();
     await made.pass(30);
-    await made.worker.stop({ drainMs: 0 });
   }
   assert.equal(new Set(posted).size, 600);
   assert.equal(posted.length, 600, "what was written down is not repeated");
@@ -149,8 +141,7 @@ test("a replayed delivery that fails is retried like any other, and one that arr
   const store = await history(3);
   await insert(store, subscriptionOf("wh_1"));
   let outcome: "rejected" | "delivered" = "rejected";
-  const made = await workerStage(() => outcome, { on: store });
-  made.worker.start();
+  await using made = await workerStage(() => outcome, { on: store });
   await made.pass(50);
   await begin(store, subscriptionOf("wh_1"), 101, 102);
   await made.worker.changed("wh_1");
@@ -162,7 +153,6 @@ test("a replayed delivery that fails is retried like any other, and one that arr
   await made.pass(100);
   assert.equal((await store.deliveries.consumer("wh_1"))!.progress.rejected, 0);
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replayed event is never too old for a retry; a pending one of that age is", async () => {
@@ -172,27 +162,24 @@ test("a replayed event is never too old for a retry; a pending one of that age i
   await insert(store, subscriptionOf("wh_2"));
   await begin(store, subscriptionOf("wh_2"), 101);
   const unavailable = { statusCode: 503 };
-  const made = await workerStage(
+  await using made = await workerStage(
     ({ attempt, ageMs, atMs }) =>
       nextAttempt({ attempt, result: unavailable, nowMs: atMs, ageMs, random: () => 0.5 }).outcome,
     { on: store },
   );
-  made.worker.start();
   await made.pass(20_000, 50);
   const { progress: replayed } = (await store.deliveries.consumer("wh_2"))!;
   assert.equal(replayed.dead, 0);
   assert.ok(replayed.retrying > 0);
   const { progress: owed } = (await store.deliveries.consumer("wh_1"))!;
   assert.deepEqual([owed.dead > 0, owed.retrying], [true, 0]);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay of a subscription that was deleted ends with it", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
-  const made = await workerStage(() => "delivered", { on: store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { on: store });
   await made.pass(20);
   await store.subscriptions.delete("wh_1");
   await made.worker.changed("wh_1");
@@ -200,7 +187,6 @@ test("a replay of a subscription that was deleted ends with it", async () => {
   await made.pass(2_000, 50);
   assert.ok(made.script.posted.length - posted <= 16);
   assert.deepEqual(made.problems, []);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay that is planned just as the watcher reaches a new webhook's first ledger includes that ledger", async () => {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
-import { partitionLease, partitionOf, type Replay } from "../../../lib/store/webhook.ts";
+import { partitionLease, partitionOf } from "../../../lib/store/webhook.ts";
 import { bentStore } from "../../store/bent_store.ts";
-import { append, eventAt, insert, subscriptionOf } from "../parts.ts";
+import { append, bending, eventAt, idsAt, insert, subscriptionOf } from "../parts.ts";
 import { answersAfter, workerStage } from "./worker_stage.ts";
 
 /** Lets an answer of the store, read already, be held back. */
@@ -34,8 +34,7 @@ function holdable(method: "reader" | "readers") {
 
 test("a webhook that is deleted while an older look at it is unanswered is not posted to again", async () => {
   const reader = holdable("reader");
-  const made = await workerStage(() => "delivered", { store: reader.store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { store: reader.store });
   await made.owe(1, "wh_1");
   await made.pass(100);
 
@@ -51,15 +50,13 @@ test("a webhook that is deleted while an older look at it is unanswered is not p
 
   await made.owe(3);
   await made.pass(5_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id]);
-  await made.worker.stop({ drainMs: 0 });
+  assert.deepEqual(made.idsTo("wh_1"), idsAt(101));
 });
 
 /** A worker that delivers to wh_1, and is looking at all webhooks: another gateway has made wh_2. */
 async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
   const readers = holdable("readers");
   const made = await workerStage(answer, { store: readers.store });
-  made.worker.start();
   await made.owe(2, "wh_1");
   await made.pass(100);
   readers.hold();
@@ -70,25 +67,19 @@ async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
 }
 
 test("a replay to a webhook that is created during a load is sent once", async () => {
-  const { made, readers } = await lookingAtAll((post) => post.replayId === null ? "delivered" : slow());
-  const slow = answersAfter(() => made.clock, 1_000);
+  const { made, readers } = await lookingAtAll((post, clock) =>
+    post.replayId === null ? "delivered" : answersAfter(1_000)(post, clock)
+  );
   await insert(made.store, subscriptionOf("wh_3"));
   const places = { fromHeight: 101, toHeight: 102, cursor: 0, endSequence: 2 };
-  const replay: Replay = {
-    id: "rp_1",
-    subscriptionId: "wh_3",
-    ...places,
-    deliveries: 2,
-    atLeast: false,
-    createdAtMs: 0,
-  };
-  await made.store.deliveries.insertReplay(replay);
+  const said = { deliveries: 2, atLeast: false, createdAtMs: 0 };
+  await made.store.deliveries.insertReplay({ id: "rp_1", subscriptionId: "wh_3", ...places, ...said });
   const changed = made.worker.changed("wh_3");
   await made.pass(100);
   readers.letGo();
   await changed;
   await made.pass(10_000);
-  assert.deepEqual(made.postedTo("wh_3").map(({ eventId }) => eventId), [eventAt(101).id, eventAt(102).id]);
+  assert.deepEqual(made.idsTo("wh_3"), idsAt(101, 102));
   await made.worker.stop({ drainMs: 0 });
 });
 
@@ -110,7 +101,7 @@ test("deliveries that another gateway made before it released a webhook are not 
   let answer = () => {};
   const held = new Promise<void>((resolve) => answer = resolve);
 
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
         leases: { acquire: (request) => isTaken ? Promise.resolve(undefined) : store.leases.acquire(request) },
@@ -123,7 +114,6 @@ test("deliveries that another gateway made before it released a webhook are not 
         },
       }),
   });
-  made.worker.start();
   // In a second it asks for partitions again.
   await made.pass(2_100);
   await insert(made.store, subscriptionOf("wh_1"));
@@ -144,13 +134,11 @@ test("deliveries that another gateway made before it released a webhook are not 
   await changed;
   await made.owe(1);
   await made.pass(2_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(104).id]);
-  await made.worker.stop({ drainMs: 0 });
+  assert.deepEqual(made.idsTo("wh_1"), idsAt(104));
 });
 
 test("a webhook that is made while the log grows is handed nothing of before it", async () => {
-  const made = await workerStage(() => "delivered");
-  made.worker.start();
+  await using made = await workerStage(() => "delivered");
   await made.owe(1, "wh_0");
   await made.pass(100);
   // Before the worker looks at the log again.
@@ -160,8 +148,7 @@ test("a webhook that is made while the log grows is handed nothing of before it"
   await made.pass(2_000);
   await append(made.store, [eventAt(104)], 104);
   await made.pass(2_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(104).id]);
-  await made.worker.stop({ drainMs: 0 });
+  assert.deepEqual(made.idsTo("wh_1"), idsAt(104));
 });
 
 /** What waits for it goes on once it is opened. */
@@ -179,22 +166,16 @@ function createGate() {
 
 test("a webhook that was deleted during a suspension gets no more posts", async () => {
   const [keys, versions] = [createGate(), createGate()];
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     async isKeyEnabled() {
       await keys.passed();
       return true;
     },
-    store: (store) =>
-      bentStore(store, {
-        subscriptions: {
-          async version() {
-            await versions.passed();
-            return await store.subscriptions.version();
-          },
-        },
-      }),
+    store: bending("subscriptions", "version", async (version) => {
+      await versions.passed();
+      return await version();
+    }),
   });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(3_000);
   assert.equal(made.postedTo("wh_1").length, 1);
@@ -211,5 +192,4 @@ test("a webhook that was deleted during a suspension gets no more posts", async 
   versions.open();
   await made.pass(3_000);
   assert.equal(made.postedTo("wh_1").length, 1);
-  await made.worker.stop({ drainMs: 0 });
 });

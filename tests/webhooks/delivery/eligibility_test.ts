@@ -1,9 +1,8 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { memoryStore, owedTo, START_MS } from "../parts.ts";
+import { bending, memoryStore, owedTo, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
 test("a delivery that waited for the store is not posted once another gateway has taken over", async () => {
@@ -14,30 +13,26 @@ test("a delivery that waited for the store is not posted once another gateway ha
   let asked = 0;
   const answers: (() => void)[] = [];
   const stuck = () => isStuck ? new Promise<void>((resolve) => answers.push(resolve)) : Promise.resolve();
-  const first = await workerStage(async ({ subscriptionId }) => {
+  await using first = await workerStage(async ({ subscriptionId }) => {
     if (subscriptionId === "wh_slow") await clock.wait(5_000);
     return "delivered" as const;
   }, {
+    starts: false,
     on: bare,
     clock,
     ordered: true,
     limits: { posts: 1, slowMs: 2_000 },
-    store: (store) =>
-      bentStore(store, {
-        leases: {
-          async renew(...args) {
-            await stuck();
-            return await store.leases.renew(...args);
-          },
-        },
-      }),
+    store: bending("leases", "renew", async (renew, ...args) => {
+      await stuck();
+      return await renew(...args);
+    }),
     async isKeyEnabled(keyId) {
       if (keyId === "key_of_wh_1" && ++asked === 1) isStuck = true;
       await stuck();
       return true;
     },
   });
-  const second = await workerStage(() => "delivered", { on: bare, clock, ordered: true });
+  await using second = await workerStage(() => "delivered", { starts: false, on: bare, clock, ordered: true });
   first.worker.start();
   await first.owe(1, "wh_slow");
   await first.pass(100);
@@ -55,8 +50,6 @@ test("a delivery that waited for the store is not posted once another gateway ha
   for (const answer of answers) answer();
   await first.pass(5_000);
   assert.equal(first.postedTo("wh_1").length, 0, "the first posts it, too");
-  await first.worker.stop({ drainMs: 0 });
-  await second.worker.stop({ drainMs: 0 });
 });
 
 test("a delivery that waited too long for the check of its key is not posted with that answer", async () => {
@@ -75,7 +68,6 @@ test("a delivery that waited too long for the check of its key is not posted wit
       return answer;
     },
   });
-  made.worker.start();
   await made.owe(1, "wh_slow");
   await made.pass(100);
   await made.owe(1, "wh_1");
@@ -96,8 +88,10 @@ for (const ordered of [false, true]) {
   test(`deliveries held back for days for ${what} are not given up before the endpoint is tried`, async () => {
     let isWell = false;
     let isEnabled = true;
-    const made = await workerStage(() => isWell ? "delivered" : "retry", { ordered, isKeyEnabled: () => isEnabled });
-    made.worker.start();
+    await using made = await workerStage(() => isWell ? "delivered" : "retry", {
+      ordered,
+      isKeyEnabled: () => isEnabled,
+    });
     await made.owe(3, "wh_1");
     await made.pass(2_000);
     isEnabled = false;
@@ -110,20 +104,17 @@ for (const ordered of [false, true]) {
     await made.pass(20_000);
     const { pending, dead, failing } = await owedTo(made.store, "wh_1");
     assert.deepEqual({ pending, dead, failing }, { pending: 0, dead: 0, failing: 0 });
-    assert.equal(new Set(made.postedTo("wh_1").map(({ eventId }) => eventId)).size, 5);
-    await made.worker.stop({ drainMs: 0 });
+    assert.equal(new Set(made.idsTo("wh_1")).size, 5);
   });
 }
 
 test("a worker is idle while all that is owed is held back, its key disabled", async () => {
   let isEnabled = false;
-  const made = await workerStage(() => "delivered", { isKeyEnabled: () => isEnabled });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { isKeyEnabled: () => isEnabled });
   await made.owe(3, "wh_1");
   await made.pass(5_000);
   assert.equal(await made.worker.isIdle(20_000), true);
   isEnabled = true;
   await made.pass(5_000);
   assert.equal(made.postedTo("wh_1").length, 3);
-  await made.worker.stop({ drainMs: 0 });
 });

@@ -11,8 +11,7 @@ const HOUR_MS = 3_600_000;
 for (const isBack of [true, false]) {
   test(`an event that retention deletes undelivered counts as dead once, endpoint ${isBack ? "back" : "dead"}`, async () => {
     let isDown = true;
-    const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
-    made.worker.start();
+    await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
     await made.owe(100, "wh_1");
     await made.pass(60_000, 500);
     let ledger = 9_000;
@@ -26,25 +25,21 @@ for (const isBack of [true, false]) {
     const delivered = new Set(await deliveredTo(made)).size;
     const { dead, retrying, cursor } = (await made.store.deliveries.consumer("wh_1"))!.progress;
     assert.deepEqual({ dead: dead + delivered, retrying, cursor }, { dead: 100, retrying: 0, cursor: 100 });
-    await made.worker.stop({ drainMs: 0 });
   });
 }
 
 test("an event that is deleted while its endpoint hangs counts as dead once", async () => {
   const clock = createTestClock(START_MS);
   let underWay = 0;
-  const made = await workerStage(async () => {
+  await using made = await workerStage(async () => {
     underWay++;
     await clock.wait(10_000);
     underWay--;
     return "retry" as const;
   }, { clock, retryMs: 100 * HOUR_MS });
-  made.worker.start();
   await made.owe(10, "wh_1");
   await made.pass(120_000, 250);
-  // The network is a day further on.
-  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
-  clock.advance(25 * HOUR_MS);
+  await aDayLater(made);
   made.worker.wake();
   await made.pass(60_000, 250);
   while (underWay === 0) await made.pass(250, 250);
@@ -53,20 +48,15 @@ test("an event that is deleted while its endpoint hangs counts as dead once", as
   const { dead: before } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.equal(before, 10, "all ten are counted");
   await made.pass(600_000, 250);
-  const { dead, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
-  assert.deepEqual({ dead, retrying }, { dead: 10, retrying: 0 });
-  await made.worker.stop({ drainMs: 0 });
+  await assertDead(made, 10);
 });
 
 test("an event that is deleted just before its post fails counts as dead once", async () => {
   let fail = () => {};
-  const made = await workerStage(() => new Promise((resolve) => fail = () => resolve("retry")));
-  made.worker.start();
+  await using made = await workerStage(() => new Promise((resolve) => fail = () => resolve("retry")));
   await made.owe(1, "wh_1");
   await made.pass(1_000);
-  // The network is a day further on.
-  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
-  made.clock.advance(25 * HOUR_MS);
+  await aDayLater(made);
   made.worker.wake();
   await made.pass(2_000);
   await forgetOld(made);
@@ -74,9 +64,7 @@ test("an event that is deleted just before its post fails counts as dead once", 
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 1);
   fail();
   await made.pass(60_000, 250);
-  const { dead, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
-  assert.deepEqual({ dead, retrying }, { dead: 1, retrying: 0 });
-  await made.worker.stop({ drainMs: 0 });
+  await assertDead(made, 1);
 });
 
 test("failures behind a delivery without an answer count once when all are deleted", async () => {
@@ -84,21 +72,30 @@ test("failures behind a delivery without an answer count once when all are delet
     if (eventId === eventAt(102).id) return hangs();
     return eventId === eventAt(103).id ? "rejected" : eventId === eventAt(104).id ? "retry" : "delivered";
   });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_000);
   await made.owe(3);
   await made.pass(1_000);
   await made.worker.stop({ drainMs: 0 });
-  // The network is a day further on.
-  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
-  made.clock.advance(25 * HOUR_MS);
+  await aDayLater(made);
   await forgetOld(made);
   const { cursor, dead, rejected, retrying } = (await made.store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ cursor, dead, rejected, retrying }, { cursor: 4, dead: 2, rejected: 1, retrying: 0 });
 });
 
 type Stage = Awaited<ReturnType<typeof workerStage>>;
+
+/** The network is a day further on. */
+async function aDayLater({ store, clock }: Stage): Promise<void> {
+  await append(store, [], 9_000, START_MS + 25 * HOUR_MS);
+  clock.advance(25 * HOUR_MS);
+}
+
+/** So many deliveries are dead, and none is retried. */
+async function assertDead({ store }: Stage, count: number): Promise<void> {
+  const { dead, retrying } = (await store.deliveries.consumer("wh_1"))!.progress;
+  assert.deepEqual({ dead, retrying }, { dead: count, retrying: 0 });
+}
 
 /** Forgets the events of more than a day ago, by the network's clock. */
 async function forgetOld({ store, clock }: Stage): Promise<void> {
@@ -113,18 +110,16 @@ async function deliveredTo({ store }: Stage): Promise<string[]> {
 
 test("an ordered webhook goes on when the event that it waits at is deleted, not only when its retry is due", async () => {
   const first = eventAt(101).id;
-  const made = await workerStage(({ eventId }) => eventId === first ? "retry" : "delivered", {
+  await using made = await workerStage(({ eventId }) => eventId === first ? "retry" : "delivered", {
     ordered: true,
     retryMs: 86_400_000,
   });
-  made.worker.start();
   await made.owe(2, "wh_1");
   await made.pass(5_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [first]);
+  assert.deepEqual(made.idsTo("wh_1"), [first]);
   await made.store.events.forget({ upTo: 1, undelivered: [] });
   await made.pass(5_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [first, eventAt(102).id]);
+  assert.deepEqual(made.idsTo("wh_1"), [first, eventAt(102).id]);
   const { pending, dead } = await owedTo(made.store, "wh_1");
   assert.deepEqual({ pending, dead }, { pending: 0, dead: 1 });
-  await made.worker.stop({ drainMs: 0 });
 });

@@ -37,9 +37,21 @@ async function replicated(standby: Store, { withLeases }: { withLeases: boolean 
   }
 }
 
-for (const withLeases of [true, false]) {
-  const whose = withLeases ? "as they were" : "to be acquired again";
-  test(`an event whose retry is lost with a database's last commits is delivered again; leases are ${whose}`, async () => {
+const LOST: [what: string, withLeases: boolean, withEvents: boolean][] = [
+  [
+    "an event whose retry is lost with a database's last commits is delivered again; leases are as they were",
+    true,
+    false,
+  ],
+  [
+    "an event whose retry is lost with a database's last commits is delivered again; leases are acquired again",
+    false,
+    false,
+  ],
+  ["an event whose retry alone was lost with a database's last commits is delivered again", true, true],
+];
+for (const [what, withLeases, withEvents] of LOST) {
+  test(what, async () => {
     const standby = await memoryStore();
     const database = failover(standby);
     const lost = eventAt(103).id;
@@ -47,22 +59,23 @@ for (const withLeases of [true, false]) {
     const made = await workerStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
       store: database.store,
     });
-    made.worker.start();
     await made.owe(1, "wh_1");
     await made.pass(1_100);
     await replicated(standby, { withLeases });
     await made.owe(2, "wh_1");
+    const rest = () => append(standby, [eventAt(102), eventAt(103)], 103);
+    if (withEvents) await rest();
     await made.pass(100);
     assert.equal((await owedTo(made.store, "wh_1")).retrying, 1);
 
     fails = false;
     database.end();
     await made.pass(3_000);
-    await append(standby, [eventAt(102), eventAt(103)], 103);
+    if (!withEvents) await rest();
     await made.pass(10_000);
     await append(standby, [eventAt(104)], 104);
     await made.pass(10_000);
-    const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
+    const posted = made.idsTo("wh_1");
     assert.equal(posted.filter((id) => id === lost).length, 2);
     assert.equal(posted.at(-1), eventAt(104).id);
     await made.worker.stop({ drainMs: 0 });
@@ -70,52 +83,16 @@ for (const withLeases of [true, false]) {
   });
 }
 
-test("an event whose retry alone was lost with a database's last commits is delivered again", async () => {
-  const standby = await memoryStore();
-  const database = failover(standby);
-  const lost = eventAt(103).id;
-  let fails = true;
-  const made = await workerStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
-    store: database.store,
-  });
-  made.worker.start();
-  await made.owe(1, "wh_1");
-  await made.pass(1_100);
-  await replicated(standby, { withLeases: true });
-  await made.owe(2, "wh_1");
-  await append(standby, [eventAt(102), eventAt(103)], 103);
-  await made.pass(100);
-  assert.equal((await owedTo(made.store, "wh_1")).retrying, 1);
-
-  fails = false;
-  database.end();
-  await made.pass(10_000);
-  await append(standby, [eventAt(104)], 104);
-  await made.pass(10_000);
-  const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
-  assert.equal(posted.filter((id) => id === lost).length, 2);
-  assert.equal(posted.at(-1), eventAt(104).id);
-  await made.worker.stop({ drainMs: 0 });
-});
-
 test("a replay whose end was lost with a database's last commits goes on, and another can start", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
-  const made = await workerStage(() => "delivered", { store: database.store });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { store: database.store });
   await made.owe(1, "wh_1");
   await made.pass(1_100);
   await replicated(standby, { withLeases: true });
   const replay = {
-    id: "rp_1",
-    subscriptionId: "wh_1",
-    fromHeight: 101,
-    toHeight: 101,
-    cursor: 0,
-    endSequence: 1,
-    deliveries: 1,
-    atLeast: false,
-    createdAtMs: START_MS,
+    ...{ id: "rp_1", subscriptionId: "wh_1", fromHeight: 101, toHeight: 101, cursor: 0, endSequence: 1 },
+    ...{ deliveries: 1, atLeast: false, createdAtMs: START_MS },
   };
   for (const store of [made.store, standby]) await store.deliveries.insertReplay(replay);
   await made.worker.changed("wh_1");
@@ -126,14 +103,12 @@ test("a replay whose end was lost with a database's last commits goes on, and an
   database.end();
   await made.pass(10_000);
   assert.equal((await standby.deliveries.consumer("wh_1"))!.replay, null);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("no cursor is written that lies beyond a log which has lost its end", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
-  const made = await workerStage(() => "delivered", { store: database.store, gatherMs: 500 });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { store: database.store, gatherMs: 500 });
   await made.owe(1, "wh_1");
   await made.pass(1_100);
   await replicated(standby, { withLeases: true });
@@ -146,7 +121,6 @@ test("no cursor is written that lies beyond a log which has lost its end", async
   const events = [eventAt(102), eventAt(102, 2), eventAt(103)];
   await append(standby, events, 103);
   await made.pass(10_000);
-  const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
+  const posted = made.idsTo("wh_1");
   assert.deepEqual(posted.slice(-3), events.map(({ id }) => id));
-  await made.worker.stop({ drainMs: 0 });
 });

@@ -1,55 +1,44 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bentStore } from "../../store/bent_store.ts";
-import { eventAt } from "../parts.ts";
+import { bending, eventAt, idsFrom } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 
 test("an ordered backlog goes on during a commit", async () => {
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
+    starts: false,
     ordered: true,
-    store: (store) =>
-      bentStore(store, {
-        deliveries: {
-          async settle(step) {
-            await made.clock.wait(1_000);
-            await store.deliveries.settle(step);
-          },
-        },
-      }),
+    store: bending("deliveries", "settle", async (settle, step) => {
+      await made.clock.wait(1_000);
+      await settle(step);
+    }),
   });
   await made.owe(400, "wh_1");
   made.worker.start();
   await made.pass(900);
   assert.ok(made.postedTo("wh_1").length > 300, String(made.postedTo("wh_1").length));
   await made.pass(10_000, 50);
-  const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
-  assert.deepEqual(posted, Array.from({ length: 400 }, (_, n) => eventAt(101 + n).id));
-  await made.worker.stop({ drainMs: 0 });
+  const posted = made.idsTo("wh_1");
+  assert.deepEqual(posted, idsFrom(101, 400));
 });
 
 for (const failing of [101 + 46, 101 + 63, 101 + 64]) {
   test(`an ordered backlog waits at ledger ${failing}, which fails during a read of the store`, async () => {
-    const made = await workerStage(failsOnce(eventAt(failing).id), {
+    await using made = await workerStage(failsOnce(eventAt(failing).id), {
+      starts: false,
       ordered: true,
-      store: (store) =>
-        bentStore(store, {
-          deliveries: {
-            async next(...query) {
-              const found = await store.deliveries.next(...query);
-              await made.clock.wait(60);
-              return found;
-            },
-          },
-        }),
+      store: bending("deliveries", "next", async (next, ...query) => {
+        const found = await next(...query);
+        await made.clock.wait(60);
+        return found;
+      }),
     });
     await made.owe(150, "wh_1");
     made.worker.start();
     await made.pass(20_000, 20);
-    const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
-    const all = Array.from({ length: 150 }, (_, n) => eventAt(101 + n).id);
+    const posted = made.idsTo("wh_1");
+    const all = idsFrom(101, 150);
     const at = failing - 101;
     assert.deepEqual(posted, [...all.slice(0, at + 1), ...all.slice(at)]);
-    await made.worker.stop({ drainMs: 0 });
   });
 }

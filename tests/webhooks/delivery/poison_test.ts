@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SCHEDULE } from "../../../lib/retry_schedule.ts";
 import { backlogOfAll } from "../../../lib/webhooks/backlog.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { append, eventAt, type Posted, START_MS } from "../parts.ts";
+import { append, eventAt, idsAt, type Posted, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
 /** An endpoint that answers 500 to what `isPoison` says and takes all else, tried again by the schedule. */
@@ -13,13 +13,13 @@ async function pickyStage(isPoison: (eventId: string) => boolean) {
   const made = await workerStage((post: Posted) => {
     attempt = post.attempt;
     return isPoison(post.eventId) ? "retry" : "delivered";
-  }, { clock: createTestClock(START_MS), retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
+  }, { starts: false, clock: createTestClock(START_MS), retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
   const taken = () => new Set(made.script.posted.map(({ eventId }) => eventId).filter((id) => !isPoison(id))).size;
   return { ...made, taken };
 }
 
 test("three events in a row that an endpoint fails at do not keep from it those that come after", async () => {
-  const poison = new Set([101, 102, 103].map((ledger) => eventAt(ledger).id));
+  const poison = new Set(idsAt(101, 102, 103));
   const made = await pickyStage((id) => poison.has(id));
   made.worker.start();
   await made.owe(13, "wh_1");
@@ -75,11 +75,10 @@ test("retries do not slow down new events", async () => {
 test("a delivery pending for hours shows its age, also when it was tried and waits for a retry", async () => {
   let attempt = 1;
   const { id, knownAt } = eventAt(101);
-  const made = await workerStage((post: Posted) => {
+  await using made = await workerStage((post: Posted) => {
     attempt = post.attempt;
     return post.eventId === id ? "retry" : "delivered";
   }, { clock: createTestClock(START_MS), retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(3_600_000, 1_000);
   // The endpoint is well: it takes what is new.
@@ -88,5 +87,4 @@ test("a delivery pending for hours shows its age, also when it was tried and wai
   const { pending, retrying, failing, oldestSince } = await backlogOfAll(made.store, () => Promise.resolve(true));
   assert.deepEqual({ pending, retrying, failing }, { pending: 1, retrying: 1, failing: 0 });
   assert.equal(oldestSince, knownAt);
-  await made.worker.stop({ drainMs: 0 });
 });

@@ -23,25 +23,22 @@ const kinds = (posted: Posted[], ledger: number) =>
     .map(({ replayId, attempt }) => replayId === null ? attempt : "replay");
 
 test("an event that a replay delivers when its retry becomes due is not sent twice", async () => {
-  const made = await workerStage(({ replayId }) => replayId === null ? "retry" : slow());
-  const slow = answersAfter(() => made.clock, 2_000);
-  made.worker.start();
+  await using made = await workerStage((post, clock) =>
+    post.replayId === null ? "retry" : answersAfter(2_000)(post, clock)
+  );
   await made.owe(1, "wh_1");
   await made.pass(4_000);
   await resend(made, 1);
   await made.pass(20_000);
   assert.deepEqual(kinds(made.script.posted, 101), [1, "replay"]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay of an event under retry is sent afterwards, and retried when it fails", async () => {
-  const made = await workerStage(({ eventId, replayId, attempt }) => {
-    if (eventId !== eventAt(103).id) return "delivered";
-    return replayId !== null || attempt === 1 ? "retry" : slow();
+  await using made = await workerStage((post, clock) => {
+    if (post.eventId !== eventAt(103).id) return "delivered";
+    return post.replayId !== null || post.attempt === 1 ? "retry" : answersAfter(8_000)(post, clock);
   });
-  const slow = answersAfter(() => made.clock, 8_000);
-  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(2_000);
   await made.owe(2);
@@ -50,16 +47,14 @@ test("a replay of an event under retry is sent afterwards, and retried when it f
   await made.pass(30_000);
   assert.deepEqual(kinds(made.script.posted, 103), [1, 2, "replay", 2]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an event that a replay delivered is not sent twice when its retry is due before the commit", async () => {
   let answer = () => {};
-  const made = await workerStage(({ eventId, replayId }) => {
+  await using made = await workerStage(({ eventId, replayId }) => {
     if (eventId !== eventAt(103).id) return "delivered";
     return replayId === null ? "retry" : new Promise((resolve) => answer = () => resolve("delivered"));
   }, { gatherMs: 400 });
-  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(1_000);
   const dueAtMs = (await made.store.deliveries.consumer("wh_1"))!.progress.nextDueAtMs!;
@@ -69,5 +64,4 @@ test("an event that a replay delivered is not sent twice when its retry is due b
   await made.pass(20_000);
   assert.deepEqual(kinds(made.script.posted, 103), [1, "replay"]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.worker.stop({ drainMs: 0 });
 });

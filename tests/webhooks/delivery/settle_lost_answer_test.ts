@@ -4,23 +4,18 @@ import { test } from "node:test";
 import { StoreError } from "../../../lib/store/store.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { workerStage } from "./worker_stage.ts";
+import { bending } from "../parts.ts";
 
 test("an attempt is listed once, also where the answer of the commit that noted it was lost", async () => {
   let losses = 0;
-  const made = await workerStage(() => "delivered", {
-    store: (store) =>
-      bentStore(store, {
-        deliveries: {
-          async settle(step) {
-            await store.deliveries.settle(step);
-            if (step.settlements.some(({ attempts }) => attempts.length > 0) && losses++ === 0) {
-              throw new StoreError("unavailable", "the connection was cut");
-            }
-          },
-        },
-      }),
+  await using made = await workerStage(() => "delivered", {
+    store: bending("deliveries", "settle", async (settle, step) => {
+      await settle(step);
+      if (step.settlements.some(({ attempts }) => attempts.length > 0) && losses++ === 0) {
+        throw new StoreError("unavailable", "the connection was cut");
+      }
+    }),
   });
-  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(3_000);
   const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });
@@ -29,12 +24,11 @@ test("an attempt is listed once, also where the answer of the commit that noted 
     attempts.map(({ eventId }) => eventId).sort(),
     made.postedTo("wh_1").map((one) => one.eventId).sort(),
   );
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("outcomes are committed when the store fails to report the leases left, just as it fenced one", async () => {
   let [fenced, isFailing] = [0, false];
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
         deliveries: {
@@ -52,11 +46,9 @@ test("outcomes are committed when the store fails to report the leases left, jus
         },
       }),
   });
-  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(10_000);
   const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.ok(fenced > 1, "it was fenced off, and tried again");
   assert.equal(progress.cursor, 3);
-  await made.worker.stop({ drainMs: 0 });
 });

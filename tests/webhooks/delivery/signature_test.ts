@@ -31,12 +31,8 @@ describe("signatureHeaders", () => {
   });
 
   test("signs with both secrets during a rotation, the newer first", () => {
-    const headers = signatureHeaders({
-      secrets: [SECRET, OLD_SECRET].map(signingSecret),
-      eventId: "evt_1",
-      body: BODY,
-      nowMs: AT * 1000,
-    });
+    const secrets = [SECRET, OLD_SECRET].map(signingSecret);
+    const headers = signatureHeaders({ secrets, eventId: "evt_1", body: BODY, nowMs: AT * 1000 });
     assert.equal(
       headers["X-Service-Signature"],
       `t=${AT},v1=51253e2fa174f39c084f65a986bce5afe6011e9c2d429a5a3131e2e272a6911b` +
@@ -80,12 +76,8 @@ describe("signatureHeaders", () => {
   });
 
   test("takes whole seconds, the ones that have passed", () => {
-    const headers = signatureHeaders({
-      secrets: [signingSecret(SECRET)],
-      eventId: "evt_1",
-      body: BODY,
-      nowMs: AT * 1000 + 999,
-    });
+    const secrets = [signingSecret(SECRET)];
+    const headers = signatureHeaders({ secrets, eventId: "evt_1", body: BODY, nowMs: AT * 1000 + 999 });
     assert.equal(headers["webhook-timestamp"], `${AT}`);
   });
 });

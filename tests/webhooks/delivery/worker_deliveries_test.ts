@@ -2,18 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answersAfter, workerStage } from "./worker_stage.ts";
-import { append, eventAt, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
+import { append, eventAt, idsFrom, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 
 test("due events are posted at once, in the ledger's order, and committed", async () => {
   const { store, worker, owe, pass, postedTo } = await workerStage(() => "delivered");
-  worker.start();
   await pass(100);
   await owe(20, "wh_1");
   await pass(50);
-  assert.deepEqual(
-    postedTo("wh_1").map(({ eventId }) => eventId),
-    Array.from({ length: 20 }, (_, n) => eventAt(101 + n).id),
-  );
+  assert.deepEqual(postedTo("wh_1").map(({ eventId }) => eventId), idsFrom(101, 20));
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 20);
   await worker.stop({ drainMs: 0 });
@@ -22,7 +18,6 @@ test("due events are posted at once, in the ledger's order, and committed", asyn
 test("a failed delivery is retried when it is due, and not before", async () => {
   let answers: ("retry" | "delivered")[] = ["retry", "delivered"];
   const { store, worker, owe, pass, script, clock } = await workerStage(() => answers.shift()!);
-  worker.start();
   await owe(1, "wh_1");
   await pass(4_900);
   assert.equal(script.posted.length, 1);
@@ -39,8 +34,7 @@ test("a failed delivery is retried when it is due, and not before", async () => 
 
 test("deliveries of a disabled key are held and go on when it is enabled", async () => {
   const enabled = new Set(["key_of_wh_other"]);
-  const made = await workerStage(() => "delivered", { isKeyEnabled: (id) => enabled.has(id) });
-  made.worker.start();
+  await using made = await workerStage(() => "delivered", { isKeyEnabled: (id) => enabled.has(id) });
   await made.owe(3, "wh_1", "wh_other");
   await made.pass(10_000, 50);
   assert.equal(made.postedTo("wh_1").length, 0);
@@ -49,15 +43,11 @@ test("deliveries of a disabled key are held and go on when it is enabled", async
   enabled.add("key_of_wh_1");
   await made.pass(3_000, 50);
   assert.equal(made.postedTo("wh_1").length, 3);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a key that is disabled in the midst of a long queue is heeded within a second or so", async () => {
   let isEnabled = true;
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 200), { isKeyEnabled: () => isEnabled });
-  held.clock = made.clock;
-  made.worker.start();
+  await using made = await workerStage(answersAfter(200), { isKeyEnabled: () => isEnabled });
   await made.owe(150, "wh_1");
   await made.pass(500);
   isEnabled = false;
@@ -69,18 +59,14 @@ test("a key that is disabled in the midst of a long queue is heeded within a sec
   isEnabled = true;
   await made.pass(10_000, 50);
   assert.equal(made.script.posted.length, 150);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a key that is disabled while its webhook waits for a turn to post is heeded", async () => {
   let isEnabled = true;
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 8_000), {
+  await using made = await workerStage(answersAfter(8_000), {
     isKeyEnabled: (id) => id !== "key_of_wh_2" || isEnabled,
     limits: { posts: 1, troubledPosts: 1, allPosts: 1 },
   });
-  held.clock = made.clock;
-  made.worker.start();
   await made.pass(100);
   // The newest in the queue posts first.
   await made.owe(1, "wh_3", "wh_2", "wh_1");
@@ -93,14 +79,10 @@ test("a key that is disabled while its webhook waits for a turn to post is heede
   isEnabled = true;
   await made.pass(12_000, 50);
   assert.equal(made.postedTo("wh_2").length, 1);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a subscription deleted while its posts are under way gets nothing more", async () => {
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 200));
-  held.clock = made.clock;
-  made.worker.start();
+  await using made = await workerStage(answersAfter(200));
   await made.owe(100, "wh_1");
   await made.pass(500);
   await made.store.subscriptions.delete("wh_1");
@@ -110,27 +92,24 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   assert.ok(posted < 100);
   assert.equal(made.script.posted.length, posted);
   assert.deepEqual(made.problems, []);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("late events are delivered next, whatever their ledger", async () => {
-  const made = await workerStage(() => "delivered");
-  made.worker.start();
+  await using made = await workerStage(() => "delivered");
   await made.owe(3, "wh_1");
   await made.pass(50);
   await append(made.store, [eventAt(101, 9), eventAt(100, 9), eventAt(104)], 104);
   made.worker.wake();
   await made.pass(50);
   assert.deepEqual(
-    made.postedTo("wh_1").map(({ eventId }) => eventId),
+    made.idsTo("wh_1"),
     [eventAt(101).id, eventAt(102).id, eventAt(103).id, eventAt(101, 9).id, eventAt(104).id],
     "but for what is older than the subscription",
   );
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("each subscription gets the events of its filter, in the order of the log, once", async () => {
-  const made = await workerStage(() => "delivered");
+  await using made = await workerStage(() => "delivered", { starts: false });
   await insert(made.store, subscriptionOf("wh_swept", { types: ["escrow.swept"] }), subscriptionOf("wh_all"));
   await insert(made.store, subscriptionOf("wh_device", { deviceHash: "cd".repeat(32) }));
   made.worker.start();
@@ -141,15 +120,14 @@ test("each subscription gets the events of its filter, in the order of the log, 
     }));
   await append(made.store, events, 600);
   await made.pass(2_000);
-  const idsOf = (id: string) => made.postedTo(id).map(({ eventId }) => eventId);
+  const idsOf = (id: string) => made.idsTo(id);
   assert.deepEqual(idsOf("wh_all"), events.map(({ id }) => id));
   assert.deepEqual(idsOf("wh_swept"), events.filter(({ type }) => type === "escrow.swept").map(({ id }) => id));
   assert.deepEqual(idsOf("wh_device"), events.filter((_, n) => n % 50 === 0).map(({ id }) => id));
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a cursor moves over unmatched events, and a start reads none of them again", async () => {
-  const made = await workerStage(() => "delivered");
+  const made = await workerStage(() => "delivered", { starts: false });
   await insert(made.store, subscriptionOf("wh_rare", { types: ["escrow.swept"] }));
   made.worker.start();
   await append(made.store, Array.from({ length: 50 }, (_, n) => eventAt(101 + n)), 150);
@@ -159,34 +137,22 @@ test("a cursor moves over unmatched events, and a start reads none of them again
 });
 
 test("a subscription made while events arrive hears those after it", async () => {
-  const made = await workerStage(() => "delivered");
-  made.worker.start();
+  await using made = await workerStage(() => "delivered");
   await made.owe(10, "wh_1");
   await made.owe(10, "wh_2");
   await made.pass(100);
   assert.equal(made.postedTo("wh_1").length, 20);
-  assert.deepEqual(
-    made.postedTo("wh_2").map(({ eventId }) => eventId),
-    made.postedTo("wh_1").slice(10).map(({ eventId }) => eventId),
-  );
-  await made.worker.stop({ drainMs: 0 });
+  assert.deepEqual(made.idsTo("wh_2"), made.postedTo("wh_1").slice(10).map(({ eventId }) => eventId));
 });
 
 test("an endpoint slower than the log loses no event", async () => {
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 200), { limits: { postsPerEndpoint: 1 } });
-  held.clock = made.clock;
-  made.worker.start();
+  await using made = await workerStage(answersAfter(200), { limits: { postsPerEndpoint: 1 } });
   const events = 150;
   for (let n = 0; n < events; n++) {
     await made.owe(1, "wh_1");
     await made.pass(50);
   }
   await made.pass(60_000, 50);
-  assert.deepEqual(
-    made.postedTo("wh_1").map(({ eventId }) => eventId),
-    Array.from({ length: events }, (_, n) => eventAt(101 + n).id),
-  );
+  assert.deepEqual(made.idsTo("wh_1"), idsFrom(101, events));
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.worker.stop({ drainMs: 0 });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { eventAt, owedTo, START_MS } from "../parts.ts";
+import { bending, eventAt, owedTo, START_MS } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,17 +26,12 @@ for (const ordered of [true, false]) {
   test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
     let isSlow = true;
     const made = await workerStage(failsOnce(eventAt(101).id), {
+      starts: false,
       ordered,
       retryMs: 5_000,
-      store: (store) => ({
-        ...store,
-        deliveries: {
-          ...store.deliveries,
-          settle: async (settlements) => {
-            if (isSlow) await made.clock.wait(3_000);
-            await store.deliveries.settle(settlements);
-          },
-        },
+      store: bending("deliveries", "settle", async (settle, step) => {
+        if (isSlow) await made.clock.wait(3_000);
+        await settle(step);
       }),
     });
     made.clock.step(40 * DAY_MS);
@@ -48,17 +43,12 @@ for (const ordered of [true, false]) {
 test("a clock that is set back while it is read when to try again delays nothing", async () => {
   let isSlow = false;
   const made = await workerStage(failsOnce(eventAt(101).id), {
+    starts: false,
     retryMs: 5_000,
-    store: (store) => ({
-      ...store,
-      deliveries: {
-        ...store.deliveries,
-        consumer: async (id) => {
-          const found = await store.deliveries.consumer(id);
-          if (isSlow) await made.clock.wait(3_000);
-          return found;
-        },
-      },
+    store: bending("deliveries", "consumer", async (consumer, id) => {
+      const found = await consumer(id);
+      if (isSlow) await made.clock.wait(3_000);
+      return found;
     }),
   });
   made.clock.step(40 * DAY_MS);
@@ -70,8 +60,7 @@ test("a clock that is set back while it is read when to try again delays nothing
 });
 
 test("an event that an endpoint never accepts uses its attempts in order, though the clock was set back during a probe", async () => {
-  const made = await workerStage(() => "retry", { ordered: true, retryMs: 30_000 });
-  made.worker.start();
+  await using made = await workerStage(() => "retry", { ordered: true, retryMs: 30_000 });
   await made.owe(1, "wh_1");
   await made.pass(40_000, 100);
   made.clock.step(-40 * DAY_MS);
@@ -79,49 +68,38 @@ test("an event that an endpoint never accepts uses its attempts in order, though
   const [kept] = await made.store.deliveries.failed({ state: "retrying", subscriptionId: "wh_1", limit: 1 });
   // At 0 and 30 s, when the clock was set back, and twice after that.
   assert.equal(kept!.delivery.attempts, 5);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a start alone brings no retry forward", async () => {
   const made = await workerStage(() => "retry", { retryMs: 600_000 });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
   await made.worker.stop({ drainMs: 0 });
-  const next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.worker.start();
+  await using next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
   await next.pass(590_000, 1_000);
   assert.equal(next.script.posted.length, 0);
   await next.pass(20_000, 1_000);
   assert.equal(next.script.posted.length, 1);
-  await next.worker.stop({ drainMs: 0 });
 });
 
 test("another worker's failed deliveries are not delayed by a clock that was set back before its partitions came", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   const dead = await workerStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });
-  dead.worker.start();
   await dead.owe(1, "wh_1");
   await dead.pass(1_000, 100);
   await dead.worker.stop({ drainMs: 0 });
   let isHeld = true;
-  const alive = await workerStage(() => "delivered", {
+  await using alive = await workerStage(() => "delivered", {
     on: store,
     clock,
     holder: "alive",
-    store: (whole) => {
-      const acquire: typeof whole.leases.acquire = async (wanted) =>
-        isHeld ? undefined : await whole.leases.acquire(wanted);
-      return { ...whole, leases: { ...whole.leases, acquire } };
-    },
+    store: bending("leases", "acquire", async (acquire, wanted) => isHeld ? undefined : await acquire(wanted)),
   });
-  alive.worker.start();
   await alive.pass(1_500, 100);
   clock.step(-7_200_000);
   await alive.pass(3_000, 100);
   isHeld = false;
   await alive.pass(75_000, 100);
   assert.equal(alive.postedTo("wh_1").length, 1);
-  await alive.worker.stop({ drainMs: 0 });
 });

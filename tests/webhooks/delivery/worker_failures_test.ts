@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
 import type { StoredConsumer } from "../../../lib/store/webhook.ts";
-import { append, eventAt, owedTo, START_MS } from "../parts.ts";
+import { append, bending, eventAt, idsAt, owedTo, START_MS } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 import { endedOf } from "../../store/webhook_samples.ts";
 
@@ -11,8 +11,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 test("an answer that ends the retries keeps the delivery as rejected, counted and listed", async () => {
-  const made = await workerStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
-  made.worker.start();
+  await using made = await workerStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
   await made.owe(3, "wh_1");
   await made.pass(100);
   const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
@@ -20,23 +19,19 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   assert.equal(progress.cursor, 3);
   const [ended] = await endedOf(made.store, { subscriptionId: "wh_1", limit: 10 });
   assert.deepEqual([ended?.event.id, ended?.delivery.state], [eventAt(102).id, "rejected"]);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("more failures at a time than a commit takes are written down in several", async () => {
-  const made = await workerStage(() => "rejected");
+  await using made = await workerStage(() => "rejected");
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
-  made.worker.start();
   await made.owe(60, ...ids);
   await made.pass(2_000, 50);
   for (const id of ids) assert.equal((await made.store.deliveries.consumer(id))!.progress.rejected, 60, id);
   assert.deepEqual(made.problems, []);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a dead endpoint gets one probe a pause, and its waiting deliveries need no rows", async () => {
-  const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
-  made.worker.start();
+  await using made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   await made.owe(1_000, "wh_1");
   await made.pass(60_000, 50);
   const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
@@ -48,13 +43,11 @@ test("a dead endpoint gets one probe a pause, and its waiting deliveries need no
   const asked = new Set(probes.map(({ eventId }) => eventId)).size;
   assert.ok(asked <= 6, `${asked} events: of those that wait the first, in turns`);
   assert.equal(progress.failingSinceMs, made.script.posted[0]!.atMs);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an endpoint that is back gets everything that waited, and is no longer said to fail", async () => {
   let isDown = true;
-  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
-  made.worker.start();
+  await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
   await made.owe(300, "wh_1");
   await made.pass(60_000, 50);
   isDown = false;
@@ -63,12 +56,16 @@ test("an endpoint that is back gets everything that waited, and is no longer sai
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.failingSinceMs, null);
   const delivered = await made.store.deliveries.attempts("wh_1", { limit: 200 });
   assert.ok(delivered.every(({ outcome }) => outcome === "delivered"));
-  await made.worker.stop({ drainMs: 0 });
 });
 
+/** One more event, so many days later by the network's clock. */
+function laterEvent(store: Store, days: number): Promise<void> {
+  const atMs = START_MS + days * DAY_MS;
+  return append(store, [eventAt(9_000, 1, { knownAt: atMs / 1_000 })], 9_000, atMs);
+}
+
 test("deliveries to a dead endpoint are given up after three days of network time, however many there are", async () => {
-  const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
-  made.worker.start();
+  await using made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   await made.owe(2_000, "wh_1");
   await made.pass(10_000, 50);
   // The wall clock alone makes nothing old.
@@ -76,35 +73,23 @@ test("deliveries to a dead endpoint are given up after three days of network tim
   await made.pass(10_000, 50);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
   made.clock.step(-40 * DAY_MS);
-  await append(
-    made.store,
-    [eventAt(9_000, 1, { knownAt: (START_MS + 3 * DAY_MS) / 1_000 })],
-    9_000,
-    START_MS + 3 * DAY_MS,
-  );
+  await laterEvent(made.store, 3);
   made.worker.wake();
   await made.pass(30_000, 50);
   const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.ok(progress.dead >= 2_000 - 16, `${progress.dead} dead`);
   assert.ok(progress.dead <= 2_000, "the new one waits");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("deliveries that waited while no gateway ran are not given up before a post to the endpoint", async () => {
   for (const isBack of [true, false]) {
     let answer: "retry" | "delivered" = "retry";
     const made = await workerStage(() => answer, { retryMs: HOUR_MS });
-    made.worker.start();
     await made.owe(500, "wh_1");
     await made.pass(10_000, 50);
     await made.worker.stop({ drainMs: 0 });
     made.clock.advance(4 * DAY_MS);
-    await append(
-      made.store,
-      [eventAt(9_000, 1, { knownAt: (START_MS + 4 * DAY_MS) / 1_000 })],
-      9_000,
-      START_MS + 4 * DAY_MS,
-    );
+    await laterEvent(made.store, 4);
     if (isBack) answer = "delivered";
     const next = made.newWorker("next");
     next.start();
@@ -118,8 +103,7 @@ test("deliveries that waited while no gateway ran are not given up before a post
 
 test("a failed delivery of three days is given up while the endpoint is down, without another attempt", async () => {
   let isDown = false;
-  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
-  made.worker.start();
+  await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
   await made.owe(100, "wh_1");
   await made.pass(1_000);
   isDown = true;
@@ -135,13 +119,11 @@ test("a failed delivery of three days is given up while the endpoint is down, wi
   const { progress } = (await made.store.deliveries.consumer("wh_1"))!;
   assert.deepEqual([progress.dead, progress.retrying], [8, 0]);
   assert.equal(made.script.posted.length, posts);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("deliveries that waited days for their key are sent, though the endpoint failed just before: it is not down", async () => {
   let isEnabled = true;
-  const made = await workerStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
-  made.worker.start();
+  await using made = await workerStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
   await made.owe(1, "wh_1");
   await made.pass(100);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.retrying, 1);
@@ -156,36 +138,32 @@ test("deliveries that waited days for their key are sent, though the endpoint fa
   assert.equal(made.postedTo("wh_1").length, 1 + 6);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an ordered webhook waits at a failure, and probes the endpoint with it", async () => {
   let isDown = true;
-  const made = await workerStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
+  await using made = await workerStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
     ordered: true,
     retryMs: HOUR_MS,
   });
-  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(1_000);
-  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id, eventAt(102).id]);
+  assert.deepEqual(made.idsTo("wh_1"), idsAt(101, 102));
   await made.pass(30_000, 50);
-  assert.equal(new Set(made.postedTo("wh_1").map(({ eventId }) => eventId)).size, 2);
+  assert.equal(new Set(made.idsTo("wh_1")).size, 2);
   isDown = false;
   await made.pass(HOUR_MS, 1_000);
-  const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
-  assert.deepEqual([...new Set(ids)], [101, 102, 103, 104, 105].map((ledger) => eventAt(ledger).id));
+  const ids = made.idsTo("wh_1");
+  assert.deepEqual([...new Set(ids)], idsAt(101, 102, 103, 104, 105));
   assert.equal(made.script.mostInFlight(), 1);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 for (const outcome of ["retry", "rejected"] as const) {
   test(`an ordered webhook gets nothing new while its failure waits for a commit: ${outcome}`, async () => {
     const failing = failsOnce(eventAt(102).id);
-    const made = await workerStage((post) => failing(post) === "retry" ? outcome : "delivered", {
+    await using made = await workerStage((post) => failing(post) === "retry" ? outcome : "delivered", {
       ...{ ordered: true, retryMs: 5_000, gatherMs: 400 },
     });
-    made.worker.start();
     await made.owe(1, "wh_1");
     await made.pass(2_000);
     await made.owe(2);
@@ -194,10 +172,9 @@ for (const outcome of ["retry", "rejected"] as const) {
     await made.pass(100);
     assert.equal(made.postedTo("wh_1").at(-1)!.eventId, eventAt(102).id);
     await made.pass(30_000, 50);
-    const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
+    const ids = made.idsTo("wh_1");
     const ledgers = outcome === "retry" ? [101, 102, 102, 103, 104] : [101, 102, 103, 104];
     assert.deepEqual(ids, ledgers.map((ledger) => eventAt(ledger).id));
-    await made.worker.stop({ drainMs: 0 });
   });
 }
 
@@ -206,43 +183,36 @@ function whenAskedForKept(
   answer: (ask: () => Promise<StoredConsumer | undefined>, nth: number) => Promise<StoredConsumer | undefined>,
 ) {
   let asked = 0;
-  return (store: Store): Store => ({
-    ...store,
-    deliveries: {
-      ...store.deliveries,
-      consumer: async (id) => {
-        const ask = async () => await store.deliveries.consumer(id);
-        return ((await ask())?.progress.retrying ?? 0) === 0 ? ask() : answer(ask, ++asked);
-      },
-    },
+  return bending("deliveries", "consumer", async (consumer, id) => {
+    const ask = () => consumer(id);
+    return ((await ask())?.progress.retrying ?? 0) === 0 ? ask() : answer(ask, ++asked);
   });
 }
 
 for (const ordered of [true, false]) {
   const whose = ordered ? "one that keeps the order" : "any other";
   test(`a failed delivery is retried when the store fails during its read: ${whose}`, async () => {
-    const made = await workerStage(failsOnce(eventAt(101).id), {
+    await using made = await workerStage(failsOnce(eventAt(101).id), {
       ordered,
       retryMs: 5_000,
       store: whenAskedForKept((ask, nth) =>
         nth === 1 ? Promise.reject(new StoreError("unavailable", "not just now")) : ask()
       ),
     });
-    made.worker.start();
     await made.owe(1, "wh_1");
     await made.pass(500);
     await made.owe(2, "wh_1");
     await made.pass(30_000, 50);
-    const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
-    const inOrder = [101, 101, 102, 103].map((ledger) => eventAt(ledger).id);
+    const ids = made.idsTo("wh_1");
+    const inOrder = idsAt(101, 101, 102, 103);
     assert.deepEqual(ordered ? ids : ids.toSorted(), inOrder);
     assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-    await made.worker.stop({ drainMs: 0 });
   });
 }
 
 test("an ordered webhook waits during the read of its failure", async () => {
-  const made = await workerStage(failsOnce(eventAt(101).id), {
+  await using made = await workerStage(failsOnce(eventAt(101).id), {
+    starts: false,
     ordered: true,
     retryMs: 5_000,
     store: whenAskedForKept(async (ask) => {
@@ -253,24 +223,23 @@ test("an ordered webhook waits during the read of its failure", async () => {
   made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(30_000, 50);
-  const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
-  assert.deepEqual(ids, [101, 101, 102, 103].map((ledger) => eventAt(ledger).id));
-  await made.worker.stop({ drainMs: 0 });
+  const ids = made.idsTo("wh_1");
+  assert.deepEqual(ids, idsAt(101, 101, 102, 103));
 });
 
-for (
-  const [name, stepMs] of [["a minute", 60_000], ["an hour", HOUR_MS], ["a day", DAY_MS], [
-    "forty days",
-    40 * DAY_MS,
-  ]] as const
-) {
+const SPANS: [name: string, ms: number][] = [
+  ["a minute", 60_000],
+  ["an hour", HOUR_MS],
+  ["a day", DAY_MS],
+  ["forty days", 40 * DAY_MS],
+];
+for (const [name, stepMs] of SPANS) {
   for (const sign of [1, -1]) {
     test(`a clock that is ${name} ${sign > 0 ? "ahead" : "behind"} for two seconds delays nothing afterwards`, async () => {
-      const failing = new Set([eventAt(101).id, eventAt(102).id]);
-      const made = await workerStage(({ eventId, attempt }) =>
+      const failing = new Set(idsAt(101, 102));
+      await using made = await workerStage(({ eventId, attempt }) =>
         failing.has(eventId) && attempt === 1 ? "retry" : "delivered"
       );
-      made.worker.start();
       await made.owe(1, "wh_1");
       await made.pass(100);
       made.clock.step(sign * stepMs);
@@ -279,12 +248,10 @@ for (
       made.clock.step(-sign * stepMs);
       await made.owe(3, "wh_1");
       await made.pass(75_000, 50);
-      const delivered = (await made.store.deliveries.attempts("wh_1", { limit: 100 })).filter(({ outcome }) =>
-        outcome === "delivered"
-      );
+      const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });
+      const delivered = attempts.filter(({ outcome }) => outcome === "delivered");
       assert.equal(new Set(delivered.map(({ eventId }) => eventId)).size, 6);
       assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-      await made.worker.stop({ drainMs: 0 });
     });
   }
 }

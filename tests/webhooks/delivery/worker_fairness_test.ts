@@ -8,11 +8,8 @@ import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 
 test("posts to one endpoint are few at once, and to all of them bounded", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerEndpoint: 8 } });
-  held.clock = made.clock;
+  await using made = await workerStage(answersAfter(30), { limits: { posts: 64, postsPerEndpoint: 8 } });
   const perSubscription = new Map<string, number>();
-  made.worker.start();
   await made.owe(30, ...ids);
   await made.pass(3_000);
   for (const { subscriptionId } of made.script.posted) {
@@ -21,7 +18,6 @@ test("posts to one endpoint are few at once, and to all of them bounded", async 
   assert.equal(made.script.mostInFlight(), 64);
   assert.ok(ids.every((id) => perSubscription.get(id) === 30), "all of them got everything, once");
   for (const id of ids) assert.equal((await owedTo(made.store, id)).pending, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("100 hanging endpoints do not keep the others waiting", async () => {
@@ -31,7 +27,6 @@ test("100 hanging endpoints do not keep the others waiting", async () => {
     ({ subscriptionId }) => subscriptionId.startsWith("wh_hangs") ? hangs() : "delivered",
     { limits: { posts: 64, troubledPosts: 16 } },
   );
-  made.worker.start();
   await made.owe(20, ...hanging);
   await made.pass(3_000);
   await made.owe(20, ...well);
@@ -43,21 +38,18 @@ test("100 hanging endpoints do not keep the others waiting", async () => {
 
 test("new events of an endpoint with a slow post under way do not wait for it", async () => {
   let count = 0;
-  const made = await workerStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
-  made.worker.start();
+  await using made = await workerStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
   await made.owe(3, "wh_1");
   await made.pass(100);
   assert.equal(made.script.inFlight(), 1);
   await made.owe(1, "wh_1");
   await made.pass(50);
   assert.equal(made.script.posted.length, 4);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an endpoint that keeps failing is left in peace for longer and longer, and found alive within seconds", async () => {
   let isDown = true;
-  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
-  made.worker.start();
+  await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
   await made.owe(200, "wh_1");
   await made.pass(60_000, 50);
   assert.ok(made.script.posted.length < 30, `${made.script.posted.length} posts in a minute`);
@@ -69,17 +61,15 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   assert.equal((await owedTo(made.store, "wh_1")).pending, retrying);
   const waiting = [0, 1, 2, 3].map((n) => eventAt(101 + retrying + n).id);
   assert.ok(waiting.includes(made.script.posted[before]!.eventId), "one of those that wait first");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("failing and hanging endpoints have few posts under way, so that the others have room", async () => {
   const troubled = Array.from({ length: 40 }, (_, n) => `wh_troubled_${n}`);
   const well = Array.from({ length: 5 }, (_, n) => `wh_well_${n}`);
-  const made = await workerStage(({ subscriptionId, kind }) => {
+  await using made = await workerStage(({ subscriptionId, kind }) => {
     if (subscriptionId.startsWith("wh_well")) return "delivered";
     return kind === "probe" ? hangs() : "retry";
   }, { limits: { posts: 8, troubledPosts: 6, allPosts: 16 }, retryMs: 3_600_000 });
-  made.worker.start();
   await made.owe(12, ...troubled);
   await made.pass(30_000, 50);
   assert.equal(made.script.inFlight(), 6);
@@ -87,43 +77,34 @@ test("failing and hanging endpoints have few posts under way, so that the others
   await made.pass(200);
   for (const id of well) assert.equal(made.postedTo(id).length, 10, id);
   assert.equal(made.script.inFlight(), 6);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("where there are more with much to send than posts at once, they take turns", async () => {
   const ids = Array.from({ length: 6 }, (_, n) => `wh_${n}`);
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 30), { limits: { posts: 2, postsPerEndpoint: 1 } });
-  held.clock = made.clock;
-  made.worker.start();
+  await using made = await workerStage(answersAfter(30), { limits: { posts: 2, postsPerEndpoint: 1 } });
   await made.owe(1_000, ...ids);
   await made.pass(12_000);
   const counts = ids.map((id) => made.postedTo(id).length);
   assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= POSTS_IN_A_ROW, counts.join());
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("with many subscriptions busy, one that has little to send has its turn", async () => {
   const busy = Array.from({ length: 10 }, (_, n) => `wh_a_${n}`);
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await workerStage(answersAfter(() => held.clock, 400), {
+  await using made = await workerStage(answersAfter(400), {
     limits: { posts: 10, postsPerEndpoint: 1, slowMs: 1_000 },
   });
-  held.clock = made.clock;
-  made.worker.start();
   await made.owe(150, ...busy);
   await made.pass(1_000, 20);
   await made.owe(1, "wh_late");
   await made.pass(20_000, 50);
   assert.equal(made.postedTo("wh_late").length, 1);
   assert.ok(made.script.posted.length > 100, "the others went on");
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("200 hanging endpoints do not keep one waiting that has failed once", async () => {
   const clock = createTestClock(START_MS);
   let isFirst = true;
-  const made = await workerStage(async ({ subscriptionId }) => {
+  await using made = await workerStage(async ({ subscriptionId }) => {
     if (subscriptionId.startsWith("wh_hangs")) {
       await clock.wait(10_000);
       return "retry";
@@ -132,7 +113,6 @@ test("200 hanging endpoints do not keep one waiting that has failed once", async
     isFirst = false;
     return fails ? "retry" : "delivered";
   }, { clock });
-  made.worker.start();
   await made.owe(300, ...Array.from({ length: 200 }, (_, n) => `wh_hangs_${n}`));
   await made.pass(120_000, 250);
   await made.owe(1, "wh_well");
@@ -140,7 +120,6 @@ test("200 hanging endpoints do not keep one waiting that has failed once", async
     await made.owe(1);
     await made.pass(10_000, 250);
   }
-  const taken = new Set(made.postedTo("wh_well").map(({ eventId }) => eventId)).size;
+  const taken = new Set(made.idsTo("wh_well")).size;
   assert.ok(taken >= 15, `${taken} of 19 events in three minutes`);
-  await made.worker.stop({ drainMs: 0 });
 });

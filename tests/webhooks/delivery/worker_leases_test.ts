@@ -9,7 +9,7 @@ import { type Store, StoreError } from "../../../lib/store/store.ts";
 import { partitionLease, partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { failingStore, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
+import { bending, failingStore, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "worker-"));
@@ -17,10 +17,9 @@ after(() => rmSync(directory, { recursive: true }));
 
 test("a store that cannot be written to for a while loses nothing and repeats nothing", async () => {
   let fails = false;
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "deliveries", "settle", () => fails),
   });
-  made.worker.start();
   await made.owe(0, "wh_1");
   await made.pass(50);
   fails = true;
@@ -32,38 +31,32 @@ test("a store that cannot be written to for a while loses nothing and repeats no
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   assert.equal(made.script.posted.length, 30);
   assert.deepEqual(made.problems, ["webhook attempts cannot be committed; retrying"]);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a store that cannot be read for a while delays new events", async () => {
   let fails = true;
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "events", "read", () => fails),
   });
-  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(3_000, 50);
   fails = false;
   await made.pass(12_000, 50);
   assert.equal(made.script.posted.length, 5);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a worker whose partitions another has taken settles nothing, and the other one delivers", async () => {
   const made = await workerStage(() => hangs());
-  made.worker.start();
   await made.owe(2, "wh_1");
   await made.pass(100);
   assert.equal(made.script.posted.length, 1);
-  const other = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
+  await using other = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
   // A store of one process gives its leases to whoever asks.
-  other.worker.start();
   await other.pass(100);
   assert.equal(other.script.posted.length, 2);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   await made.worker.stop({ drainMs: 0 });
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 2);
-  await other.worker.stop({ drainMs: 0 });
 });
 
 /** Another takes all of its partitions. */
@@ -78,7 +71,7 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   let isSlow = false;
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     on: store,
     clock,
     store: () =>
@@ -91,7 +84,6 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
         },
       }),
   });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(3_000, 50);
   assert.equal(made.postedTo("wh_1").length, 1);
@@ -105,7 +97,6 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
   }
   await made.pass(35_000, 50);
   assert.equal(made.postedTo("wh_2").length, 1);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a worker that takes over from a dead one delivers, also when the store fails then", async () => {
@@ -113,7 +104,7 @@ test("a worker that takes over from a dead one delivers, also when the store fai
   const store = await openStore("memory:", { now: clock.now });
   await loseLeases(store, 5_000);
   let fails = false;
-  const made = await workerStage(() => "delivered", {
+  await using made = await workerStage(() => "delivered", {
     on: store,
     clock,
     store: () =>
@@ -132,19 +123,19 @@ test("a worker that takes over from a dead one delivers, also when the store fai
         () => fails && !(fails = false),
       ),
   });
-  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(4_000);
   assert.equal(made.script.posted.length, 0);
   await made.pass(8_000);
   assert.equal(made.problems.length, 1);
   assert.equal(made.script.posted.length, 1);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a settlement that was fenced off is not written, and not tried for ever", async () => {
   let answerIt: (() => void) | undefined;
-  const made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")));
+  await using made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
+    starts: false,
+  });
   // Its holder takes every lease that it asks for, whoever has it.
   await made.store.holdForServing();
   made.worker.start();
@@ -154,22 +145,16 @@ test("a settlement that was fenced off is not written, and not tried for ever", 
   answerIt!();
   await made.pass(100);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a settlement that is fenced just when the store fails is dropped once that is known", async () => {
   let answerIt: (() => void) | undefined;
   let isDown = false;
-  const made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
-    store: (store) => ({
-      ...store,
-      leases: {
-        ...store.leases,
-        renew: async (leases, durationMs) => {
-          if (isDown) throw new StoreError("unavailable", "not just now");
-          return await store.leases.renew(leases, durationMs);
-        },
-      },
+  await using made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
+    starts: false,
+    store: bending("leases", "renew", async (renew, ...step) => {
+      if (isDown) throw new StoreError("unavailable", "not just now");
+      return await renew(...step);
     }),
   });
   await made.store.holdForServing();
@@ -184,15 +169,15 @@ test("a settlement that is fenced just when the store fails is dropped once that
   await made.pass(5_000, 50);
   assert.ok(made.problems.length > 0);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
-  await made.worker.stop({ drainMs: 0 });
 });
 
 test("failing webhooks that are taken over just as the store fails lose no later event", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
-  const leaving = await workerStage(() => "retry", { on: store, clock, holder: "leaving" });
+  const leaving = await workerStage(() => "retry", { starts: false, on: store, clock, holder: "leaving" });
   let calls = 0;
-  const staying = await workerStage(() => "delivered", {
+  await using staying = await workerStage(() => "delivered", {
+    starts: false,
     on: store,
     clock,
     holder: "staying",
@@ -211,17 +196,13 @@ test("failing webhooks that are taken over just as the store fails lose no later
   await leaving.pass(1_100, 50);
   await leaving.owe(3, "wh_1");
   await staying.pass(20_000, 50);
-  assert.equal(new Set(staying.postedTo("wh_1").map(({ eventId }) => eventId)).size, 4);
+  assert.equal(new Set(staying.idsTo("wh_1")).size, 4);
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
-  await staying.worker.stop({ drainMs: 0 });
 });
 
 test("a stop waits for quick posts and cuts off hanging ones: they are delivered at the next start", async () => {
-  const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const quick = answersAfter(() => held.clock, 100);
-  const made = await workerStage(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
-  held.clock = made.clock;
-  made.worker.start();
+  const quick = answersAfter(100);
+  const made = await workerStage((post, clock) => post.subscriptionId === "wh_hangs" ? hangs() : quick(post, clock));
   await made.owe(1, "wh_quick", "wh_hangs");
   await made.pass(20);
   const stopped = made.worker.stop({ drainMs: 3_000 });
@@ -229,16 +210,10 @@ test("a stop waits for quick posts and cuts off hanging ones: they are delivered
   await stopped;
   assert.equal((await owedTo(made.store, "wh_quick")).pending, 0);
   assert.equal((await owedTo(made.store, "wh_hangs")).pending, 1);
-  assert.equal(
-    (await made.store.deliveries.attempts("wh_hangs", { limit: 10 })).length,
-    0,
-    "nothing is said of what was cut off",
-  );
-  const next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.worker.start();
+  assert.deepEqual(await made.store.deliveries.attempts("wh_hangs", { limit: 10 }), [], "nothing is said of it");
+  await using next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
   await next.pass(50);
   assert.deepEqual(next.script.posted.map(({ subscriptionId }) => subscriptionId), ["wh_hangs"]);
-  await next.worker.stop({ drainMs: 0 });
 });
 
 test("after a kill a start repeats only deliveries that were under way", async () => {
@@ -247,14 +222,12 @@ test("after a kill a start repeats only deliveries that were under way", async (
   const clock = createTestClock(START_MS);
   let answered = 0;
   const killed = await workerStage(() => ++answered > 40 ? hangs() : "delivered", { on: dead, clock });
-  killed.worker.start();
   await killed.owe(100, "wh_1");
   await killed.pass(500);
   const written = (await dead.deliveries.consumer("wh_1"))!.progress.cursor;
   assert.ok(written >= 40, String(written));
   await alive.holdForServing();
   const next = await workerStage(() => "delivered", { on: alive, clock });
-  next.worker.start();
   await next.pass(1_000);
   assert.equal(next.postedTo("wh_1").length, 100 - written);
   await Promise.all([killed.worker.stop({ drainMs: 0 }), next.worker.stop({ drainMs: 0 })]);

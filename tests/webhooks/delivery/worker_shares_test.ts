@@ -128,8 +128,8 @@ async function twoWorkers(answer: Parameters<typeof workerStage>[0]) {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   const [one, two] = [
-    await workerStage(answer, { on: store, clock, holder: "one" }),
-    await workerStage(answer, { on: store, clock, holder: "two" }),
+    await workerStage(answer, { starts: false, on: store, clock, holder: "one" }),
+    await workerStage(answer, { starts: false, on: store, clock, holder: "two" }),
   ];
   return { store, one, two };
 }
@@ -202,15 +202,13 @@ test("a dead worker's deliveries go on within 15 s, with its knowledge of failin
         }),
     },
   );
-  dead.worker.start();
   await dead.owe(1, ...IDS);
   await dead.pass(30_000, 100);
   assert.notEqual((await store.deliveries.consumer("wh_0"))!.progress.failingSinceMs, null);
   const [kept] = await store.deliveries.failed({ state: "retrying", subscriptionId: "wh_0", limit: 1 });
   assert.ok(kept!.delivery.attempts > 2);
   isDead = true;
-  const alive = await workerStage(() => "delivered", { on: store, clock, holder: "alive" });
-  alive.worker.start();
+  await using alive = await workerStage(() => "delivered", { on: store, clock, holder: "alive" });
   await alive.owe(1, ...IDS.slice(1));
   await alive.pass(15_000, 100);
   for (const id of IDS.slice(1)) assert.equal((await owedTo(store, id)).pending, 0, id);
@@ -218,7 +216,6 @@ test("a dead worker's deliveries go on within 15 s, with its knowledge of failin
   assert.equal(first?.attempt, kept!.delivery.attempts + 1, "attempts are counted on");
   assert.deepEqual(more, []);
   assert.equal((await store.deliveries.consumer("wh_0"))!.progress.failingSinceMs, null);
-  await alive.worker.stop({ drainMs: 0 });
 });
 
 for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]] as const) {
@@ -233,7 +230,6 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
         await pass(50, 50);
       }
     };
-    worker.start();
     await owe(1, "wh_0");
     await both(1_000);
     const [kept] = await store.deliveries.failed({ state: "retrying", subscriptionId: "wh_0", limit: 1 });
@@ -285,6 +281,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
       throw new StoreError("unavailable", "the store could not be reached");
     };
     const { worker, pass, owe, postedTo } = await workerStage(() => "delivered", {
+      starts: false,
       on: bentStore(bare, {
         leases: {
           async acquire(step) {

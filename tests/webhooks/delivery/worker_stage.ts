@@ -25,6 +25,8 @@ interface Options {
   /** The store to be on instead of a new one. */
   on?: Store;
   clock?: TestClock;
+  /** Whether the worker starts at once; true when absent. */
+  starts?: boolean;
   retryMs?: number | (() => number);
   /** As in `WorkerParts`; 1 ms when absent. */
   gatherMs?: number;
@@ -33,14 +35,14 @@ interface Options {
   holder?: string;
 }
 
-/** A worker on a clock that stands still, and endpoints that answer as `answer` says. */
-export async function workerStage(answer: (post: Posted) => Answer, options: Options = {}) {
+/** A worker on a clock that stands still, which stops when the test is over, and endpoints that answer as `answer` says. */
+export async function workerStage(answer: (post: Posted, clock: TestClock) => Answer, options: Options = {}) {
   const bare = options.on ?? await memoryStore();
   const store = options.store?.(bare) ?? bare;
   const clock = options.clock ?? createTestClock(START_MS);
   const { clock: ofStore } = await openStoreClock(bare, clock);
   const startedAt = clock.monotonicMs();
-  const script = scriptedAttempts(ofStore, answer, options.retryMs);
+  const script = scriptedAttempts(ofStore, (post) => answer(post, clock), options.retryMs);
   const problems: string[] = [];
   const newWorker = (holder: string) =>
     createDeliveryWorker({
@@ -90,14 +92,19 @@ export async function workerStage(answer: (post: Posted) => Answer, options: Opt
   }
 
   const postedTo = (id: string) => script.posted.filter(({ subscriptionId }) => subscriptionId === id);
-  return { store: bare, clock, worker, newWorker, script, problems, pass, owe, replay, postedTo };
+  const idsTo = (id: string) => postedTo(id).map(({ eventId }) => eventId);
+  if (options.starts ?? true) worker.start();
+  return {
+    ...{ store: bare, clock, worker, newWorker, script, problems, pass, owe, replay, postedTo, idsTo },
+    [Symbol.asyncDispose]: () => worker.stop({ drainMs: 0 }),
+  };
 }
 
 export const hangs = () => new Promise<never>(() => {});
 
 /** Answers after so many milliseconds of the clock. */
-export const answersAfter = (clock: () => { wait(ms: number): Promise<void> }, ms: number) => async () => {
-  await clock().wait(ms);
+export const answersAfter = (ms: number) => async (_: Posted, clock: TestClock) => {
+  await clock.wait(ms);
   return "delivered" as const;
 };
 

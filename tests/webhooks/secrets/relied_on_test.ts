@@ -13,6 +13,7 @@ import { answersAfter } from "../delivery/worker_stage.ts";
 import {
   type Answer,
   append,
+  bending,
   eventAt,
   insert,
   memoryStore,
@@ -31,7 +32,7 @@ async function rotationStage(
   const cipher = createSecretCipher(undefined);
   await insert(store, subscriptionOf("wh_1"));
   await append(store, Array.from({ length: 200 }, (_, n) => eventAt(101 + n)), 300);
-  const script = scriptedAttempts(clock, answersAfter(() => clock, 50));
+  const script = scriptedAttempts(clock, (post) => answersAfter(50)(post, clock));
   /** When each was posted, and how many secrets signed it. */
   const posted: { atMs: number; secrets: number }[] = [];
   const worker = createDeliveryWorker({
@@ -99,17 +100,13 @@ test("posts after the answer to a rotation have the new signature, also of a gat
 
 test("that holds also when a gateway gets an earlier read of the webhook only then", async () => {
   let held: Promise<void> | undefined;
-  const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
-    bentStore(store, {
-      deliveries: {
-        async consumer(id) {
-          const until = held;
-          const answer = await store.deliveries.consumer(id);
-          await until;
-          return answer;
-        },
-      },
-    })
+  const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage(
+    bending("deliveries", "consumer", async (consumer, id) => {
+      const until = held;
+      const answer = await consumer(id);
+      await until;
+      return answer;
+    }),
   );
   const { promise, resolve: letGo } = Promise.withResolvers<void>();
   held = promise;

@@ -8,8 +8,7 @@ import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { isRotatedSince } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { signatureHeaders } from "../../../lib/webhooks/delivery/signature.ts";
-import { createSubscriptions } from "../../../lib/webhooks/subscriptions.ts";
-import { insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
+import { insert, memoryStore, START_MS, subscriptionOf, subscriptionsOn } from "../parts.ts";
 
 const HOUR_MS = 3_600_000;
 const secretOf = (name: string) => `whsec_${btoa(`the secret with the name ${name}`)}`;
@@ -21,32 +20,19 @@ async function createRotated() {
   let nowMs = START_MS;
   let letter = "a".charCodeAt(0);
   let cipher = createSecretCipher(undefined);
-  const never = () => assert.fail("not asked for");
-  const subscriptions = createSubscriptions({
-    store,
-    targets: { check: never, resolve: never } as never,
+  const subscriptions = subscriptionsOn(store, {
     secrets: { ...cipher, seal: (id, plain) => cipher.seal(id, plain) },
-    attempt: never,
     createSecret: () => secretOf(String.fromCharCode(++letter)),
-    randomText: never,
-    isKeyThere: never,
-    startHeight: never,
     clock: { now: () => nowMs, monotonicMs: () => nowMs, wait: () => Promise.resolve() },
-    onChange: () => Promise.resolve(),
   });
-  const signaturesOf = (secrets: Parameters<typeof signatureHeaders>[0]["secrets"]) =>
-    signatureHeaders({ secrets, eventId: "e", body: "{}", nowMs: START_MS })["X-Service-Signature"]!.split(",").slice(
-      1,
-    );
-  const nameOf = new Map<string, string>();
-  for (const name of "abcdefg") {
-    const { secrets } = recipientOf(
-      subscriptionOf("wh_1", { secret: secretOf(name) }),
-      (_, stored) => stored,
-      START_MS,
-    );
-    nameOf.set(signaturesOf(secrets)[0]!, name);
+  function signaturesOf({ secrets }: ReturnType<typeof recipientOf>): string[] {
+    const headers = signatureHeaders({ secrets, eventId: "e", body: "{}", nowMs: START_MS });
+    return headers["X-Service-Signature"]!.split(",").slice(1);
   }
+  const nameOf = new Map([..."abcdefg"].map((name) => {
+    const subscription = subscriptionOf("wh_1", { secret: secretOf(name) });
+    return [signaturesOf(recipientOf(subscription, (_, stored) => stored, START_MS))[0]!, name];
+  }));
   return {
     store,
     rotateAfter: async (hours: number) => {
@@ -60,8 +46,8 @@ async function createRotated() {
     /** Which secrets sign so many hours later, in the order of their signatures. */
     async signAfter(hours: number) {
       nowMs += hours * HOUR_MS;
-      const { secrets } = recipientOf((await store.subscriptions.get("wh_1"))!, cipher.open, nowMs);
-      return signaturesOf(secrets).map((signature) => nameOf.get(signature)).join("");
+      const recipient = recipientOf((await store.subscriptions.get("wh_1"))!, cipher.open, nowMs);
+      return signaturesOf(recipient).map((signature) => nameOf.get(signature)).join("");
     },
   };
 }

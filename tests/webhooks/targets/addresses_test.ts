@@ -56,12 +56,17 @@ describe("refusalOf", () => {
   }
 
   test("allows public unicast addresses, however they are written", () => {
-    for (
-      const address of [
-        ...["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700:4700::1111", "2A00:1450:4001:0081::200e", "2600::"],
-        ...["2606:4700:4700:0:0:0:0:1111", "2606:4700::93.184.216.34"],
-      ]
-    ) assert.equal(refusalOf(address), undefined, address);
+    const short = [
+      "1.1.1.1",
+      "8.8.8.8",
+      "93.184.216.34",
+      "2606:4700:4700::1111",
+      "2A00:1450:4001:0081::200e",
+      "2600::",
+    ];
+    for (const address of [...short, "2606:4700:4700:0:0:0:0:1111", "2606:4700::93.184.216.34"]) {
+      assert.equal(refusalOf(address), undefined, address);
+    }
   });
 
   test("refuses any zone id", () => {
@@ -69,21 +74,19 @@ describe("refusalOf", () => {
   });
 
   test("refuses text that other parsers might take for an address", () => {
-    for (
-      const text of [
-        "",
-        "8.8.8",
-        "08.8.8.8",
-        "010.8.8.8",
-        "8.8.8.8.8",
-        "8.8.8.256",
-        " 8.8.8.8",
-        "8.8.8.8\n",
-        "0x8080808",
-      ]
-    ) assert.match(refusalOf(text)!, /no address/, JSON.stringify(text));
-    for (const text of ["[2606::1]", "2606::1::2", "2606:1", "host.example"]) {
-      assert.match(refusalOf(text)!, /no address/);
+    const numbers = [
+      "",
+      "8.8.8",
+      "08.8.8.8",
+      "010.8.8.8",
+      "8.8.8.8.8",
+      "8.8.8.256",
+      " 8.8.8.8",
+      "8.8.8.8\n",
+      "0x8080808",
+    ];
+    for (const text of [...numbers, "[2606::1]", "2606::1::2", "2606:1", "host.example"]) {
+      assert.match(refusalOf(text)!, /no address/, JSON.stringify(text));
     }
   });
 });

@@ -156,19 +156,9 @@ describe("a webhook target", () => {
   }
 
   test("may not have a zone id or a number that is no address for a host", async () => {
-    for (
-      const host of [
-        "[fe80::1%25eth0]",
-        "[fe80::1%eth0]",
-        "1.2.3.4.5",
-        "256.256.256.256",
-        "0x1g",
-        "99999999999",
-        "08.8.8.8",
-      ]
-    ) {
-      const message = await refusal(`https://${host}/`);
-      assert.match(message, /must be an absolute URL|must be public/, host);
+    const zones = ["[fe80::1%25eth0]", "[fe80::1%eth0]"];
+    for (const host of [...zones, "1.2.3.4.5", "256.256.256.256", "0x1g", "99999999999", "08.8.8.8"]) {
+      assert.match(await refusal(`https://${host}/`), /must be an absolute URL|must be public/, host);
     }
   });
 
@@ -190,22 +180,18 @@ describe("a webhook target", () => {
   });
 
   test("is refused when its name has no address, or can't be resolved", async () => {
-    assert.equal(
-      await refusal("https://hooks.example.com/", policy([])),
-      "url host hooks.example.com has no address in the DNS",
-    );
     const failing = (error: Error) => ({
       ...policy(),
       ...createTargetPolicy({ resolve: () => Promise.reject(error) }),
     });
-    assert.equal(
-      await refusal("https://hooks.example.com/", failing(new ResolveError("could not be looked up in time", false))),
-      "url host hooks.example.com could not be looked up in time",
-    );
-    assert.equal(
-      await refusal("https://hooks.example.com/", failing(new Error("secret detail"))),
-      "url host hooks.example.com could not be looked up",
-    );
+    const cases: [ReturnType<typeof policy>, why: string][] = [
+      [policy([]), "has no address in the DNS"],
+      [failing(new ResolveError("could not be looked up in time", false)), "could not be looked up in time"],
+      [failing(new Error("secret detail")), "could not be looked up"],
+    ];
+    for (const [given, why] of cases) {
+      assert.equal(await refusal("https://hooks.example.com/", given), `url host hooks.example.com ${why}`);
+    }
   });
 
   test("is resolved at every check", async () => {
