@@ -26,35 +26,29 @@ type Step =
   | { do: "failCommit"; after: number; written: boolean };
 
 const node = fc.nat(1);
+/** A kind of step, and how often it is taken. */
+const often = (weight: number, name: Step["do"], fields: Record<string, fc.Arbitrary<unknown>>) => ({
+  weight,
+  arbitrary: fc.record({ do: fc.constant(name), ...fields }) as unknown as fc.Arbitrary<Step>,
+});
+const STEPS_OF_CLOCK = [7_000, -7_000, 3.6e6, -3.6e6, 86.4e6, -86.4e6, 40 * 86.4e6, -40 * 86.4e6];
+const events = {
+  eventsPerLedger: fc.array(fc.nat(9), { maxLength: 8 }),
+  undecodableEvery: fc.integer({ min: 2, max: 20 }),
+};
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant("close" as const),
-      eventsPerLedger: fc.array(fc.nat(9), { maxLength: 8 }),
-      undecodableEvery: fc.integer({ min: 2, max: 20 }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("closeEmpty" as const), ledgers: fc.nat(30) }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant("turn" as const), ms: fc.constantFrom(0, 3_000, 10_000) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("restart" as const), other: fc.boolean() }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("consume" as const), limit: fc.integer({ min: 1, max: 12 }) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("lag" as const), node, ledgers: fc.nat(6) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("omit" as const), node, back: fc.nat(20) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("reset" as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant("stepClock" as const),
-      ms: fc.constantFrom(7_000, -7_000, 3.6e6, -3.6e6, 86.4e6, -86.4e6, 40 * 86.4e6, -40 * 86.4e6),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("lie" as const), node, how: fc.nat(4) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("failCall" as const), node, after: fc.nat(5), how: fc.nat(2) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant("failCommit" as const), after: fc.nat(5), written: fc.boolean() }),
-  },
+  often(6, "close", events),
+  often(2, "closeEmpty", { ledgers: fc.nat(30) }),
+  often(8, "turn", { ms: fc.constantFrom(0, 3_000, 10_000) }),
+  often(2, "restart", { other: fc.boolean() }),
+  often(6, "consume", { limit: fc.integer({ min: 1, max: 12 }) }),
+  often(2, "lag", { node, ledgers: fc.nat(6) }),
+  often(1, "omit", { node, back: fc.nat(20) }),
+  often(1, "reset", {}),
+  often(1, "stepClock", { ms: fc.constantFrom(...STEPS_OF_CLOCK) }),
+  often(2, "lie", { node, how: fc.nat(4) }),
+  often(3, "failCall", { node, after: fc.nat(5), how: fc.nat(2) }),
+  often(3, "failCommit", { after: fc.nat(5), written: fc.boolean() }),
 );
 
 const FAILURES = [
@@ -88,9 +82,8 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   const generationOf = new Map<number, number>();
 
   const append = async (step: WatcherStep) => {
-    const fails = commitsUntilFailure !== undefined && commitsUntilFailure.left-- <= 0
-      ? commitsUntilFailure
-      : undefined;
+    const isDue = commitsUntilFailure !== undefined && commitsUntilFailure.left-- <= 0;
+    const fails = isDue ? commitsUntilFailure : undefined;
     if (fails !== undefined) commitsUntilFailure = undefined;
     if (fails?.written === false) throw new StoreError("full", "the disk is full");
     assert.ok(step.events.length <= sizes.stepEvents);

@@ -71,10 +71,8 @@ describe("a page of history", () => {
     const { cursor } = await first.history.page({ limit: 1_000 });
     const corrected = await restart(first, { contractIds: [CONTRACT] });
     await threeTurns(corrected);
-    assert.deepEqual(
-      hashesOf((await corrected.history.page({ cursor, limit: 1_000 })).events),
-      hashesOf(network.emitted),
-    );
+    const { events } = await corrected.history.page({ cursor, limit: 1_000 });
+    assert.deepEqual(hashesOf(events), hashesOf(network.emitted));
   });
 
   test("before the first event was read is empty, and its cursor misses nothing", async () => {
@@ -163,17 +161,13 @@ describe("a page of history", () => {
     const { history, store, bareStore } = await createRead();
     const at = (sequence: number, order: "asc" | "desc" = "asc") =>
       encodeCursor({ storeId: store.id, sequence, floor: 0, ceiling: 0, mark: 0, order });
-    await assert.rejects(
-      history.page({ cursor: at(21), limit: 1 }),
-      refusedWith(/^cursor is ahead of the log.*fromLedger/),
-    );
+    const ahead = history.page({ cursor: at(21), limit: 1 });
+    await assert.rejects(ahead, refusedWith(/^cursor is ahead of the log.*fromLedger/));
     await assert.rejects(history.page({ cursor: at(5), order: "desc", limit: 1 }), refusedWith(/^order must be asc/));
     const early = (await history.page({ limit: 4 })).cursor;
     await bareStore.events.forget({ upTo: 6, undelivered: [] });
-    await assert.rejects(
-      history.page({ cursor: early, limit: 1 }),
-      refusedWith(/^cursor is older than the oldest stored event/),
-    );
+    const late = history.page({ cursor: early, limit: 1 });
+    await assert.rejects(late, refusedWith(/^cursor is older than the oldest stored event/));
     assert.equal((await history.page({ limit: 100 })).events.length, 14);
     assert.equal((await history.page({ fromLedger: 1, limit: 100 })).events.length, 14);
     assert.equal((await history.page({ cursor: at(6), limit: 100 })).events.length, 14);

@@ -27,11 +27,7 @@ async function stage() {
   await pass(1);
   assert.equal(other.steps.length, 0);
   return {
-    network,
-    node,
-    leader,
-    other,
-    pass,
+    ...{ network, node, leader, other, pass },
     async [Symbol.asyncDispose]() {
       await Promise.all([leader.watcher.stop(), other.watcher.stop()]);
       await store.close();

@@ -6,11 +6,11 @@ import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.
 import { NodeRefusal } from "./simulated_node.ts";
 
 const ASSET = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
+const movements = { isOne: () => true, assetIn: () => ASSET };
 
 for (const ledgers of [4, 8, 20]) {
   test(`the watcher goes on after ${ledgers} ledgers whose transactions a node cannot return`, async () => {
     const { network, node } = simulate();
-    const movements = { isOne: () => true, assetIn: () => ASSET };
     const fixture = await createFixture(network, { nodes: [node], movements });
     await untilAtTip(fixture);
     node.beforeCall = (method) => {
@@ -29,7 +29,6 @@ for (const ledgers of [4, 8, 20]) {
 
 test("and many by gateways that each live for one turn", async () => {
   const { network, node, clock } = simulate();
-  const movements = { isOne: () => true, assetIn: () => ASSET };
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   node.beforeCall = (method) => {
     if (method === "getTransactions") throw new Response("not in your plan", { status: 403 });
@@ -46,7 +45,6 @@ test("and many by gateways that each live for one turn", async () => {
 
 test("a node that returns transactions again gets a call for each ledger", async () => {
   const { network, node } = simulate();
-  const movements = { isOne: () => true, assetIn: () => ASSET };
   const fixture = await createFixture(network, { nodes: [node], movements });
   await untilAtTip(fixture);
   let isTrouble = true;
@@ -75,7 +73,6 @@ test("a node that returns transactions again gets a call for each ledger", async
 
 test("nor does it take a time-out for each of many ledgers", async () => {
   const { network, node, clock } = simulate();
-  const movements = { isOne: () => true, assetIn: () => ASSET };
   const fixture = await createFixture(network, { nodes: [node], movements });
   await untilAtTip(fixture);
   node.beforeCall = (method) => {

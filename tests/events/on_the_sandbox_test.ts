@@ -3,11 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Keypair } from "@stellar/stellar-sdk";
 import { movedAsset, speaksOfAsset } from "../../lib/escrow/assets/moved_asset.ts";
-import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { createHistory, type History } from "../../lib/events/history.ts";
-import type { Movements } from "../../lib/events/movement_assets.ts";
 import type { PublicEvent } from "../../lib/store/event.ts";
 import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -27,21 +25,8 @@ before(async () => {
   sandbox = await startSandbox();
   gateway = sandbox.gateway();
   store = await openStore("memory:");
-  const { rpc, head } = gateway;
-  const { contracts, clock } = sandbox;
-  watcher = createWatcher({
-    rpc,
-    store,
-    head,
-    clock,
-    holder: "first",
-    contractIds: Object.values(contracts),
-    decode: (event) => decodeEvent(event, contracts),
-    movements: movementsOf(contracts),
-    pollMs: 1_000,
-    onProblem: ({ message }) => problems.push(message),
-  });
-  history = createHistory({ store, head });
+  watcher = newWatcher(store);
+  history = createHistory({ store, head: gateway.head });
 });
 after(async () => {
   await watcher.stop();
@@ -49,8 +34,16 @@ after(async () => {
   await sandbox.network.stop();
 });
 
-function movementsOf(contracts: ContractIds): Movements {
-  return { isOne: speaksOfAsset, assetIn: (event, transaction) => movedAsset(event, transaction, contracts) };
+function newWatcher(store: Store, parts: Partial<Parameters<typeof createWatcher>[0]> = {}): Watcher {
+  const { contracts, clock } = sandbox;
+  return createWatcher({
+    ...{ rpc: gateway.rpc, head: gateway.head, store, clock, holder: "first", pollMs: 1_000 },
+    contractIds: Object.values(contracts),
+    decode: (event) => decodeEvent(event, contracts),
+    movements: { isOne: speaksOfAsset, assetIn: (event, transaction) => movedAsset(event, transaction, contracts) },
+    onProblem: ({ message }) => problems.push(message),
+    ...parts,
+  });
 }
 
 /** Prepares, signs, submits; answers what the event of it has to say beside its type's fields. */
@@ -61,58 +54,31 @@ async function act(who: Keypair, operation: Operation): Promise<{ txHash: string
   return { txHash: hash, ledger };
 }
 
-/** The life of a card, each step with the event it has to make. */
-function life(): { who: Keypair; operation: Operation; event: Partial<PublicEvent> }[] {
+/** The life of a card, each step with the type of the event it has to make, and that event's own fields. */
+function life(): [who: Keypair, operation: Operation, type: PublicEvent["type"], fields: Partial<PublicEvent>][] {
   const { owner, agent: agentKey, merchant: merchantKey, asset } = sandbox;
-  const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
   const [agent, merchant, deviceHash] = [agentKey.publicKey(), merchantKey.publicKey(), CARD];
+  const of = { deviceHash };
+  const policy = { ...of, agent, asset };
+  const moved = (amount: string) => ({ ...of, asset, amount });
+  const paid = { ...moved("30"), merchant };
   return [
-    {
-      who: owner,
-      operation: { kind: "registerDevice", deviceHash, agent },
-      event: { type: "device.registered", contractId: deviceRegistry, deviceHash, agent },
-    },
-    {
-      who: owner,
-      operation: { kind: "registerAgent", deviceHash, agent, asset, maxAmount: "0" },
-      event: { type: "agent.registered", contractId: agentRegistry, deviceHash, agent, asset },
-    },
-    {
-      who: owner,
-      operation: { kind: "fundEscrow", deviceHash, asset, amount: "100" },
-      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100", asset },
-    },
-    {
-      who: agentKey,
-      operation: { kind: "authorize", deviceHash, merchant, asset, amount: "30" },
-      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30", asset },
-    },
-    {
-      who: merchantKey,
-      operation: { kind: "claim", asset },
-      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30", asset },
-    },
-    {
-      who: owner,
-      operation: { kind: "defundEscrow", deviceHash, asset, amount: "20" },
-      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20", asset },
-    },
-    {
-      who: owner,
-      operation: { kind: "revokeAgent", deviceHash },
-      event: { type: "agent.revoked", contractId: agentRegistry, deviceHash },
-    },
-    {
-      who: owner,
-      operation: { kind: "sweepEscrow", deviceHash, asset, agent },
-      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50", asset },
-    },
-    {
-      who: owner,
-      operation: { kind: "revokeDevice", deviceHash },
-      event: { type: "device.revoked", contractId: deviceRegistry, deviceHash },
-    },
+    [owner, { kind: "registerDevice", ...of, agent }, "device.registered", { ...of, agent }],
+    [owner, { kind: "registerAgent", ...policy, maxAmount: "0" }, "agent.registered", policy],
+    [owner, { kind: "fundEscrow", ...moved("100") }, "escrow.funded", moved("100")],
+    [agentKey, { kind: "authorize", ...paid }, "payment.authorized", paid],
+    [merchantKey, { kind: "claim", asset }, "payment.claimed", { merchant, amount: "30", asset }],
+    [owner, { kind: "defundEscrow", ...moved("20") }, "escrow.defunded", moved("20")],
+    [owner, { kind: "revokeAgent", ...of }, "agent.revoked", of],
+    [owner, { kind: "sweepEscrow", ...policy }, "escrow.swept", moved("50")],
+    [owner, { kind: "revokeDevice", ...of }, "device.revoked", of],
   ];
+}
+
+/** The contract that makes the events of a type. */
+function contractOf(type: string): string {
+  const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
+  return type.startsWith("device.") ? deviceRegistry : type.startsWith("agent.") ? agentRegistry : paymentEscrow;
 }
 
 // One story: each test goes on where the one before ended.
@@ -129,10 +95,10 @@ describe("the events of the real contracts on the sandbox network", () => {
 
   test("the life of a card gives all nine events, in order, with the fields of their types", async () => {
     const expected: unknown[] = [];
-    for (const { who, operation, event } of life()) {
+    for (const [who, operation, type, fields] of life()) {
       const done = await act(who, operation);
       const ledgerClosedAt = new Date(gateway.head.closeTime * 1_000).toISOString().replace(".000Z", "Z");
-      expected.push({ ...event, ...done, ledgerClosedAt });
+      expected.push({ type, contractId: contractOf(type), ...fields, ...done, ledgerClosedAt });
       sandbox.pass(5);
     }
     assert.equal((await watcher.pollFor(10_000)).outcome, "idle");
@@ -161,22 +127,8 @@ describe("the events of the real contracts on the sandbox network", () => {
   });
 
   test("a new store, backfilled, holds the same events under the same ids", async () => {
-    const { contracts } = sandbox;
     const other = await openStore("memory:");
-    const again = createWatcher({
-      rpc: gateway.rpc,
-      store: other,
-      head: gateway.head,
-      clock: sandbox.clock,
-      holder: "again",
-      contractIds: Object.values(contracts),
-      decode: (event) => decodeEvent(event, contracts),
-      movements: movementsOf(contracts),
-      pollMs: 1_000,
-      onProblem: ({ message }) => problems.push(message),
-      pageEvents: 2,
-      stepEvents: 1,
-    });
+    const again = newWatcher(other, { holder: "again", pageEvents: 2, stepEvents: 1 });
     assert.equal((await again.pollFor(10_000)).outcome, "idle");
     const backfilled = await createHistory({ store: other, head: gateway.head }).page({ limit: 100 });
     assert.deepEqual(backfilled.events, (await history.page({ limit: 100 })).events);

@@ -67,10 +67,7 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
   });
   const rpc = clientOf(nodes, head, clock, fetch);
   const watcher = createWatcher({
-    rpc,
-    head,
-    clock,
-    epoch: stored?.epoch,
+    ...{ rpc, head, clock, epoch: stored?.epoch },
     contractIds: [CONTRACT],
     decode: decodeSimulated,
     holder: `process ${++processes}`,
@@ -81,18 +78,7 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
   });
   const history = createHistory({ store, head });
   return {
-    network,
-    nodes,
-    node: nodes[0]!,
-    clock,
-    problems,
-    bareStore,
-    store,
-    steps,
-    head,
-    rpc,
-    history,
-    watcher,
+    ...{ network, nodes, node: nodes[0]!, clock, problems, bareStore, store, steps, head, rpc, history, watcher },
     turn: () => watcher.pollFor(10_000),
     kinds: () => problems.map(({ kind }) => kind),
     state: async () => (await store.events.watcherState())!,
