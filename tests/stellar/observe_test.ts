@@ -1,23 +1,23 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, type HeadState, observe, type Verdict } from "../../lib/stellar/observe.ts";
+import { type HeadState, observe, type Verdict } from "../../lib/stellar/observe.ts";
 
 /** Unix seconds of the head's close in the rows below, which was seen last at monotonic 0. */
 const T = 1_800_000_000;
-const HEAD: HeadState = {
-  head: { sequence: 5_000, closeTime: T, atMs: 0 },
-  timed: { sequence: 5_000, closeTime: T, atMs: 0 },
+const headAt = (sequence: number): HeadState => {
+  const head = { sequence, closeTime: T, atMs: 0 };
+  return { head, timed: head };
 };
+const HEAD = headAt(5_000);
 const YEARS = 315_360_000;
 
-interface Row {
-  what: string;
+/** An answer: so many seconds after the head was seen last; its sequence, and its close after the head's, where it says one. */
+type Said = [second: number, sequence: number, closedAfter: number | undefined, verdict: Verdict];
+
+interface More {
+  /** The head before; `HEAD` when absent. */
   state?: HeadState;
-  /** The answers, each so many seconds after the head was seen last, and what they mean. */
-  answers: [second: number, answer: Answer, verdict: Verdict][];
-  /** The head's sequence after them. */
-  head: number;
   /** Our own clock, seconds off. */
   wallOff?: number;
   /** When the last comparison began that ruled a reset out, in seconds; always when absent. */
@@ -25,193 +25,99 @@ interface Row {
 }
 
 const untimedHead: HeadState = { head: { sequence: 5_003, atMs: 0 }, timed: HEAD.timed };
+const none = undefined;
+const empty = { state: {} };
 
-const TABLE: Row[] = [
+/** The answers, and the head's sequence after them. */
+const TABLE: [what: string, answers: Said[], head: number, more?: More][] = [
   // Newer.
-  { what: "the next ledger", answers: [[5, { sequence: 5_001, closeTime: T + 5 }, "newer"]], head: 5_001 },
-  { what: "the next ledger without a time", answers: [[5, { sequence: 5_001 }, "newer"]], head: 5_001 },
-  { what: "1 000 ledgers at once", answers: [[0, { sequence: 6_000, closeTime: T }, "newer"]], head: 6_000 },
-  { what: "one more than that", answers: [[0, { sequence: 6_001, closeTime: T }, "odd"]], head: 5_000 },
-  { what: "200 more a second", answers: [[10, { sequence: 8_000, closeTime: T + 9 }, "newer"]], head: 8_000 },
-  {
-    what: "as many between two close times, though our own clocks stood still (a machine that slept)",
-    answers: [[0, { sequence: 5_720, closeTime: T + 3_600 }, "newer"]],
+  ["the next ledger", [[5, 5_001, 5, "newer"]], 5_001],
+  ["the next ledger without a time", [[5, 5_001, none, "newer"]], 5_001],
+  ["1 000 ledgers at once", [[0, 6_000, 0, "newer"]], 6_000],
+  ["one more than that", [[0, 6_001, 0, "odd"]], 5_000],
+  ["200 more a second", [[10, 8_000, 9, "newer"]], 8_000],
+  ["as many between two close times, our own clocks stood still", [[0, 5_720, 3_600, "newer"]], 5_720, {
     wallOff: 3_600,
-    head: 5_720,
-  },
-  { what: "up to a minute ahead", answers: [[5, { sequence: 5_001, closeTime: T + 65 }, "newer"]], head: 5_001 },
-  { what: "further ahead", answers: [[5, { sequence: 5_001, closeTime: T + 66 }, "odd"]], head: 5_000 },
-  {
-    what: "further ahead, as our own clock is",
-    answers: [[5, { sequence: 5_001, closeTime: T + 3_600 }, "newer"]],
-    wallOff: 3_600,
-    head: 5_001,
-  },
-  { what: "closed before the head", answers: [[5, { sequence: 5_001, closeTime: T - 1 }, "odd"]], head: 5_000 },
-  { what: "absurd height without a time", answers: [[5, { sequence: 2 ** 30 }, "odd"]], head: 5_000 },
+  }],
+  ["up to a minute ahead", [[5, 5_001, 65, "newer"]], 5_001],
+  ["further ahead", [[5, 5_001, 66, "odd"]], 5_000],
+  ["further ahead, as our own clock is", [[5, 5_001, 3_600, "newer"]], 5_001, { wallOff: 3_600 }],
+  ["closed before the head", [[5, 5_001, -1, "odd"]], 5_000],
+  ["absurd height without a time", [[5, 2 ** 30, none, "odd"]], 5_000],
   // Current.
-  { what: "the head's", answers: [[5, { sequence: 5_000, closeTime: T }, "current"]], head: 5_000 },
-  { what: "the head's without a time", answers: [[5, { sequence: 5_000 }, "current"]], head: 5_000 },
-  {
-    what: "the head's with another time",
-    answers: [[5, { sequence: 5_000, closeTime: T + YEARS }, "odd"]],
-    head: 5_000,
-  },
-  {
-    what: "a time for a head that had none",
-    state: untimedHead,
-    answers: [[5, { sequence: 5_003, closeTime: T + 15 }, "current"]],
-    head: 5_003,
-  },
+  ["the head's", [[5, 5_000, 0, "current"]], 5_000],
+  ["the head's without a time", [[5, 5_000, none, "current"]], 5_000],
+  ["the head's with another time", [[5, 5_000, YEARS, "odd"]], 5_000],
+  ["a time for a head that had none", [[5, 5_003, 15, "current"]], 5_003, { state: untimedHead }],
   // Lagging.
-  { what: "older", answers: [[5, { sequence: 4_999, closeTime: T - 5 }, "lagging"]], head: 5_000 },
-  { what: "older, closed with the head", answers: [[5, { sequence: 4_999, closeTime: T }, "lagging"]], head: 5_000 },
-  { what: "older without a time", answers: [[5, { sequence: 4_999 }, "lagging"]], head: 5_000 },
-  {
-    what: "between the newest ledger that has a time and a head that has none",
+  ["older", [[5, 4_999, -5, "lagging"]], 5_000],
+  ["older, closed with the head", [[5, 4_999, 0, "lagging"]], 5_000],
+  ["older without a time", [[5, 4_999, none, "lagging"]], 5_000],
+  ["between the newest with a time and a head that has none", [[5, 5_001, 5, "lagging"]], 5_003, {
     state: untimedHead,
-    answers: [[5, { sequence: 5_001, closeTime: T + 5 }, "lagging"]],
-    head: 5_003,
-  },
-  {
-    what: "lagging for 30 s: the newest of them",
-    answers: [[60, { sequence: 4_993 }, "lagging"], [70, { sequence: 4_995, closeTime: T - 25 }, "lagging"], [
-      89.9,
-      { sequence: 4_994, closeTime: T - 30 },
+  }],
+  [
+    "lagging for 30 s: the newest of them",
+    [[60, 4_993, none, "lagging"], [70, 4_995, -25, "lagging"], [89.9, 4_994, -30, "lagging"], [
+      90,
+      4_994,
+      -30,
       "lagging",
-    ], [90, { sequence: 4_994, closeTime: T - 30 }, "lagging"]],
-    head: 4_995,
-  },
-  {
-    what: "lagging for 30 s, but one showed the head",
-    answers: [[60, { sequence: 4_993, closeTime: T - 35 }, "lagging"], [
-      80,
-      { sequence: 5_000, closeTime: T },
-      "current",
-    ], [95, { sequence: 4_995, closeTime: T - 25 }, "lagging"]],
-    head: 5_000,
-  },
-  // Odd.
-  { what: "older, closed later than the head", answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"]], head: 5_000 },
-  {
-    what: "a second one 2 s later that is plausible after it: down",
-    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [7, { sequence: 40, closeTime: T + 5 }, "newer"]],
-    head: 40,
-  },
-  {
-    what: "the same sooner",
-    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [6.9, { sequence: 40, closeTime: T + 5 }, "odd"]],
-    head: 5_000,
-  },
-  {
-    what: "the first of three counts (H3)",
-    answers: [
-      [5, { sequence: 23_000, closeTime: T + 90_000 }, "odd"],
-      [6.5, { sequence: 23_000, closeTime: T + 90_000 }, "odd"],
-      [7, { sequence: 23_001, closeTime: T + 90_002 }, "newer"],
-    ],
-    head: 23_001,
-  },
-  {
-    what: "before a comparison has ruled a reset out",
-    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [8, { sequence: 40, closeTime: T + 5 }, "odd"]],
-    same: 4,
-    head: 5_000,
-  },
-  {
-    what: "a comparison that began after the first one",
-    answers: [[5, { sequence: 40, closeTime: T + 5 }, "odd"], [8, { sequence: 40, closeTime: T + 5 }, "newer"]],
-    same: 6,
-    head: 40,
-  },
-  {
-    what: "two absurd heights, half a minute apart, that do not fit to each other (H2)",
-    answers: [[5, { sequence: 900_000_000, closeTime: T + 5 }, "odd"], [35, {
-      sequence: 700_000_000,
-      closeTime: T + 35,
-    }, "odd"]],
-    head: 5_000,
-  },
-  {
-    what: "one that does not fit to the first replaces it",
-    answers: [
-      [5, { sequence: 900_000_000, closeTime: T + 5 }, "odd"],
-      [6, { sequence: 40, closeTime: T + 6 }, "odd"],
-      [8, { sequence: 41, closeTime: T + 7 }, "newer"],
-    ],
-    head: 41,
-  },
-  {
-    what: "the head's clears it",
-    answers: [
-      [5, { sequence: 40, closeTime: T + 5 }, "odd"],
-      [6, { sequence: 5_000, closeTime: T }, "current"],
-      [8, { sequence: 40, closeTime: T + 5 }, "odd"],
-    ],
-    head: 5_000,
-  },
-  {
-    what: "a former network's, while the new one is small (H1)",
-    state: { head: { sequence: 275, closeTime: T, atMs: 0 }, timed: { sequence: 275, closeTime: T, atMs: 0 } },
-    answers: [[1, { sequence: 1_164_043, closeTime: T - 272 }, "odd"], [
-      4,
-      { sequence: 1_164_043, closeTime: T - 272 },
-      "odd",
     ]],
-    same: 0,
-    head: 275,
-  },
+    4_995,
+  ],
+  [
+    "lagging for 30 s, but one showed the head",
+    [[60, 4_993, -35, "lagging"], [80, 5_000, 0, "current"], [95, 4_995, -25, "lagging"]],
+    5_000,
+  ],
+  // Odd.
+  ["older, closed later than the head", [[5, 40, 5, "odd"]], 5_000],
+  ["a second one 2 s later that is plausible after it: down", [[5, 40, 5, "odd"], [7, 40, 5, "newer"]], 40],
+  ["the same sooner", [[5, 40, 5, "odd"], [6.9, 40, 5, "odd"]], 5_000],
+  [
+    "the first of three counts (H3)",
+    [[5, 23_000, 90_000, "odd"], [6.5, 23_000, 90_000, "odd"], [7, 23_001, 90_002, "newer"]],
+    23_001,
+  ],
+  ["before a comparison has ruled a reset out", [[5, 40, 5, "odd"], [8, 40, 5, "odd"]], 5_000, { same: 4 }],
+  ["a comparison that began after the first one", [[5, 40, 5, "odd"], [8, 40, 5, "newer"]], 40, { same: 6 }],
+  ["two absurd heights that do not fit to each other (H2)", [[5, 9e8, 5, "odd"], [35, 7e8, 35, "odd"]], 5_000],
+  ["one that does not fit to the first replaces it", [[5, 9e8, 5, "odd"], [6, 40, 6, "odd"], [8, 41, 7, "newer"]], 41],
+  ["the head's clears it", [[5, 40, 5, "odd"], [6, 5_000, 0, "current"], [8, 40, 5, "odd"]], 5_000],
+  [
+    "a former network's, while the new one is small (H1)",
+    [[1, 1_164_043, -272, "odd"], [4, 1_164_043, -272, "odd"]],
+    275,
+    { state: headAt(275), same: 0 },
+  ],
   // An empty store.
-  { what: "one answer alone", state: {}, answers: [[0, { sequence: 700, closeTime: T }, "odd"]], head: 0 },
-  {
-    what: "two that fit to each other, in either order",
-    state: {},
-    answers: [[0, { sequence: 700, closeTime: T }, "odd"], [0, { sequence: 699, closeTime: T - 5 }, "lagging"]],
-    head: 700,
-  },
-  {
-    what: "the first one is absurd (H12)",
-    state: {},
-    answers: [
-      [0, { sequence: 2 ** 30, closeTime: T }, "odd"],
-      [0, { sequence: 700, closeTime: T }, "odd"],
-      [0, { sequence: 701, closeTime: T + 5 }, "newer"],
-    ],
-    head: 701,
-  },
-  {
-    what: "by their own times, whatever our clock says",
-    state: {},
-    answers: [[0, { sequence: 700, closeTime: T }, "odd"], [0, { sequence: 700, closeTime: T }, "newer"]],
+  ["one answer alone", [[0, 700, 0, "odd"]], 0, empty],
+  ["two that fit to each other, in either order", [[0, 700, 0, "odd"], [0, 699, -5, "lagging"]], 700, empty],
+  ["the first one is absurd (H12)", [[0, 2 ** 30, 0, "odd"], [0, 700, 0, "odd"], [0, 701, 5, "newer"]], 701, empty],
+  ["by their own times, whatever our clock says", [[0, 700, 0, "odd"], [0, 700, 0, "newer"]], 700, {
+    ...empty,
     wallOff: -YEARS,
-    head: 700,
-  },
+  }],
 ];
 
-for (const { what, state: before = HEAD, answers, head, wallOff = 0, same = Infinity } of TABLE) {
+for (const [what, answers, head, { state: before = HEAD, wallOff = 0, same = Infinity } = {}] of TABLE) {
   test(`an answer of a node: ${what}`, () => {
     let state = before;
-    const verdicts: Verdict[] = [];
-    for (const [second, answer] of answers) {
-      const now = {
-        monotonicMs: second * 1_000,
-        wallSeconds: T + second + wallOff,
-        sameAtMs: same === Infinity ? Infinity : same * 1_000,
-      };
+    const verdicts = answers.map(([second, sequence, closedAfter]) => {
+      const answer = closedAfter === undefined ? { sequence } : { sequence, closeTime: T + closedAfter };
+      const now = { monotonicMs: second * 1_000, wallSeconds: T + second + wallOff, sameAtMs: same * 1_000 };
       const result = observe(state, answer, now);
       state = result.state;
-      verdicts.push(result.verdict);
-    }
-    assert.deepEqual(verdicts, answers.map(([, , verdict]) => verdict));
+      return result.verdict;
+    });
+    assert.deepEqual(verdicts, answers.map(([, , , verdict]) => verdict));
     assert.equal(state.head?.sequence ?? 0, head);
   });
 }
 
 test("after a fall from a wrong height the following answers are not odd", () => {
-  let state: HeadState = {
-    head: { sequence: 5_050, closeTime: T, atMs: 0 },
-    timed: { sequence: 5_050, closeTime: T, atMs: 0 },
-  };
+  let state = headAt(5_050);
   const now = (second: number) => ({ monotonicMs: second * 1_000, wallSeconds: T + second, sameAtMs: -Infinity });
   for (const second of [1, 31]) ({ state } = observe(state, { sequence: 4_999, closeTime: T - 5 }, now(second)));
   assert.equal(state.head?.sequence, 4_999);

@@ -4,14 +4,10 @@ import { describe, test } from "node:test";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 
 describe("an error of a node", () => {
+  const OLDEST = "the oldest ledger: 12 and the latest ledger: 345 for this rpc instance";
   const kinds: [number | undefined, string, RpcError["kind"], RpcError["range"]][] = [
     [-32600, "startLedger must be within the ledger range: 12 - 345", "out_of_range", { oldest: 12, latest: 345 }],
-    [
-      -32600,
-      "start ledger (7) must be between the oldest ledger: 12 and the latest ledger: 345 for this rpc instance",
-      "out_of_range",
-      { oldest: 12, latest: 345 },
-    ],
+    [-32600, `start ledger (7) must be between ${OLDEST}`, "out_of_range", { oldest: 12, latest: 345 }],
     [-32602, "limit must not exceed 100", "limit", undefined],
     [-32600, "limit must not exceed 200", "limit", undefined],
     [-32602, "invalid XDR", "refused", undefined],

@@ -26,6 +26,11 @@ function nodes(count: number) {
     now: () => nowMs,
     at: (seconds: number) => void (nowMs = START_MS + seconds * 1000),
     fail: (node: number) => health.failed(node, nowMs, nowMs, "does not answer"),
+    /** A good answer so many seconds after the start. */
+    answerAt(seconds: number, node: number, closedAt?: number) {
+      this.at(seconds);
+      this.answer(node, closedAt);
+    },
     answer(node: number, closedAt?: number) {
       const closeTime = START_MS / 1000 + (closedAt ?? 0);
       if (closedAt !== undefined) newest = Math.max(newest, closeTime);
@@ -71,48 +76,38 @@ describe("the health of RPC nodes", () => {
     leave(on, 0);
     on.fail(0);
     assert.deepEqual([on.condition(0), on.first(), on.told], ["failing", 1, ["0 failing"]]);
-    on.at(10);
-    on.answer(0);
-    on.at(39);
-    on.answer(0);
+    on.answerAt(10, 0);
+    on.answerAt(39, 0);
     assert.equal(on.first(), 1);
-    on.at(40);
-    on.answer(0);
+    on.answerAt(40, 0);
     assert.deepEqual([on.condition(0), on.first(), on.told], ["well", 0, ["0 failing", "0 well"]]);
   });
 
   test("starts the count again when a node fails on its way back", () => {
     const on = nodes(2);
     leave(on, 0);
-    on.at(10);
-    on.answer(0);
+    on.answerAt(10, 0);
     on.at(35);
     on.fail(0);
-    on.at(36);
-    on.answer(0);
-    on.at(65);
-    on.answer(0);
+    on.answerAt(36, 0);
+    on.answerAt(65, 0);
     assert.equal(on.first(), 1);
-    on.at(66);
-    on.answer(0);
+    on.answerAt(66, 0);
     assert.equal(on.first(), 0);
   });
 
   test("waits twice as long each time a node is left, within bounds, and forgets it after a good while", () => {
     const on = nodes(2);
     let seconds = 0;
-    const waited = [1, 2, 3, 4, 5, 6, 7].map(() => {
+    const waited = () => {
       leave(on, 0);
       const from = seconds;
       for (on.answer(0); on.first() !== 0; on.answer(0)) on.at(++seconds);
       return seconds - from;
-    });
-    assert.deepEqual(waited, [30, 60, 120, 240, 480, 600, 600]);
+    };
+    assert.deepEqual(Array.from({ length: 7 }, waited), [30, 60, 120, 240, 480, 600, 600]);
     on.at(seconds += 1_200);
-    leave(on, 0);
-    const from = seconds;
-    for (on.answer(0); on.first() !== 0; on.answer(0)) on.at(++seconds);
-    assert.equal(seconds - from, 30);
+    assert.equal(waited(), 30);
   });
 
   test("bears a node that fails one call in thirty, not one that fails every tenth", () => {
@@ -131,30 +126,22 @@ describe("the health of RPC nodes", () => {
     const on = nodes(2);
     on.answer(0, 0);
     on.answer(1, 20);
-    on.at(1);
-    on.answer(0, 1);
-    on.at(9);
-    on.answer(0, 19);
-    on.at(21);
-    on.answer(1, 40);
+    on.answerAt(1, 0, 1);
+    on.answerAt(9, 0, 19);
+    on.answerAt(21, 1, 40);
     on.answer(0, 19);
     assert.equal(on.condition(0), "well");
-    on.at(31);
-    on.answer(0, 19);
+    on.answerAt(31, 0, 19);
     assert.deepEqual([on.condition(0), on.first(), on.told], ["lagging", 1, ["0 lagging"]]);
     assert.equal(on.health.state(0).lagSeconds, 21);
-    on.at(40);
-    on.answer(0, 40);
-    on.at(70);
-    on.answer(0, 70);
+    on.answerAt(40, 0, 40);
+    on.answerAt(70, 0, 70);
     assert.deepEqual([on.condition(0), on.first()], ["well", 0]);
   });
 
   test("where no node is well, asks the one that does least badly", () => {
     const on = nodes(3);
-    leave(on, 0);
-    leave(on, 1);
-    leave(on, 2);
+    for (const node of [0, 1, 2]) leave(on, node);
     assert.deepEqual(on.health.order(), [0, 1, 2]);
     on.answer(1);
     assert.deepEqual(on.health.order(), [1, 0, 2]);
@@ -197,15 +184,15 @@ const steps = fc.array(
   { minLength: 1, maxLength: 400, size: "max" },
 );
 
-/** Walks through the steps; answers who was asked first after each. */
-function walk(steps: Step[], after: (health: NodeHealth, seconds: number) => void) {
+/** Walks through the steps. */
+function walk(steps: Step[], after: (health: NodeHealth, seconds: number, told: string[]) => void) {
   const on = nodes(3);
   let seconds = 0;
   for (const { node, good, lagSeconds, seconds: passed } of steps) {
     on.at(seconds += passed);
     if (good) on.answer(node, seconds - lagSeconds);
     else on.fail(node);
-    after(on.health, seconds);
+    after(on.health, seconds, on.told);
   }
   return { ...on, seconds };
 }
@@ -225,18 +212,12 @@ describe("for any behaviour of the nodes", () => {
   test("a node that comes and goes is never back within half a minute, and slower each time", () => {
     fc.assert(fc.property(steps, (steps) => {
       const changes: { node: number; kind: string; seconds: number }[] = [];
-      let seen = 0;
-      let seconds = 0;
-      const on = nodes(3);
-      for (const { node, good, lagSeconds, seconds: passed } of steps) {
-        on.at(seconds += passed);
-        if (good) on.answer(node, seconds - lagSeconds);
-        else on.fail(node);
-        for (; seen < on.told.length; seen++) {
-          const [which, kind] = on.told[seen]!.split(" ") as [string, string];
-          changes.push({ node: Number(which), kind, seconds });
+      const { seconds } = walk(steps, (_, seconds, told) => {
+        for (const change of told.slice(changes.length)) {
+          const [node, kind] = change.split(" ") as [string, string];
+          changes.push({ node: Number(node), kind, seconds });
         }
-      }
+      });
       for (const node of [0, 1, 2]) {
         const own = changes.filter((change) => change.node === node);
         own.forEach(({ kind, seconds }, index) => {

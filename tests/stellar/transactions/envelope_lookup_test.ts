@@ -31,22 +31,13 @@ function stage(
     answered?.(node, "current");
     const one = { hash, node, before: asked.filter((other) => other.hash === hash).length };
     asked.push(one);
-    const stamp = {
-      latestLedger: LEDGER,
-      latestLedgerCloseTime: START_SECONDS,
-      oldestLedger: 1,
-      oldestLedgerCloseTime: 1,
-    };
+    const newest = { latestLedger: LEDGER, latestLedgerCloseTime: START_SECONDS };
+    const stamp = { ...newest, oldestLedger: 1, oldestLedgerCloseTime: 1 };
     return Promise.resolve({ status: "NOT_FOUND", txHash: hash, ...stamp, ...find(one) } as TransactionAnswer);
   };
   const { submissionLog, notes, ledgers } = memoryJournal();
-  const parts = {
-    rpc: stubRpc({ getTransaction, getHealth: () => Promise.reject(new Error("no")) }),
-    head,
-    clock,
-    submissionLog,
-    nodes,
-  };
+  const rpc = stubRpc({ getTransaction, getHealth: () => Promise.reject(new Error("no")) });
+  const parts = { rpc, head, clock, submissionLog, nodes };
   const lookUp = (...envelopes: { hash: string; sinceLedger?: number }[]) => lookUpEnvelopes(parts, envelopes, LEDGER);
   return { lookUp, asked, notes, ledgers };
 }
@@ -104,20 +95,11 @@ describe("the look-up of envelopes with one sequence number", () => {
   test("a stored outcome, or an event in the log, counts whatever nodes hold", async () => {
     const { lookUp, notes, ledgers } = stage(() => ({ oldestLedger: LEDGER }));
     notes.set("b", { hash: "b", validUntil: 1, outcome: { status: "success", ledger: 88 } });
-    assert.deepEqual(await lookUp(since("b"), since("a")), {
-      status: "applied",
-      hash: "b",
-      ledger: 88,
-      envelope: undefined,
-    });
+    const found = { status: "applied", envelope: undefined };
+    assert.deepEqual(await lookUp(since("b"), since("a")), { ...found, hash: "b", ledger: 88 });
     notes.clear();
     ledgers.set("a", 87);
-    assert.deepEqual(await lookUp(since("b"), since("a")), {
-      status: "applied",
-      hash: "a",
-      ledger: 87,
-      envelope: undefined,
-    });
+    assert.deepEqual(await lookUp(since("b"), since("a")), { ...found, hash: "a", ledger: 87 });
     ledgers.clear();
     notes.set("a", { hash: "a", validUntil: 1, outcome: { status: "rejected" } });
     assert.deepEqual(await lookUp(since("a")), { status: "missing", unknown: ["a"] });

@@ -52,11 +52,8 @@ describe("reserved keys", () => {
     fc.assert(fc.property(count, count, count, count, count, (readOnly, readWrite, spares, most, mostWritten) => {
       const before = simulated(readOnly, readWrite);
       const reserved = { keys: keys(2_000, spares), instructionsPerKey: 10_000, bytesPerKey: 1024 };
-      const after = withReservedKeys(before, reserved, {
-        ...TERMS,
-        mostEntries: most,
-        mostWrittenEntries: mostWritten,
-      });
+      const terms = { ...TERMS, mostEntries: most, mostWrittenEntries: mostWritten };
+      const after = withReservedKeys(before, reserved, terms);
       const { resources, resourceFee } = xdr.SorobanTransactionData.fromXdr(after, "base64");
       const added = resources.footprint.readWrite.length - readWrite;
       const room = Math.max(0, Math.min(most - readOnly - readWrite, mostWritten - readWrite));
