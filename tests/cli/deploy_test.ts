@@ -152,10 +152,8 @@ function registerTests(): void {
   test("crons watch the network, and the next isolate shows their events", async () => {
     const wrapper = join(folder, "crons_by_signal.js");
     writeFileSync(join(folder, "stub.js"), CRONS_BY_SIGNAL);
-    writeFileSync(
-      wrapper,
-      `import "./stub.js";\nexport { default } from ${JSON.stringify(pathToFileURL(ENTRY).href)};\n`,
-    );
+    const entry = JSON.stringify(pathToFileURL(ENTRY).href);
+    writeFileSync(wrapper, `import "./stub.js";\nexport { default } from ${entry};\n`);
     const flags = ["--config", join(ROOT, "deno.json"), "--location", "http://gateway.test", wrapper];
     const first = await serve(flags, settings);
     try {
@@ -221,17 +219,10 @@ function registerTests(): void {
     }
   });
 
+  const keysFile = { SERVICE_API_KEYS: "", SERVICE_API_KEYS_FILE: "keys.json" };
   const refused: [what: string, setting: Record<string, string>, says: RegExp][] = [
-    [
-      "a SQLite store",
-      { SERVICE_API_STORE: "sqlite:gateway.db" },
-      /SERVICE_API_STORE must be deno-kv:.* got "sqlite:…"/,
-    ],
-    [
-      "a keys file",
-      { SERVICE_API_KEYS: "", SERVICE_API_KEYS_FILE: "keys.json" },
-      /SERVICE_API_KEYS_FILE must not be set on this platform/,
-    ],
+    ["a SQLite store", { SERVICE_API_STORE: "sqlite:a.db" }, /SERVICE_API_STORE must be deno-kv:.* got "sqlite:…"/],
+    ["a keys file", keysFile, /SERVICE_API_KEYS_FILE must not be set on this platform/],
   ];
   for (const [index, [what, setting, says]] of refused.entries()) {
     const skip = index > 0 && longOnly;

@@ -1,7 +1,6 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UsageError } from "../../cli/command.ts";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command } from "../../cli/webhooks.ts";
 import { failedAttempt, sampleAttempt, sampleFailed, settle } from "../store/webhook_samples.ts";
@@ -11,12 +10,8 @@ import { runCommand } from "./run_command.ts";
 import { storeBeside } from "./store_beside.ts";
 
 const failedAtMs = START_MS;
-const refused = {
-  ...failedAttempt(1, "rejected"),
-  eventId: eventAt(103).id,
-  statusCode: 410,
-  error: "the endpoint answered 410",
-};
+const answered = { eventId: eventAt(103).id, statusCode: 410, error: "the endpoint answered 410" };
+const refused = { ...failedAttempt(1, "rejected"), ...answered };
 
 const beside = storeBeside(async (store) => {
   await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
@@ -83,38 +78,25 @@ test("deliveries --state --json prints the fields of the HTTP API", async () => 
 });
 
 test("deliveries --state reports an empty list, and an unknown webhook", async () => {
-  assert.deepEqual(await failed(["wh_well", "--state", "dead"]), {
-    code: 0,
-    out: "",
-    err: "no dead deliveries\n",
-    rows: [],
-  });
+  const none = { code: 0, out: "", err: "no dead deliveries\n", rows: [] };
+  assert.deepEqual(await failed(["wh_well", "--state", "dead"]), none);
   assert.equal((await failed(["wh_well", "--state", "dead", "--json"])).err, "");
   const unknown = await failed(["wh_none", "--state", "dead"]);
-  assert.deepEqual([unknown.code, unknown.err], [
-    1,
-    `gateway webhooks: there is no webhook "wh_none" in ${beside.setting}\n`,
-  ]);
+  const why = `gateway webhooks: there is no webhook "wh_none" in ${beside.setting}\n`;
+  assert.deepEqual([unknown.code, unknown.err], [1, why]);
 });
 
 test("a wrong --state is refused with a suggestion before the store is opened", async () => {
   const wrong: [string[], RegExp][] = [
-    [
-      ["wh_all", "--state", "rejcted"],
-      /^--state must be one of rejected, dead, retrying; got "rejcted"; did you mean rejected\?$/,
-    ],
+    [["wh_all", "--state", "rejcted"], /^--state must be one of .*; got "rejcted"; did you mean rejected\?$/],
     [["wh_all", "--state", "sent"], /^--state must be one of rejected, dead, retrying; got "sent"$/],
     [["wh_all", "--state"], /^--state needs a value$/],
     [["wh_all", "--stat", "dead"], /^unknown flag --stat; did you mean --state\?$/],
   ];
   for (const [args, message] of wrong) {
-    await assert.rejects(runCommand(command, ["deliveries", ...args, "--store", "sqlite:/none/none.db"], fakeIo()), {
-      name: "UsageError",
-      message,
-    });
+    const run = runCommand(command, ["deliveries", ...args, "--store", "sqlite:/none/none.db"], fakeIo());
+    await assert.rejects(run, { name: "UsageError", message });
   }
-  await assert.rejects(
-    runCommand(command, ["list", "--state", "dead"], fakeIo()),
-    (error) => error instanceof UsageError && error.message === "--state is only for deliveries; got list",
-  );
+  const listed = runCommand(command, ["list", "--state", "dead"], fakeIo());
+  await assert.rejects(listed, { name: "UsageError", message: "--state is only for deliveries; got list" });
 });
