@@ -130,14 +130,10 @@ describe("the contracts of the settings", () => {
         await api.gateway.turn(20_000);
         const told = api.log().includes("the watched contracts have changed");
         assert.equal(told, escrow !== NOWHERE);
-        const setting =
-          `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} is no longer watched`;
-        if (told) {
-          assert.ok(
-            api.log().includes(`the watched contracts have changed; ${setting}; the watcher reads earlier events`),
-            api.log(),
-          );
-        }
+        const setting = `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}`;
+        const line =
+          `the watched contracts have changed; ${setting}; ${NOWHERE} is no longer watched; the watcher reads`;
+        if (told) assert.ok(api.log().includes(line), api.log());
       });
     }
     await store.close();
@@ -152,11 +148,7 @@ describe("the contracts of the settings", () => {
     };
     await withGateway({ fetch }, async (api) => {
       await until(() => asked > 0);
-      assert.deepEqual((await shown(api)).map(({ checkedAt, problem }) => [checkedAt, problem]), [
-        [null, null],
-        [null, null],
-        [null, null],
-      ]);
+      assert.deepEqual((await shown(api)).map(({ checkedAt, problem }) => checkedAt ?? problem), [null, null, null]);
       assert.equal(await api.gateway.stop(), true);
       assert.doesNotMatch(api.log(), /checking the contracts failed/);
     });

@@ -65,17 +65,11 @@ describe("the asset of an event", () => {
     liveCard();
     const events = await arrived("/asset", EVENT_TYPES.length);
     const { asset } = on.sandbox;
-    assert.deepEqual(Object.fromEntries(events.map((event) => [event.type, event.asset])), {
-      "device.registered": undefined,
-      "device.revoked": undefined,
-      "agent.registered": asset,
-      "agent.revoked": undefined,
-      "escrow.funded": asset,
-      "escrow.defunded": asset,
-      "escrow.swept": asset,
-      "payment.authorized": asset,
-      "payment.claimed": asset,
-    });
+    for (const { type, asset: told } of events) {
+      const hasNone = ["device.registered", "device.revoked", "agent.revoked"].includes(type);
+      assert.equal(told, hasNone ? undefined : asset, type);
+    }
+    assert.deepEqual(events.map(({ type }) => type).sort(), EVENT_TYPES.toSorted());
     for (const event of events) assert.deepEqual((await api.request("GET", `/v1/events/${event.id}`)).body, event);
     await api.stop();
   });

@@ -25,12 +25,8 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
     clock,
     stored: stored === undefined ? undefined : { sequence: stored, closeTime: secondsOf(stored) },
   });
-  const payment = {
-    deviceHash: "ab".repeat(32),
-    amount: "1",
-    authorizedAt: secondsOf(AUTHORIZED),
-    expiresAt: secondsOf(AUTHORIZED + LIFE),
-  };
+  const times = { authorizedAt: secondsOf(AUTHORIZED), expiresAt: secondsOf(AUTHORIZED + LIFE) };
+  const payment = { deviceHash: "ab".repeat(32), amount: "1", ...times };
   const chain: { payments: PendingPaymentAnswer[]; more?: true } = { payments: [payment] };
   const expiring = createExpiringPayments({
     events: logOf([{ type: "payment.authorized", merchant: "M", ledger: AUTHORIZED }]),

@@ -36,12 +36,8 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
       await busy.log(traffic(600, OF_AGE - 4_000).map(([kind, merchant]) => [kind, merchant, OF_AGE - 4_250]));
       await busy.pay("OLD", LATEST - LIFE + 100);
       await busy.log(traffic(6_000, OF_AGE - 4_000));
-      assert.deepEqual(await busy.watch().now(), {
-        payments: 1,
-        merchants: 1,
-        firstAt: NOW + 100 * PACE,
-        complete: true,
-      });
+      const expected = { payments: 1, merchants: 1, firstAt: NOW + 100 * PACE, complete: true };
+      assert.deepEqual(await busy.watch().now(), expected);
       assert.deepEqual(busy.asked, ["OLD"]);
     });
 
@@ -53,12 +49,8 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
       assert.deepEqual(one.asked, []);
       await one.pay("M", OF_AGE + 5);
       one.latest += 20;
-      assert.deepEqual(await expiring.now(), {
-        ...none,
-        payments: 1,
-        merchants: 1,
-        firstAt: one.seconds(OF_AGE + 5 + LIFE),
-      });
+      const firstAt = one.seconds(OF_AGE + 5 + LIFE);
+      assert.deepEqual(await expiring.now(), { ...none, payments: 1, merchants: 1, firstAt });
       one.chain.delete("M");
       one.latest += 20;
       assert.deepEqual(await expiring.now(), none);

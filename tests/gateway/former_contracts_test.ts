@@ -20,8 +20,9 @@ type Move = { of: string; type: string; asset?: string; amount?: number; merchan
 /** A log of these events, one a ledger. */
 const storeOf = (moves: Move[]) =>
   logOf(
-    moves.map(({ of, amount, merchant, ...move }) => ({
+    moves.map(({ of, amount, merchant, epoch, ...move }) => ({
       ...move,
+      ...(epoch === undefined ? {} : { epoch }),
       contractId: of,
       ...(merchant === undefined ? { deviceHash: CARD } : { merchant }),
       ...(amount === undefined ? {} : { amount: `${amount}` }),
@@ -43,40 +44,41 @@ async function alarms(moves: Move[]): Promise<string[]> {
   return told;
 }
 
+const funded = (of: string, asset: string, amount = 40, epoch?: number): Move => {
+  return { of, type: "escrow.funded", asset, amount, epoch };
+};
+const policy = (of: string, asset: string): Move => ({ of, type: "agent.registered", asset });
+const paid = (of: string, type: "authorized" | "claimed", asset: string, epoch?: number): Move => {
+  return { of, type: `payment.${type}`, asset, amount: 5, merchant: "G", epoch };
+};
+
+const NO_ALARMS: [what: string, ...moves: Move[]][] = [
+  [
+    "what a former deployment's escrow held",
+    funded(FORMER.escrow, "X"),
+    policy(NOW.agents, "Y"),
+    funded(NOW.escrow, "Y"),
+  ],
+  ["the policy of a former deployment", policy(FORMER.agents, "X"), funded(NOW.escrow, "Y")],
+  [
+    "what was authorised at a former deployment and never claimed",
+    paid(FORMER.escrow, "authorized", "X"),
+    paid(NOW.escrow, "authorized", "Y"),
+    paid(NOW.escrow, "claimed", "Y"),
+  ],
+  [
+    "what was authorised before a reset of the network, at a claim after it",
+    paid(NOW.escrow, "authorized", "X"),
+    paid(NOW.escrow, "authorized", "Y", 1),
+    paid(NOW.escrow, "claimed", "Y", 1),
+  ],
+  ["a policy of before a reset of the network", policy(NOW.agents, "X"), funded(NOW.escrow, "Y", 5, 1)],
+];
+for (const [what, ...moves] of NO_ALARMS) {
+  test(`${what} is no alarm`, async () => assert.deepEqual(await alarms(moves), []));
+}
+
 describe("what happened at a former deployment of the contracts", () => {
-  test("is no alarm at this one: what its escrow held", async () => {
-    assert.deepEqual(
-      await alarms([
-        { of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 },
-        { of: NOW.agents, type: "agent.registered", asset: "Y" },
-        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
-      ]),
-      [],
-    );
-  });
-
-  test("is no alarm at this one: the policy of then", async () => {
-    assert.deepEqual(
-      await alarms([
-        { of: FORMER.agents, type: "agent.registered", asset: "X" },
-        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
-      ]),
-      [],
-    );
-  });
-
-  test("is no alarm at this one: what was authorised and never claimed", async () => {
-    const merchant = "G";
-    assert.deepEqual(
-      await alarms([
-        { of: FORMER.escrow, type: "payment.authorized", asset: "X", amount: 5, merchant },
-        { of: NOW.escrow, type: "payment.authorized", asset: "Y", amount: 5, merchant },
-        { of: NOW.escrow, type: "payment.claimed", asset: "Y", amount: 5, merchant },
-      ]),
-      [],
-    );
-  });
-
   test("does not keep a card from being funded at this one, whose own funding no node holds any more", async () => {
     const events = storeOf([{ of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 }]);
     const clock = { monotonicMs: () => 0, wait: () => Promise.resolve() };
@@ -105,35 +107,7 @@ describe("what happened at a former deployment of the contracts", () => {
   }
 
   test("an alarm of this one is one all the same", async () => {
-    assert.deepEqual(
-      await alarms([
-        { of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 },
-        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
-        { of: NOW.escrow, type: "escrow.funded", asset: "Z", amount: 40 },
-      ]),
-      ["not_what_was_funded"],
-    );
+    const moves = [funded(FORMER.escrow, "X"), funded(NOW.escrow, "Y"), funded(NOW.escrow, "Z")];
+    assert.deepEqual(await alarms(moves), ["not_what_was_funded"]);
   });
-});
-
-test("what was authorised before a reset of the network is no alarm at a claim after it", async () => {
-  const merchant = "G";
-  assert.deepEqual(
-    await alarms([
-      { of: NOW.escrow, type: "payment.authorized", asset: "X", amount: 5, merchant },
-      { of: NOW.escrow, type: "payment.authorized", asset: "Y", amount: 5, merchant, epoch: 1 },
-      { of: NOW.escrow, type: "payment.claimed", asset: "Y", amount: 5, merchant, epoch: 1 },
-    ]),
-    [],
-  );
-});
-
-test("a policy of before a reset of the network is none after it", async () => {
-  assert.deepEqual(
-    await alarms([
-      { of: NOW.agents, type: "agent.registered", asset: "X" },
-      { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 5, epoch: 1 },
-    ]),
-    [],
-  );
 });

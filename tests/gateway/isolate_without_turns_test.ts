@@ -43,17 +43,9 @@ test("an isolate that asks no node tells of no older ledger than the events that
   const { turning, get, stop } = await stage();
   await get("/v1/events");
   const { accounts: { owner }, contracts: { deviceRegistry } } = on.sandbox;
-  const self = addressOf(owner.address);
+  const [signer, self] = [Keypair.fromSecret(owner.secret), addressOf(owner.address)];
   for (const card of ["a1", "a2", "a3"]) {
-    callNow(
-      on.network,
-      Keypair.fromSecret(owner.secret),
-      deviceRegistry,
-      "register",
-      self,
-      hashVal(card.repeat(32)),
-      self,
-    );
+    callNow(on.network, signer, deviceRegistry, "register", self, hashVal(card.repeat(32)), self);
   }
   await turning.gateway.turn(20_000);
   // It looks around once a second.
@@ -75,11 +67,8 @@ test("its status and metrics tell of foreign movements that another one's turn h
   const asset = new Asset("JUNK", thief.publicKey());
   applyNow(on.network, thief, Classic.createStellarAssetContract({ asset }));
   const { deviceRegistry, paymentEscrow } = on.sandbox.contracts;
-  const [self, card, junk] = [
-    addressOf(thief),
-    hashVal("b1".repeat(32)),
-    addressOf(asset.contractId(on.network.passphrase)),
-  ];
+  const [self, card] = [addressOf(thief), hashVal("b1".repeat(32))];
+  const junk = addressOf(asset.contractId(on.network.passphrase));
   callNow(on.network, thief, deviceRegistry, "register", self, card, self);
   callNow(on.network, thief, paymentEscrow, "fund_escrow", junk, self, card, nativeToScVal(900, { type: "i128" }));
   await turning.gateway.turn(20_000);

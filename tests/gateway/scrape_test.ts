@@ -3,13 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock, type Wait } from "../../lib/clock.ts";
 import { inTime } from "../../lib/gateway/status.ts";
-import { parseExposition } from "../exposition.ts";
-import { networkOfFile, startGateway } from "../http/test_gateway.ts";
+import { METRICS_TOKEN, networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { bentStore } from "../store/bent_store.ts";
 
 const on = networkOfFile();
-
-const TOKEN = "scrape-me-0123456789";
 
 test(
   "a scrape is answered, without what the store says, while the store stands still",
@@ -18,7 +15,7 @@ test(
     let standstill = Promise.resolve();
     const over = Promise.withResolvers<void>();
     const api = await startGateway(on, {
-      settings: { metricsToken: TOKEN },
+      settings: { metricsToken: METRICS_TOKEN },
       started: false,
       store: (store) =>
         bentStore(store, {
@@ -28,11 +25,7 @@ test(
           },
         }),
     });
-    const scrape = async () => {
-      const request = new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${TOKEN}` } });
-      const response = await api.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
-      return parseExposition(await response.text());
-    };
+    const { scrape } = api;
     assert.ok((await scrape()).has("gateway_deliveries_pending"));
     standstill = over.promise;
     const found = await scrape();

@@ -14,13 +14,8 @@ async function stage() {
     let unread = 0;
     const problems: string[] = [];
     const head = createHead({ clock });
-    const sharedState = createSharedState({
-      store,
-      head,
-      clock,
-      onUnread: () => unread++,
-      onProblem: (message) => problems.push(message),
-    });
+    const on = { onUnread: () => unread++, onProblem: (message: string) => problems.push(message) };
+    const sharedState = createSharedState({ store, head, clock, ...on });
     return { head, sharedState, problems, unread: () => unread };
   }
   function hears({ head }: ReturnType<typeof gateway>, sequence: number) {

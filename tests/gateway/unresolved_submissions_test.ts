@@ -16,45 +16,33 @@ const HASH = "01".repeat(32);
 const SOURCE = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
 const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
+const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
+const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
+const digest = operationDigest(contractCall(contracts, SOURCE, operation));
+
 /** A store in which one payment was sent, and whose sharedState fail once. */
 async function sentOnce() {
-  const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
-  const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
-  const digest = operationDigest(contractCall(contracts, SOURCE, operation));
   await submissionLog.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: digest });
   let failures = 0;
-  const sharedState = Object.create(store.sharedState, {
-    change: {
-      value: (...args: Parameters<typeof store.sharedState.change>) =>
-        failures++ === 0
-          ? Promise.reject(new StoreError("unavailable", "the store is away"))
-          : store.sharedState.change(...args),
+  const away = new StoreError("unavailable", "the store is away");
+  const bent = bentStore(store, {
+    sharedState: {
+      change: (...step) => failures++ === 0 ? Promise.reject(away) : store.sharedState.change(...step),
     },
   });
-  const unresolvedSubmissions = createUnresolvedSubmissions(
-    { sharedState, submissions: store.submissions },
-    () => CONFIRMED,
-  );
+  const unresolvedSubmissions = createUnresolvedSubmissions(bent, () => CONFIRMED);
   /** As of a node that knows of it: what it says is noted. */
   const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
     await beforeNoted?.(hash);
     await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const, ledger: 7 };
   };
-  const warning = createOutcomeWarnings({
-    contracts,
-    status,
-    unresolved: unresolvedSubmissions.of,
-    keepUnresolved: unresolvedSubmissions.add,
-  });
-  const lookUp = createOutcomeLookUp({
-    submissions: store.submissions,
-    status,
-    networkSeconds: () => 500,
-    onUnresolved: unresolvedSubmissions.add,
-  });
+  const { of: unresolved, add } = unresolvedSubmissions;
+  const warning = createOutcomeWarnings({ contracts, status, unresolved, keepUnresolved: add });
+  const { submissions } = store;
+  const lookUp = createOutcomeLookUp({ submissions, status, networkSeconds: () => 500, onUnresolved: add });
   return {
     warning: () => warning({ source: SOURCE, operation }),
     lookUp,
@@ -77,9 +65,6 @@ test("a payment that nobody was told of is found again where the store failed as
 });
 
 test("who prepares again is warned though the first that are looked at came to nothing", async () => {
-  const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
-  const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
-  const digest = operationDigest(contractCall(contracts, SOURCE, operation));
   const hashes = ["01", "02", "03", "04"].map((digits) => digits.repeat(32));
   const warning = createOutcomeWarnings({
     contracts,
