@@ -18,10 +18,6 @@ test("the bytes of a UID have the hash of their digits", async () => {
 });
 
 test("a UID of four bytes that begins with 08 is random", () => {
-  assert.deepEqual(["08:12:34:56", "08123456", "18:12:34:56", "08:A2:2B:11:5C:80:01"].map(isRandomUid), [
-    true,
-    true,
-    false,
-    false,
-  ]);
+  const uids = ["08:12:34:56", "08123456", "18:12:34:56", "08:A2:2B:11:5C:80:01"];
+  assert.deepEqual(uids.map(isRandomUid), [true, true, false, false]);
 });

@@ -1,13 +1,5 @@
 // needs: neutral
-import {
-  Address,
-  Asset,
-  type Keypair,
-  Memo,
-  Operation as Op,
-  TransactionBuilder,
-  xdr,
-} from "@stellar/stellar-sdk/base";
+import { Address, Asset, Memo, Operation as Op, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkEnvelope, checkSigned, EnvelopeError, signEnvelope } from "../../lib/client/envelope.ts";
@@ -44,9 +36,8 @@ describe("the call of an operation", () => {
     for (const operation of OPERATIONS) {
       const ours = expectedCall(NETWORK, source, operation);
       const theirs = contractCall(NETWORK.contracts, source, operation as never);
-      const texts = (
-        { contract, function: name, args }: Omit<ExpectedCall, "under">,
-      ) => [contract, name, ...args.map((arg) => arg.toXdr("base64"))];
+      const texts = (of: Omit<ExpectedCall, "under">) => of.args.map((arg) => arg.toXdr("base64"));
+      assert.deepEqual([ours.contract, ours.function], [theirs.contract, theirs.function]);
       assert.deepEqual(texts(ours), texts(theirs), operation.kind);
     }
   });
@@ -68,11 +59,8 @@ describe("an envelope of an honest gateway", () => {
       const envelope = envelopeOf(call);
       const checked = check(envelope, call);
       assert.equal(checked.validUntil, NOW + 300);
-      const { hash } = checked;
-      assert.equal(
-        hash,
-        xdr.encodeBytes(TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase).hash(), "hex"),
-      );
+      const transaction = TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase);
+      assert.equal(checked.hash, xdr.encodeBytes(transaction.hash(), "hex"));
       check(envelopeOf(call, { auth: [] }), call);
     }
   });
@@ -109,11 +97,8 @@ describe("a changed envelope is refused", () => {
         refuses(envelopeOf({ ...wanted, args }), new RegExp(`argument ${at + 1} of ${wanted.function}`), wanted);
       }
       refuses(envelopeOf({ ...wanted, args: wanted.args.slice(1) }), /number of its arguments/, wanted);
-      refuses(
-        envelopeOf({ ...wanted, args: [...wanted.args, xdr.ScVal.scvVoid()] }),
-        /number of its arguments/,
-        wanted,
-      );
+      const more = [...wanted.args, xdr.ScVal.scvVoid()];
+      refuses(envelopeOf({ ...wanted, args: more }), /number of its arguments/, wanted);
     }
   });
 
@@ -121,14 +106,8 @@ describe("a changed envelope is refused", () => {
     for (const operation of OPERATIONS) {
       for (const [field, value] of Object.entries(operation)) {
         if (field === "kind") continue;
-        const others: Record<string, unknown> = {
-          deviceHash: "cd".repeat(32),
-          asset: THIEF_CONTRACT,
-          amount: "2",
-          maxAmount: "1",
-          expiresAt: 1_900_000_001,
-          nonce: "2",
-        };
+        const numbers = { amount: "2", maxAmount: "1", expiresAt: 1_900_000_001, nonce: "2" };
+        const others: Record<string, unknown> = { deviceHash: "cd".repeat(32), asset: THIEF_CONTRACT, ...numbers };
         const other = { ...operation, [field]: others[field] ?? thief };
         assert.notEqual((other as never)[field], value);
         const bent = expectedCall(NETWORK, source, other as never);
@@ -154,6 +133,7 @@ describe("a changed envelope is refused", () => {
   });
 
   test("when its signature would authorise more, fewer or other calls below", () => {
+    const toItself = { ...transfer, args: transfer.args.with(1, transfer.args[0]!) };
     const bends: [Bent["auth"], RegExp][] = [
       [[authorisation(call), authorisation(transfer)], /authorises 2 calls/],
       [[authorisation(transfer)], /what it authorises calls/],
@@ -161,10 +141,7 @@ describe("a changed envelope is refused", () => {
       [[authorisation({ ...call, under: [transfer, transfer] })], /authorises 2 calls below/],
       [[authorisation({ ...call, under: [{ ...transfer, contract: THIEF_CONTRACT }] })], /what it authorises calls/],
       [[authorisation({ ...call, under: [{ ...transfer, function: "approve" }] })], /what it authorises calls/],
-      [
-        [authorisation({ ...call, under: [{ ...transfer, args: transfer.args.with(1, transfer.args[0]!) }] })],
-        /argument 2 of transfer/,
-      ],
+      [[authorisation({ ...call, under: [toItself] })], /argument 2 of transfer/],
       [[authorisation({ ...call, under: [{ ...transfer, under: [transfer] }] })], /1 calls below transfer/],
       [[authorisation({ ...call, args: call.args.with(3, xdr.ScVal.scvU32(1)) })], /argument 4 of fund_escrow/],
     ];
@@ -199,18 +176,11 @@ describe("a changed envelope is refused", () => {
 
   test("when it is no plain unsigned transaction", () => {
     const envelope = envelopeOf(call);
-    const transaction = TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase) as never as {
-      sign(by: Keypair): void;
-      toXdr(): string;
-    };
+    const { networkPassphrase } = NETWORK;
+    const transaction = TransactionBuilder.fromXDR(envelope, networkPassphrase);
     transaction.sign(THIEF);
     refuses(transaction.toXdr(), /carries signatures/);
-    const bump = TransactionBuilder.buildFeeBumpTransaction(
-      THIEF,
-      "200000",
-      transaction as never,
-      NETWORK.networkPassphrase,
-    );
+    const bump = TransactionBuilder.buildFeeBumpTransaction(THIEF, "200000", transaction as never, networkPassphrase);
     refuses(bump.toXdr(), /no plain transaction/);
     for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) {
       refuses(garbage, /must be a transaction envelope/);

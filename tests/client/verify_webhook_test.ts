@@ -13,9 +13,11 @@ const V1 = "51253e2fa174f39c084f65a986bce5afe6011e9c2d429a5a3131e2e272a6911b";
 const OLD_V1 = "c9455019525a56a012399b3c94dc0268be45789dd583239cc0abedb7ca08807e";
 const STANDARD = "v1,FEhDANYl2th9/1shaOIrsRkWD/QrowCEMBogll4j7GU=";
 const OLD_STANDARD = "v1,Tuk1AJtbzfIpEysjeq4HA65QTsOi8Qw3EAxOQcJDzWA=";
+const SEVERAL = `${OLD_STANDARD} v1a,xyz ${STANDARD}`;
 const SERVICE = `t=${AT},v1=${V1}`;
 const TRIO = { "webhook-id": "evt_1", "webhook-timestamp": `${AT}`, "webhook-signature": STANDARD };
 const WRONG_V1 = "0".repeat(64);
+const MANY_WRONG = `v1=${WRONG_V1},`.repeat(8);
 
 function verify(headers: WebhookHeaders, options: Partial<VerifyWebhookOptions> = {}) {
   return verifyWebhook({ body: BODY, headers, secret: SECRET, nowMs: AT * 1000, ...options });
@@ -40,11 +42,7 @@ describe("verifyWebhook", () => {
     ["the parts in another order", `v1=${V1},t=${AT}`, {}],
     ["the Standard Webhooks headers alone", TRIO, { id: "evt_1" }],
     ["all headers", { ...TRIO, "x-service-signature": SERVICE }, { id: "evt_1" }],
-    [
-      "several Standard Webhooks signatures",
-      { ...TRIO, "webhook-signature": `${OLD_STANDARD} v1a,xyz ${STANDARD}` },
-      { id: "evt_1" },
-    ],
+    ["several Standard Webhooks signatures", { ...TRIO, "webhook-signature": SEVERAL }, { id: "evt_1" }],
   ];
   for (const [what, headers, more] of good) {
     test(`accepts ${what}`, async () => {
@@ -82,6 +80,7 @@ describe("verifyWebhook", () => {
     assert.equal(await reason(SERVICE, { nowMs: undefined }), "timestamp_out_of_tolerance");
   });
 
+  const beside = (service: string) => ({ ...TRIO, "x-service-signature": service });
   const refused: [string, WebhookHeaders, string, Partial<VerifyWebhookOptions>?][] = [
     ["no header at all", {}, "missing_signature"],
     ["a body that was changed", SERVICE, "wrong_signature", { body: BODY.replace("10", "99") }],
@@ -89,11 +88,7 @@ describe("verifyWebhook", () => {
     ["another secret", SERVICE, "wrong_signature", { secret: OLD_SECRET }],
     ["a time that was changed", `t=${AT + 1},v1=${V1}`, "wrong_signature"],
     ["a signature of something else", `t=${AT},v1=${WRONG_V1}`, "wrong_signature"],
-    [
-      "the right signature behind too many wrong ones",
-      `t=${AT},${`v1=${WRONG_V1},`.repeat(8)}v1=${V1}`,
-      "wrong_signature",
-    ],
+    ["the right signature behind too many wrong ones", `t=${AT},${MANY_WRONG}v1=${V1}`, "wrong_signature"],
     ["an empty header", "", "malformed_signature"],
     ["a header without a time", `v1=${V1}`, "malformed_signature"],
     ["a header with two times", `t=${AT},t=1,v1=${V1}`, "malformed_signature"],
@@ -110,16 +105,8 @@ describe("verifyWebhook", () => {
     ["no timestamp", { ...TRIO, "webhook-timestamp": undefined }, "malformed_signature"],
     ["another timestamp", { ...TRIO, "webhook-timestamp": `${AT - 1}` }, "wrong_signature"],
     ["a Standard Webhooks signature in hex", { ...TRIO, "webhook-signature": `v1,${V1}` }, "malformed_signature"],
-    [
-      "one right header beside a wrong one",
-      { ...TRIO, "x-service-signature": `t=${AT},v1=${WRONG_V1}` },
-      "wrong_signature",
-    ],
-    [
-      "one fresh header beside an old one",
-      { ...TRIO, "x-service-signature": `t=${AT - 400},v1=${V1}` },
-      "timestamp_out_of_tolerance",
-    ],
+    ["one right header beside a wrong one", beside(`t=${AT},v1=${WRONG_V1}`), "wrong_signature"],
+    ["one fresh header beside an old one", beside(`t=${AT - 400},v1=${V1}`), "timestamp_out_of_tolerance"],
   ];
   for (const [what, headers, why, options] of refused) {
     test(`refuses ${what}`, async () => assert.equal(await reason(headers, options), why));

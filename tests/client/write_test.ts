@@ -22,13 +22,12 @@ async function fundedCard(): Promise<string> {
   const deviceHash = hashOfName(`a card of the client ${cards++}`);
   const gateway = stage.client();
   const agent = stage.accounts.agent.address;
-  for (
-    const operation of [
-      { kind: "registerDevice", deviceHash, agent },
-      { kind: "registerAgent", deviceHash, agent, asset: stage.asset, maxAmount: "0" },
-      { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: toUnits("10") },
-    ] satisfies Operation[]
-  ) {
+  const operations: Operation[] = [
+    { kind: "registerDevice", deviceHash, agent },
+    { kind: "registerAgent", deviceHash, agent, asset: stage.asset, maxAmount: "0" },
+    { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: toUnits("10") },
+  ];
+  for (const operation of operations) {
     const written = await gateway.write(operation, keys.owner);
     assert.ok(written.ok, JSON.stringify(written));
   }
@@ -78,23 +77,13 @@ test("a wallet's function signs, in both forms of wallet answers", async () => {
     return transaction.toXDR();
   };
   const seen: unknown[] = [];
-  const plain = await stage.client().write(
-    payment(deviceHash),
-    (envelope, about) => (seen.push(about), sign(envelope)),
-    { source },
-  );
+  const noting = (envelope: string, about: unknown) => (seen.push(about), sign(envelope));
+  const plain = await stage.client().write(payment(deviceHash), noting, { source });
   assert.ok(plain.ok, JSON.stringify(plain));
-  assert.deepEqual(seen, [{
-    networkPassphrase: stage.network.networkPassphrase,
-    address: source,
-    hash: plain.hash,
-    operation: plain.operation,
-  }]);
-  const wallet = await stage.client().write(
-    payment(deviceHash),
-    (envelope) => Promise.resolve({ signedTxXdr: sign(envelope), signerAddress: source }),
-    { source },
-  );
+  const { networkPassphrase } = stage.network;
+  assert.deepEqual(seen, [{ networkPassphrase, address: source, hash: plain.hash, operation: plain.operation }]);
+  const asObject = (envelope: string) => Promise.resolve({ signedTxXdr: sign(envelope), signerAddress: source });
+  const wallet = await stage.client().write(payment(deviceHash), asObject, { source });
   assert.ok(wallet.ok, JSON.stringify(wallet));
   assert.equal(await balance(deviceHash), toUnits("8"));
 });
@@ -167,12 +156,11 @@ test("a gateway that names other contracts or another network gets no signature 
 
 test("an envelope with too high a fee or too long a validity is not signed", async () => {
   const deviceHash = await fundedCard();
-  for (
-    const [bounds, message] of [[{ maxFee: "100" }, /stroops, 100 are allowed/], [
-      { maxValiditySeconds: 60 },
-      /applied until/,
-    ]] as const
-  ) {
+  const cases: [object, RegExp][] = [[{ maxFee: "100" }, /100 are allowed/], [
+    { maxValiditySeconds: 60 },
+    /applied until/,
+  ]];
+  for (const [bounds, message] of cases) {
     const written = await stage.client().write(payment(deviceHash), keys.agent, bounds);
     assert.ok(!written.ok && written.reason === "envelope_refused");
     assert.match(written.message, message);
@@ -184,11 +172,8 @@ test("a refusal of a contract has the contract's error name", async () => {
   const deviceHash = await fundedCard();
   const written = await stage.client().write(payment(deviceHash, toUnits("11")), keys.agent);
   assert.ok(!written.ok);
-  assert.deepEqual([written.reason, written.contractError, written.status], [
-    "contract_refused",
-    "InsufficientBalance",
-    422,
-  ]);
+  const { reason, contractError, status } = written;
+  assert.deepEqual([reason, contractError, status], ["contract_refused", "InsufficientBalance", 422]);
   assert.ok(written.requestId);
 });
 
@@ -206,13 +191,12 @@ test("a refusal in a ledger has the contract's error name, also after a lost sub
   const written = await stage.client({ fetch }).write(payment(deviceHash), sign, { source });
   assert.ok(!written.ok);
   const { reason, contractError, paymentReason, retry, status } = written;
-  assert.deepEqual([reason, contractError, paymentReason, retry, status], [
+  assert.deepEqual([reason, contractError, paymentReason], [
     "contract_refused",
     "AgentNotAuthorized",
     "agent_not_found",
-    "never",
-    undefined,
   ]);
+  assert.deepEqual([retry, status], ["never", undefined]);
 });
 
 /** Lets requests through, and loses the answers of the first so many to one path. */
@@ -228,14 +212,13 @@ function losing(path: string, { answers = 0, requests = 0 }): Ask {
   };
 }
 
-for (
-  const [what, fetch] of [
-    ["its requests to prepare are lost", () => losing("/prepare", { requests: 3 })],
-    ["the answers of prepare are lost", () => losing("/prepare", { answers: 2 })],
-    ["its requests to submit are lost", () => losing("/submit", { requests: 3 })],
-    ["the answers of submit are lost", () => losing("/submit", { answers: 3 })],
-  ] as const
-) {
+const LOST: [what: string, fetch: () => Ask][] = [
+  ["its requests to prepare are lost", () => losing("/prepare", { requests: 3 })],
+  ["the answers of prepare are lost", () => losing("/prepare", { answers: 2 })],
+  ["its requests to submit are lost", () => losing("/submit", { requests: 3 })],
+  ["the answers of submit are lost", () => losing("/submit", { answers: 3 })],
+];
+for (const [what, fetch] of LOST) {
   test(`a payment is made once when ${what}`, async () => {
     const deviceHash = await fundedCard();
     const written = await stage.client({ fetch: fetch() }).write(payment(deviceHash), keys.agent);
@@ -255,10 +238,9 @@ test("one idempotencyKey is one payment, and its second use signs nothing", asyn
   const deviceHash = await fundedCard();
   const first = await stage.client().write(payment(deviceHash), keys.agent, { idempotencyKey: "order-4711" });
   assert.ok(first.ok, JSON.stringify(first));
-  const again = await stage.client().write(payment(deviceHash), () => assert.fail("it is asked for a signature"), {
-    idempotencyKey: "order-4711",
-    source: stage.accounts.agent.address,
-  });
+  const options = { idempotencyKey: "order-4711", source: stage.accounts.agent.address };
+  const asked = () => assert.fail("it is asked for a signature");
+  const again = await stage.client().write(payment(deviceHash), asked, options);
   assert.deepEqual(again, first);
   assert.equal(await balance(deviceHash), toUnits("9"));
   const other = await stage.client().write(payment(deviceHash, "2"), keys.agent, { idempotencyKey: "order-4711" });
