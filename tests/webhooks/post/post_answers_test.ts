@@ -11,6 +11,7 @@ afterEach(close);
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const INTERIM = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n";
 const CLOSED = "connection closed before the end of the answer";
 const LENGTH = "the answer has a malformed length";
 const CHUNK = "the answer has a malformed chunk";
@@ -23,32 +24,14 @@ describe("an answer", () => {
     ["of 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", true],
     ["of 204 with a body", "HTTP/1.1 204 No Content\r\n\r\nhello", 204, "", false],
     ["of 304 with a length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true],
-    [
-      "in chunks",
-      `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n`,
-      200,
-      "hello world",
-      true,
-    ],
+    ["in chunks", `${CHUNKED}5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n`, 200, "hello world", true],
     ["in chunks with trailers", `${OK}Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n000\r\nX: y\r\n\r\n`, 200, "a", true],
-    [
-      "behind interim ones",
-      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n${OK}Content-Length: 1\r\n\r\na`,
-      200,
-      "a",
-      true,
-    ],
+    ["behind interim ones", `${INTERIM}${OK}Content-Length: 1\r\n\r\na`, 200, "a", true],
     ["that closes", `${OK}Connection: keep-alive, Close\r\nContent-Length: 1\r\n\r\na`, 200, "a", false],
     ["of HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", 200, "a", false],
     ["with another one behind it", `${OK_ANSWER}${OK}Content-Length: 6\r\n\r\nforged`, 200, "ok", false],
     ["with something behind it", `${OK_ANSWER}x`, 200, "ok", false],
-    [
-      "in chunks with something behind it",
-      `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nx`,
-      200,
-      "a",
-      false,
-    ],
+    ["in chunks with something behind it", `${CHUNKED}1\r\na\r\n0\r\n\r\nx`, 200, "a", false],
   ];
   for (const [what, raw, status, body, isReused] of whole) {
     test(`${what} is read, and its connection ${isReused ? "used again" : "closed"}`, async () => {
@@ -102,18 +85,17 @@ describe("an answer", () => {
     ["a switch of protocols", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", CLOSED],
     ["a header without a colon", `${OK}nonsense\r\n\r\n`, "the answer has a malformed header"],
     ["a header without a name", `${OK}: x\r\n\r\n`, "the answer has a malformed header"],
+    ["another protocol", "220 mail.example ESMTP\r\n\r\n", "the answer is not HTTP/1.1"],
+    ["a status that is none", "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n", "the answer is not HTTP/1.1"],
     ["two lengths", `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\na`, LENGTH],
     ["two lengths in one", `${OK}Content-Length: 1, 2\r\n\r\na`, LENGTH],
     ["a negative length", `${OK}Content-Length: -1\r\n\r\n`, LENGTH],
     ["a length in hex", `${OK}Content-Length: 0x1\r\n\r\na`, LENGTH],
     ["an empty length", `${OK}Content-Length:\r\n\r\n`, LENGTH],
     ["an immense length", `${OK}Content-Length: 99999999999999999999999\r\n\r\n`, LENGTH],
-    [
-      "a length beside chunks",
-      `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`,
-      LENGTH,
-    ],
+    ["a length beside chunks", `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, LENGTH],
     ["a chunk without a size", `${CHUNKED}\r\n`, CHUNK, 200],
+    ["a chunk whose size is no number", `${CHUNKED}zz\r\n`, CHUNK, 200],
     ["a chunk with a negative size", `${CHUNKED}-1\r\n`, CHUNK, 200],
     ["a chunk with an immense size", `${CHUNKED}${"f".repeat(20)}\r\n`, CHUNK, 200],
     ["a chunk without an end", `${CHUNKED}1\r\nab\r\n`, CHUNK, 200],
@@ -154,6 +136,7 @@ describe("an answer", () => {
 
   const endless: [what: string, head: string, more: string][] = [
     ["with a length", "Content-Length: 999999999\r\n", "x".repeat(1_000)],
+    ["without a length", "", "x".repeat(16_384)],
     ["in chunks", "Transfer-Encoding: chunked\r\n", `3e8\r\n${"x".repeat(1_000)}\r\n`],
     ["in one chunk", "Transfer-Encoding: chunked\r\n", `fffffff\r\n${"x".repeat(100_000)}`],
     ["in tiny chunks", "Transfer-Encoding: chunked\r\n", "1\r\nx\r\n".repeat(500)],

@@ -38,18 +38,6 @@ describe("an endpoint that misbehaves", () => {
     });
   }
 
-  test("is cut off after 64 KiB of body, and its status counts", async () => {
-    const endpoint = await receiver((_, socket) => {
-      socket.write("HTTP/1.1 200 OK\r\n\r\n");
-      const more = () => void (!socket.destroyed && socket.write("x".repeat(16_384), more));
-      more();
-    });
-    const result = await post(poster(), at(endpoint));
-    assert.deepEqual([result.statusCode, result.error], [200, undefined]);
-    assert.equal(result.responseBody, "x".repeat(1_024));
-    await until(() => endpoint.open.size === 0);
-  });
-
   test("gets nothing expanded", async () => {
     const endpoint = await receiver(() =>
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x0b\x08\x00"
@@ -58,33 +46,16 @@ describe("an endpoint that misbehaves", () => {
     assert.deepEqual([result.statusCode, result.error, result.responseBody], [200, undefined, ""]);
   });
 
-  const failures: [what: string, answer: Answering, error: string, statusCode?: number][] = [
-    ["closes without an answer", (_, socket) => void socket.end(), "connection closed before the end of the answer"],
-    [
-      "closes in the middle of its answer",
-      (_, socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
-      "connection closed before the end of the answer",
-      200,
-    ],
-    ["speaks another protocol", () => "220 mail.example ESMTP\r\n\r\n", "the answer is not HTTP/1.1"],
-    ["has a status that is none", () => "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n", "the answer is not HTTP/1.1"],
-    [
-      "has endless headers",
-      () => `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(5_000)}`,
-      "the headers of the answer are longer than 16 KiB",
-    ],
-    [
-      "answers in broken chunks",
-      () => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-      "the answer has a malformed chunk",
-      200,
-    ],
+  const failures: [what: string, answer: Answering, statusCode?: number][] = [
+    ["closes without an answer", (_, socket) => void socket.end()],
+    ["closes within it", (_, socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), 200],
   ];
-  for (const [what, answer, error, statusCode] of failures) {
+  for (const [what, answer, statusCode] of failures) {
     test(`that ${what} is reported so, after one request`, async () => {
       const endpoint = await receiver(answer);
       const result = await post(poster(), at(endpoint));
-      assert.deepEqual([result.error, result.statusCode], [error, statusCode]);
+      const { error } = result;
+      assert.deepEqual([error, result.statusCode], ["connection closed before the end of the answer", statusCode]);
       await until(() => endpoint.open.size === 0);
       assert.equal(endpoint.requests.length, 1);
     });
