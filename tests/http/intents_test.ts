@@ -1,9 +1,8 @@
 // needs: once
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { bentStore } from "../store/bent_store.ts";
 import { type Asking, assertKeyRefused, cutAfterSubmit, forgetful, startIntentCalls } from "./intents_stage.ts";
-import type { Store } from "../../lib/store/store.ts";
+import { bending } from "../webhooks/parts.ts";
 
 const calls = await startIntentCalls(10);
 const { stage, gateway, other, newCard, pass, ask, asked, prepared, submitted } = calls;
@@ -141,18 +140,6 @@ describe("prepare without an Idempotency-Key", () => {
 describe("the creation of a webhook with an Idempotency-Key", () => {
   const wanted = (name: string) => ({ url: `http://127.0.0.1:9/${name}`, types: ["escrow.funded"] });
   const created = (body: unknown, asking: Asking) => asked("/v1/webhooks", body, asking);
-  /** A store that waits for this before or after it inserts a webhook. */
-  const bent = (before: () => Promise<unknown>, after: () => Promise<unknown>) => (store: Store) =>
-    bentStore(store, {
-      subscriptions: {
-        async insert(...of) {
-          await before();
-          const verdict = await store.subscriptions.insert(...of);
-          await after();
-          return verdict;
-        },
-      },
-    });
   const heldBy = (apiKey: string) => asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
 
   test("answers the same subscription with its secret, byte for byte, and makes no second one", async () => {
@@ -172,26 +159,13 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     assertKeyRefused(await created(wanted("b"), { key: "hook", apiKey }));
   });
 
-  test("finds what a killed gateway had made, and says so when it was deleted", async () => {
-    const apiKey = await stage.newKey(["webhooks"]);
-    const neverDone = bent(() => Promise.resolve(), () => new Promise(() => {}));
-    const killed = await gatewayWith(undefined, neverDone);
-    void ask("/v1/webhooks", wanted("a"), { key: "half", apiKey, of: killed });
-    await pass(31);
-    const first = await created(wanted("a"), { key: "half", apiKey });
-    assert.equal(first.status, 201, first.text);
-    const { body } = await heldBy(apiKey);
-    assert.deepEqual(body.webhooks.map(({ id }: { id: string }) => id), [first.body.id]);
-    await asked(`/v1/webhooks/${first.body.id}`, undefined, { apiKey, method: "DELETE" });
-    const again = await created(wanted("a"), { key: "half", apiKey });
-    assert.equal(again.status, 404);
-    assert.match(again.body.error.message, /is deleted: use a new key/);
-  });
-
   test("whoever was slow does not make again what another made and its owner deleted", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
     let goesOn = () => {};
-    const slow = bent(() => new Promise<void>((resolve) => goesOn = resolve), () => Promise.resolve());
+    const slow = bending("subscriptions", "insert", async (insert, ...of) => {
+      await new Promise<void>((resolve) => goesOn = resolve);
+      return await insert(...of);
+    });
     const slept = await gatewayWith(undefined, slow);
     const late = ask("/v1/webhooks", wanted("a"), { key: "late", apiKey, of: slept });
     await pass(31);

@@ -7,10 +7,11 @@ import { bentStore } from "../store/bent_store.ts";
 
 const on = networkOfFile();
 
+const lost = () => new StoreError("unavailable", "the connection was cut");
+
 /** The commit is made, its answer lost; then the store is away for a moment. */
 async function stage() {
   let isAway = false;
-  const lost = () => new StoreError("unavailable", "the connection was cut");
   const api = await startGateway(on, {
     targets: { resolve: () => Promise.resolve(["1.1.1.1"]) } as never,
     store: (store) =>
@@ -41,10 +42,7 @@ test("a new secret is told although the store is away right after it was written
             return replaced;
           },
         },
-        deliveries: {
-          consumer: (id) =>
-            isAway ? Promise.reject(new StoreError("unavailable", "it restarts")) : store.deliveries.consumer(id),
-        },
+        deliveries: { consumer: (id) => isAway ? Promise.reject(lost()) : store.deliveries.consumer(id) },
       }),
   });
   const { body: made } = await api.request("POST", "/v1/webhooks", { body: { url: "https://a.example/" } });
