@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, test } from "node:test";
-import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keys.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { openKeysFile } from "../../lib/keys/keys_file.ts";
@@ -59,13 +58,8 @@ async function inEachPlace(check: (flags: string[], location: string) => Promise
 }
 
 const TILL_JSON = {
-  id: "bTill",
-  name: "till",
-  scopes: ["webhooks"],
-  rate: null,
-  disabled: false,
-  createdAt: "2026-03-01T12:00:00.000Z",
-  expiresAt: "2026-04-01T00:00:00.000Z",
+  ...{ id: "bTill", name: "till", scopes: ["webhooks"], rate: null, disabled: false },
+  ...{ createdAt: "2026-03-01T12:00:00.000Z", expiresAt: "2026-04-01T00:00:00.000Z" },
   lastUsedAt: "2026-02-28T10:11:12.000Z",
 };
 
@@ -119,8 +113,7 @@ describe("keys list", () => {
     await writeFile(path, "{");
     for (const isTerminal of [false, true]) {
       const { code, out, err } = await keys(["list", "--keys-file", path], { isTerminal });
-      assert.deepEqual([code === 0, out], [false, ""]);
-      assert.match(err, /^gateway keys: /);
+      assert.deepEqual([code === 0, out, err.startsWith("gateway keys: ")], [false, "", true]);
     }
   });
 
@@ -156,9 +149,7 @@ describe("keys disable and enable", () => {
       assert.equal((await keys(["enable", "aShop", ...flags])).out, `enabled key aShop "shop" in ${location}\n`);
       assert.equal(JSON.parse((await keys(["disable", "aShop", "--json", ...flags])).out).disabled, true);
     }));
-});
 
-describe("keys disable and enable, again", () => {
   test("report that nothing has changed", () =>
     inEachPlace(async (flags, location) => {
       const again = await keys(["enable", "aShop", ...flags]);
@@ -201,10 +192,8 @@ describe("keys delete", () => {
   });
 
   test("needs --yes where there is no terminal", async () => {
-    await assert.rejects(keys(["delete", "aShop", ...places[0]!.flags]), {
-      name: "UsageError",
-      message: /needs --yes where there is no terminal/,
-    });
+    const refused = { name: "UsageError", message: /needs --yes where there is no terminal/ };
+    await assert.rejects(keys(["delete", "aShop", ...places[0]!.flags]), refused);
   });
 });
 
@@ -213,9 +202,7 @@ describe("keys", () => {
     inEachPlace(async (flags, location) => {
       for (const args of [["show", "x"], ["enable", "x"], ["disable", "x"], ["delete", "x", "--yes"]]) {
         const { code, out, err } = await keys([...args, ...flags]);
-        assert.equal(code, 1);
-        assert.equal(out, "");
-        assert.equal(err, `gateway keys: there is no key "x" in ${location}\n`);
+        assert.deepEqual([code, out, err], [1, "", `gateway keys: there is no key "x" in ${location}\n`]);
       }
     }));
 
@@ -244,8 +231,6 @@ describe("keys", () => {
     ["an unknown flag", ["list", "--all"], /unknown flag --all; allowed: --store, --keys-file, --yes, --json/],
   ];
   for (const [what, args, message] of wrong) {
-    test(`refuses ${what}`, async () => {
-      await assert.rejects(keys(args), (error) => error instanceof UsageError && message.test(error.message));
-    });
+    test(`refuses ${what}`, () => assert.rejects(keys(args), { name: "UsageError", message }));
   }
 });

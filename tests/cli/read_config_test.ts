@@ -7,11 +7,8 @@ import { ConfigError } from "../../lib/config.ts";
 
 test("an empty list of assets is refused, because it would accept every asset", () => {
   for (const text of [" ", ",", " , "]) {
-    const refused = {
-      name: "ConfigError",
-      message: /^SERVICE_API_ASSETS must name an asset at least, .+; got " ?,? ?"$/,
-    };
-    assert.throws(() => readConfig({ SERVICE_API_ASSETS: text }), refused);
+    const message = /^SERVICE_API_ASSETS must name an asset at least, .+; got " ?,? ?"$/;
+    assert.throws(() => readConfig({ SERVICE_API_ASSETS: text }), { name: "ConfigError", message });
   }
   for (const text of ["", ","]) {
     assert.throws(() => readConfig({ SERVICE_API_ASSETS: "native" }, { assets: text }), ConfigError);
@@ -45,8 +42,6 @@ test("a repeated RPC node counts once, in any spelling", () => {
 
 test("the advice for a gateway without keys names a command for the place of its keys", () => {
   assert.match(adviceWithoutKeys(readConfig({})), /`gateway keygen`/);
-  assert.match(
-    adviceWithoutKeys(readConfig({ SERVICE_API_KEYS: "[]" })),
-    /`gateway keygen --record` .*SERVICE_API_KEYS/,
-  );
+  const ofVariable = adviceWithoutKeys(readConfig({ SERVICE_API_KEYS: "[]" }));
+  assert.match(ofVariable, /`gateway keygen --record` .*SERVICE_API_KEYS/);
 });

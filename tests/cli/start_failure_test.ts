@@ -65,43 +65,35 @@ test("a sandbox that cannot start prints only the cause", async () => {
   const inUse = `cannot listen on 127.0.0.1:${port}: the port is in use`;
   const used = mkdtempSync(join(folder, "used-"));
   const lock = await lockFile(join(used, "ledger.db-lock"));
+  const none = join(folder, "none");
   const failures: [string[], string][] = [
     [["--port", port], `${inUse}: choose another with --port (0 picks a free one)`],
     [["--rpc-port", port], `${inUse}: choose another with --rpc-port (0 picks a free one)`],
     [["--state", file], `--state ${file} cannot be created: something else is there`],
     [
-      ["--state", join(folder, "none", "state")],
-      `--state must be in a folder that exists; got ${join(folder, "none", "state")}. Create ${join(folder, "none")}`,
+      ["--state", join(none, "state")],
+      `--state must be in a folder that exists; got ${join(none, "state")}. Create ${none}`,
     ],
-    [
-      ["--state", used],
-      `another sandbox uses ${join(used, "ledger.db")}: stop it, or name another folder`,
-    ],
+    [["--state", used], `another sandbox uses ${join(used, "ledger.db")}: stop it, or name another folder`],
   ];
   for (const [flags, why] of failures) {
     assert.deepEqual(await failingSandboxHere(flags), { code: 1, stdout: "", stderr: `gateway sandbox: ${why}\n` });
   }
   lock!.release();
-  assert.ok(!existsSync(join(folder, "none")));
+  assert.ok(!existsSync(none));
 });
 
 test("a sandbox without a temporary folder names the folder and the variable to set", async () => {
-  const none = join(folder, "none");
-  const places = [[none, "there is no such folder"], [
-    join(folder, "file"),
-    "a part of the path is not a folder",
-  ]] as const;
-  writeFileSync(places[1][0], "");
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  const places = { [join(folder, "none")]: "there is no such folder", [file]: "a part of the path is not a folder" };
   const former = process.env.TMPDIR;
   try {
-    for (const [place, why] of places) {
+    for (const [place, why] of Object.entries(places)) {
       process.env.TMPDIR = place;
-      assert.deepEqual(await failingSandboxHere([]), {
-        code: 1,
-        stdout: "",
-        stderr: `gateway sandbox: cannot create a folder in ${place} (${why}): set TMPDIR to another folder, or use ` +
-          "--state\n",
-      });
+      const advice = "set TMPDIR to another folder, or use --state\n";
+      const stderr = `gateway sandbox: cannot create a folder in ${place} (${why}): ${advice}`;
+      assert.deepEqual(await failingSandboxHere([]), { code: 1, stdout: "", stderr });
     }
   } finally {
     if (former === undefined) delete process.env.TMPDIR;

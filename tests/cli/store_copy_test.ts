@@ -68,10 +68,7 @@ test("store copy refuses a store that a gateway uses, and a target that is not e
   await other.close();
   const full = await copy([beside.setting, to]);
   assert.equal(full.code, 1);
-  assert.match(
-    full.err,
-    /^gateway store: .* is not empty, and nothing is ever overwritten \(keys\): name a new store\n$/,
-  );
+  assert.match(full.err, /^gateway store: .* is not empty, .* ever overwritten \(keys\): name a new store\n$/);
   await beside.store.holdForServing();
   const served = await copy([beside.setting, newSetting()]);
   assert.equal(served.code, 1);
@@ -83,10 +80,8 @@ test("store copy refuses a copied store, a missing store and the same store twic
   assert.equal((await copy([beside.setting, to])).code, 0);
   assert.match((await copy([beside.setting, to])).err, / is a whole copy of .* already\n$/);
   assert.match((await copy([newSetting(), newSetting()])).err, /there is no store yet/);
-  assert.match(
-    (await copy([beside.setting, beside.setting])).err,
-    / cannot be copied into itself: name another store\n$/,
-  );
+  const itself = await copy([beside.setting, beside.setting]);
+  assert.match(itself.err, / cannot be copied into itself: name another store\n$/);
 });
 
 test("store copy names the wrong argument, and never shows a password", async () => {

@@ -41,29 +41,18 @@ test("gateway sandbox --fork runs on another network's accounts and contracts", 
 
 test("an impossible fork is refused with its cause, and without its URL", async () => {
   const id = `C${"A".repeat(55)}`;
+  const node = "http://127.0.0.1:1";
   const wrong: [string[], number, RegExp][] = [
     [
       ["--fork", "ftp://token@example.com"],
       2,
       /--fork must be the https:\/\/ or http:\/\/ URL of a Stellar RPC node\n/,
     ],
-    [
-      ["--fork", "http://127.0.0.1:1/TOKEN"],
-      1,
-      /the network at http:\/\/127\.0\.0\.1:1 cannot be read: it does not answer\n/,
-    ],
-    [
-      ["--fork", "http://127.0.0.1:1", "--state", "x"],
-      2,
-      /--fork and --state exclude each other: a fork is not stored/,
-    ],
-    [
-      ["--fork", "http://127.0.0.1:1", "--network-passphrase", "x"],
-      2,
-      /--fork and --network-passphrase exclude each other/,
-    ],
+    [["--fork", `${node}/TOKEN`], 1, /the network at http:\/\/127\.0\.0\.1:1 cannot be read: it does not answer\n/],
+    [["--fork", node, "--state", "x"], 2, /--fork and --state exclude each other: a fork is not stored/],
+    [["--fork", node, "--network-passphrase", "x"], 2, /--fork and --network-passphrase exclude each other/],
     [["--device-registry", id], 2, /--device-registry needs --fork/],
-    [["--fork", "http://127.0.0.1:1", "--agent-registry", id], 2, /needs --device-registry and --payment-escrow/],
+    [["--fork", node, "--agent-registry", id], 2, /needs --device-registry and --payment-escrow/],
   ];
   for (const [flags, code, message] of wrong) {
     const failed = await failingSandboxHere(flags);

@@ -28,11 +28,8 @@ test("a sandbox opens a store with encrypted secrets by the same key as serve", 
     [{ SERVICE_API_SECRETS_KEY: anotherKey }, "is not the key of the webhook secrets in the store; set it to that key"],
   ];
   for (const [env, why] of refusals) {
-    assert.deepEqual(await failingSandboxHere(["--state", state], env), {
-      code: 2,
-      stdout: "",
-      stderr: `gateway sandbox: SERVICE_API_SECRETS_KEY ${why}\nSee: gateway help sandbox\n`,
-    });
+    const stderr = `gateway sandbox: SERVICE_API_SECRETS_KEY ${why}\nSee: gateway help sandbox\n`;
+    assert.deepEqual(await failingSandboxHere(["--state", state], env), { code: 2, stdout: "", stderr });
   }
   const second = await startSandboxHere(["--state", state], { SERVICE_API_SECRETS_KEY: secretsKey });
   assert.deepEqual(second.info.accounts, info.accounts);
@@ -59,15 +56,9 @@ test("a restarted sandbox has a working key, even after the old one was disabled
 });
 
 test("a sandbox ignores the variables of serve", async () => {
-  const sandbox = await startReadySandboxHere([], {
-    SERVICE_API_RPC_URL: "nonsense",
-    SERVICE_API_HOST: "nonsense",
-    SERVICE_API_STORE: "nonsense",
-    SERVICE_API_KEYS: "nonsense",
-    SERVICE_API_NETWORK_PASSPHRASE: "nonsense",
-    SERVICE_API_PAYMENT_ESCROW: "nonsense",
-    SERVICE_API_LOG: "nonsense",
-  });
+  const names = ["RPC_URL", "HOST", "STORE", "KEYS", "NETWORK_PASSPHRASE", "PAYMENT_ESCROW", "LOG"];
+  const env = Object.fromEntries(names.map((name) => [`SERVICE_API_${name}`, "nonsense"]));
+  const sandbox = await startReadySandboxHere([], env);
   const { body } = await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/network");
   assert.equal(body.rpcUrl, sandbox.info.rpc);
   assert.deepEqual([await sandbox.stop(), sandbox.log()], [0, ""]);

@@ -57,10 +57,8 @@ test("snapshot, revert and fund print their result", { timeout: 60_000 }, async 
   const { ledger } = JSON.parse(await act("snapshot", "clean", "--json"));
   assert.match(await act("fund", contract), /^C\w{3}…\w{4} got 10000 lumens in ledger \d+\.$/);
   assert.match(await act("fund", contract), /already has 10000 lumens or more\.$/);
-  assert.match(
-    await act("revert", "clean"),
-    new RegExp(`^Back at snapshot clean\\. The network is at ledger ${ledger + 1}, `),
-  );
+  const reverted = new RegExp(`^Back at snapshot clean\\. The network is at ledger ${ledger + 1}, `);
+  assert.match(await act("revert", "clean"), reverted);
   assert.match(await act("fund", contract), /got 10000 lumens/);
   assert.match(await act("fund", contract, "--amount", "2.5"), /got 2\.5 lumens/);
   assert.equal(await act("snapshots"), `clean at ledger ${ledger}`);
@@ -141,12 +139,9 @@ test("env prints variables that a shell can read", async () => {
 });
 
 test("a wrong or impossible action is named", async () => {
+  const contract = StrKey.encodeContract(new Uint8Array(32));
   const wrong: [string[], number, RegExp][] = [
-    [
-      ["advanc"],
-      2,
-      /expected one of advance, snapshot, snapshots, revert, fund, impersonate, status, env; got "advanc"; did you mean advance\?/,
-    ],
+    [["advanc"], 2, /expected one of advance, snapshot, .*, env; got "advanc"; did you mean advance\?/],
     [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
     [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N; got "60"/],
     [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000; got "0"/],
@@ -159,11 +154,7 @@ test("a wrong or impossible action is named", async () => {
     [["env", "--seconds", "1"], 2, /--seconds is only for advance; got env/],
     [["advance", "--seconds", "5", "--keep-time"], 2, /--keep-time is only for --ledgers; got --seconds/],
     [["snapshots", "--drop", "never"], 1, /name must be one of the snapshots .*; got "never"/],
-    [
-      ["fund", StrKey.encodeContract(new Uint8Array(32)), "--amount", "much"],
-      1,
-      /amount must be lumens as text, .*; got "much"/,
-    ],
+    [["fund", contract, "--amount", "much"], 1, /amount must be lumens as text, .*; got "much"/],
     [["revert", "never"], 1, /name must be one of the snapshots .*; got "never"/],
     [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\); got "G1"/],
   ];

@@ -12,10 +12,8 @@ describe("text behind a head", () => {
   });
 
   test("breaks between words, and continues in its column", () => {
-    assert.equal(
-      hanging("ok    store   ", "is there now", 21),
-      "ok    store   is\n              there\n              now",
-    );
+    const three = "ok    store   is\n              there\n              now";
+    assert.equal(hanging("ok    store   ", "is there now", 21), three);
     assert.equal(hanging("→ ", "one two three", 9), "→ one two\n  three");
   });
 

@@ -68,10 +68,9 @@ function registerTests(): void {
     for (const lost of [() => gateway(keygen, ">/dev/full"), () => gatewayWithoutReader(keygen)]) {
       const { code, err } = await lost();
       assert.equal(code, 1);
-      assert.match(
-        err,
-        /^gateway keygen: standard output cannot be written: .*, so the key was deleted again from file:.*\n$/,
-      );
+      const why =
+        /^gateway keygen: standard output cannot be written: .*, so the key was deleted again from file:.*\n$/;
+      assert.match(err, why);
       await assertNoKeys();
     }
   });

@@ -8,28 +8,11 @@ import { fakeIo } from "../fake_io.ts";
 
 const AT = "2026-11-21T03:44:05.678Z";
 const KEY = ["4fJ2kQ9xTz", "the shop in the old town", "read,write,webhooks", "default", "disabled", AT, AT, AT];
-const WEBHOOK = [
-  "wh_2Xk9pQd0fJ2kQ9xTz2Xk9p",
-  "4fJ2kQ9xTz",
-  "https://shop.example.com/webhooks/stellar/payments",
-  "payment.authorized, payment.claimed",
-  AT,
-  "12",
-  "0",
-  "0",
-  AT,
-];
-const ATTEMPT = [
-  AT,
-  "delivered",
-  "503",
-  "10000 ms",
-  "15",
-  "payment.authorized",
-  "0-52000000-17-3-0123456789abcde",
-  AT,
-  "the connection was refused by 203.0.113.7",
-];
+const TARGET = "https://shop.example.com/webhooks/stellar/payments";
+const HOOKED = "payment.authorized, payment.claimed";
+const WEBHOOK = ["wh_2Xk9pQd0fJ2kQ9xTz2Xk9p", "4fJ2kQ9xTz", TARGET, HOOKED, AT, "12", "0", "0", AT];
+const EVENT = ["payment.authorized", "0-52000000-17-3-0123456789abcde"];
+const ATTEMPT = [AT, "delivered", "503", "10000 ms", "15", ...EVENT, AT, "the connection was refused by 203.0.113.7"];
 
 /** The same columns, of rows that are texts already. */
 function ofTexts<T>(columns: readonly Column<T>[]): Column<readonly string[]>[] {
@@ -40,11 +23,11 @@ const KEY_TABLE = ofTexts(keyColumns(0));
 const WEBHOOK_TABLE = ofTexts(WEBHOOK_COLUMNS);
 const ATTEMPT_TABLE = ofTexts(ATTEMPT_COLUMNS);
 
-const TABLES = [["keys", KEY_TABLE, KEY], ["webhooks", WEBHOOK_TABLE, WEBHOOK], [
-  "attempts",
-  ATTEMPT_TABLE,
-  ATTEMPT,
-]] as const;
+const TABLES = [
+  ["keys", KEY_TABLE, KEY],
+  ["webhooks", WEBHOOK_TABLE, WEBHOOK],
+  ["attempts", ATTEMPT_TABLE, ATTEMPT],
+] as const;
 
 function printed(columns: typeof KEY_TABLE, row: readonly string[], room?: number): string[] {
   const io = fakeIo({ isTerminal: room !== 0, columns: room === 0 ? undefined : room });
@@ -72,14 +55,13 @@ describe("a table", () => {
     });
   }
 
-  for (
-    const [what, name] of [
-      ["letters that take two columns each", "東京駅前の本店"],
-      ["more of them than fit", "東京駅前の本店で使うための鍵東京駅前の本店"],
-      ["emoji", "🔑 shop"],
-      ["accents of their own", "Cafe\u0301 Zoe\u0308"],
-    ] as const
-  ) {
+  const names = [
+    ["letters that take two columns each", "東京駅前の本店"],
+    ["more of them than fit", "東京駅前の本店で使うための鍵東京駅前の本店"],
+    ["emoji", "🔑 shop"],
+    ["accents of their own", "Cafe\u0301 Zoe\u0308"],
+  ] as const;
+  for (const [what, name] of names) {
     test(`with ${what} fits a terminal and stays in columns`, () => {
       const row = KEY.map((text, index) => index === 1 ? name : text);
       const taken = (text: string) =>
