@@ -54,40 +54,21 @@ test("list prints columns with tabs, a table on a terminal, and JSON with --json
   const plain = await webhooks(["list"]);
   assert.equal(plain.code, 0);
   assert.equal(plain.err, `webhooks in ${beside.setting}\n`);
+  const rest = ["2026-01-01T00:00:00.000Z", "300", "0", "0", "-"];
+  const some = `escrow.swept, escrow.funded, device ${"ab".repeat(32)}`;
   assert.deepEqual(plain.out.split("\n").map((line) => line.split("\t")), [
-    ["wh_all", "key1", "https://wh-all.example/hook", "everything", "2026-01-01T00:00:00.000Z", "300", "0", "0", "-"],
-    [
-      "wh_some",
-      "key2",
-      "https://wh-some.example/hook",
-      `escrow.swept, escrow.funded, device ${"ab".repeat(32)}`,
-      "2026-01-01T00:00:00.000Z",
-      "300",
-      "0",
-      "0",
-      "-",
-    ],
+    ["wh_all", "key1", "https://wh-all.example/hook", "everything", ...rest],
+    ["wh_some", "key2", "https://wh-some.example/hook", some, ...rest],
     [""],
   ]);
   const table = await webhooks(["list"], { isTerminal: true });
   assert.match(table.out, /^ID +KEY +URL +EVENTS +CREATED +PENDING .*DEAD.*\nwh_all +key1 .* 300 .*\nwh_some /);
   const json = await webhooks(["list", "--json", "--key", "key2"]);
   assert.deepEqual(JSON.parse(json.out), {
-    id: "wh_some",
-    keyId: "key2",
-    url: "https://wh-some.example/hook",
-    types: ["escrow.swept", "escrow.funded"],
-    deviceHash: "ab".repeat(32),
-    merchant: null,
-    ordered: false,
-    createdAt: "2026-01-01T00:00:00.000Z",
-    failingSince: null,
-    retrying: 0,
-    rejected: 0,
-    dead: 0,
-    previousSecretUntil: null,
-    pending: 300,
-    atLeast: false,
+    ...{ id: "wh_some", keyId: "key2", url: "https://wh-some.example/hook", createdAt: "2026-01-01T00:00:00.000Z" },
+    ...{ types: ["escrow.swept", "escrow.funded"], deviceHash: "ab".repeat(32), merchant: null, ordered: false },
+    ...{ failingSince: null, retrying: 0, rejected: 0, dead: 0, previousSecretUntil: null },
+    ...{ pending: 300, atLeast: false },
   });
   assert.equal(json.err, "");
 });
@@ -141,10 +122,8 @@ test("deliveries prints the attempts, newest first", async () => {
     table.out,
     /^AT +OUTCOME .*\n2026-01-01 00:00:02 +delivered .*\n.*\n2026-01-01 00:00:00 +retry .*connection refused\n$/,
   );
-  const lines = (await webhooks(["deliveries", "wh_all", "--json"])).out.trim().split("\n").map((line) =>
-    JSON.parse(line)
-  );
-  assert.deepEqual(lines.map(({ attempt, at }) => [attempt, at]), [
+  const lines = (await webhooks(["deliveries", "wh_all", "--json"])).out.trim().split("\n");
+  assert.deepEqual(lines.map((line) => JSON.parse(line)).map(({ attempt, at }) => [attempt, at]), [
     [3, "2026-01-01T00:00:02.000Z"],
     [2, "2026-01-01T00:00:01.000Z"],
     [1, "2026-01-01T00:00:00.000Z"],
@@ -228,15 +207,8 @@ test("replay reports a stalled job and leaves it to the gateway", async () => {
   const subscription = (await beside.store.subscriptions.get("wh_all"))!;
   let waits = 0;
   const wait = () => Promise.resolve(void waits++);
-  await replayWebhook({
-    store: beside.store,
-    io,
-    wait,
-    subscription,
-    range: { fromLedger: 1 },
-    dryRun: false,
-    json: false,
-  });
+  const { store } = beside;
+  await replayWebhook({ store, io, wait, subscription, range: { fromLedger: 1 }, dryRun: false, json: false });
   assert.match(io.out, /no progress: /);
   assert.equal(waits, 20);
   assert.notEqual((await beside.store.deliveries.consumer("wh_all"))!.replay, null);
@@ -252,15 +224,11 @@ test("delete asks on a terminal, and deletes pending deliveries too", async () =
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
   assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
   assert.equal(await beside.store.subscriptions.get("wh_all"), undefined);
-  assert.deepEqual(JSON.parse((await webhooks(["delete", "wh_some", "--yes", "--json"])).out), {
-    id: "wh_some",
-    deleted: true,
-  });
+  const { out } = await webhooks(["delete", "wh_some", "--yes", "--json"]);
+  assert.deepEqual(JSON.parse(out), { id: "wh_some", deleted: true });
   const gone = await webhooks(["delete", "wh_some", "--yes"]);
-  assert.deepEqual([gone.code, gone.err], [
-    1,
-    `gateway webhooks: there is no webhook "wh_some" in ${beside.setting}\n`,
-  ]);
+  const words = `gateway webhooks: there is no webhook "wh_some" in ${beside.setting}\n`;
+  assert.deepEqual([gone.code, gone.err], [1, words]);
 });
 
 test("a wrong command line is one line of error", async () => {
