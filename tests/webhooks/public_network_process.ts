@@ -3,12 +3,15 @@
  * a DNS server of the test's own, real certificates, the policy as it is in production. Prints what came of each scene.
  */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import process from "node:process";
 import { createPoster, type PostResult } from "../../lib/webhooks/post/post.ts";
 import { createResolver, keepBriefly } from "../../lib/webhooks/targets/dns.ts";
 import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
 import { type DnsAnswer, startDnsServer } from "./targets/dns_server.ts";
 import { OK_ANSWER, type Receiver, startReceiver } from "./receiver.ts";
+import { until } from "../until.ts";
 import { createTestCertificates } from "./post/test_certificates.ts";
 
 export interface Scene {
@@ -80,6 +83,18 @@ async function play(answers: Partial<Record<"A" | "AAAA", DnsAnswer>>[], times: 
     privateConnections: privateEndpoints.reduce((sum, { connections }) => sum + connections, 0),
   };
 }
+
+/** The kernel makes an IPv6 address reachable a moment after it is added: on a busy machine seconds later. */
+async function isReached(address: string): Promise<boolean> {
+  const server = createServer((socket) => void socket.end()).listen(PORT, address);
+  await once(server, "listening");
+  const socket = connect(PORT, address);
+  const isConnected = await once(socket, "connect").then(() => true, () => false);
+  socket.destroy();
+  server.close();
+  return isConnected;
+}
+if (hasIpv6) await until(() => isReached(PUBLIC_IPV6));
 
 const scenes: Record<string, Scene> = {
   steady: await play([{ A: [PUBLIC] }], 3),
