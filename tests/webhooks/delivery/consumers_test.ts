@@ -8,43 +8,38 @@ import { append, bending, eventAt, idsAt, insert, subscriptionOf } from "../part
 import { answersAfter, workerStage } from "./worker_stage.ts";
 
 /** Lets an answer of the store, read already, be held back. */
-function holdable(method: "reader" | "readers") {
-  let held: Promise<void> | undefined;
-  let letGo = () => {};
+function holdable(method: "consumer" | "consumers") {
+  let isNext = false;
+  let letGo = (): void => assert.fail(`no ${method} was read`);
   return {
     store(store: Store): Store {
       // deno-lint-ignore no-explicit-any -- either method, with its own arguments
       const whole = store.deliveries as any;
       const value = async (...args: unknown[]) => {
         const answer = await whole[method](...args);
-        const until = held;
-        held = undefined;
-        await until;
+        if (isNext) await new Promise<void>((resolve) => [isNext, letGo] = [false, resolve]);
         return answer;
       };
       return Object.create(store, { deliveries: { value: Object.create(whole, { [method]: { value } }) } });
     },
-    /** The next one. */
-    hold() {
-      held = new Promise((resolve) => letGo = resolve);
-    },
+    hold: () => void (isNext = true),
     letGo: () => letGo(),
   };
 }
 
 test("a webhook that is deleted while an older look at it is unanswered is not posted to again", async () => {
-  const reader = holdable("reader");
-  await using made = await workerStage(() => "delivered", { store: reader.store });
+  const consumer = holdable("consumer");
+  await using made = await workerStage(() => "delivered", { store: consumer.store });
   await made.owe(1, "wh_1");
   await made.pass(100);
 
-  reader.hold();
+  consumer.hold();
   const changed = made.worker.changed("wh_1");
   await made.pass(100);
   await made.store.subscriptions.delete("wh_1");
   const deleted = made.worker.changed("wh_1");
   await made.pass(2_000);
-  reader.letGo();
+  consumer.letGo();
   await Promise.all([changed, deleted]);
   await made.pass(2_000);
 
@@ -55,19 +50,19 @@ test("a webhook that is deleted while an older look at it is unanswered is not p
 
 /** A worker that delivers to wh_1, and is looking at all webhooks: another gateway has made wh_2. */
 async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
-  const readers = holdable("readers");
-  const made = await workerStage(answer, { store: readers.store });
+  const consumers = holdable("consumers");
+  const made = await workerStage(answer, { store: consumers.store });
   await made.owe(2, "wh_1");
   await made.pass(100);
-  readers.hold();
+  consumers.hold();
   await insert(made.store, subscriptionOf("wh_2"));
   made.worker.wake();
   await made.pass(1_100);
-  return { made, readers };
+  return { made, consumers };
 }
 
 test("a replay to a webhook that is created during a load is sent once", async () => {
-  const { made, readers } = await lookingAtAll((post, clock) =>
+  const { made, consumers } = await lookingAtAll((post, clock) =>
     post.replayId === null ? "delivered" : answersAfter(1_000)(post, clock)
   );
   await insert(made.store, subscriptionOf("wh_3"));
@@ -76,7 +71,7 @@ test("a replay to a webhook that is created during a load is sent once", async (
   await made.store.deliveries.insertReplay({ id: "rp_1", subscriptionId: "wh_3", ...places, ...said });
   const changed = made.worker.changed("wh_3");
   await made.pass(100);
-  readers.letGo();
+  consumers.letGo();
   await changed;
   await made.pass(10_000);
   assert.deepEqual(made.idsTo("wh_3"), idsAt(101, 102));
@@ -84,11 +79,11 @@ test("a replay to a webhook that is created during a load is sent once", async (
 });
 
 test("a webhook that is deleted during a load gets no more posts", async () => {
-  const { made, readers } = await lookingAtAll(() => "delivered");
+  const { made, consumers } = await lookingAtAll(() => "delivered");
   await made.owe(3);
   await made.store.subscriptions.delete("wh_1");
   const changed = made.worker.changed("wh_1");
-  readers.letGo();
+  consumers.letGo();
   await changed;
   await made.pass(10_000);
   assert.equal(made.postedTo("wh_1").length, 2);
