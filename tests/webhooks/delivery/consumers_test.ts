@@ -8,7 +8,7 @@ import { append, bending, eventAt, idsAt, insert, subscriptionOf } from "../part
 import { answersAfter, workerStage } from "./worker_stage.ts";
 
 /** Lets an answer of the store, read already, be held back. */
-function holdable(method: "consumer" | "consumers") {
+function holdable(method: Extract<keyof Store["deliveries"], "consumer" | "consumers">) {
   let isNext = false;
   let letGo = (): void => assert.fail(`no ${method} was read`);
   return {
