@@ -19,7 +19,7 @@ async function assertSigned({ body, headers }: Received, secret: string) {
 }
 
 test("listen --gateway follows any gateway with a key from the environment, and forwards what happens, signed", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
   await runGateway(["trigger", "device.registered", "--sandbox", rpc], {}, HERE);
@@ -45,7 +45,7 @@ test("listen --gateway follows any gateway with a key from the environment, and 
 
 test(
   "listen --gateway takes the key on standard input, filters, and prints bodies with --json",
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const { gateway, store, rpc } = sandbox.info;
     const key = await makeKey(HERE, store, { scopes: "read", rate: 600 });
@@ -68,7 +68,7 @@ test(
   },
 );
 
-test("listen --gateway says what a gateway refuses, and does not show the key", { timeout: 60_000 }, async () => {
+test("listen --gateway says what a gateway refuses, and does not show the key", { timeout: 240_000 }, async () => {
   const key = `service_sk_${"a".repeat(38)}`;
   const wrong: [string, RegExp][] = [
     [sandbox.info.gateway, /the gateway at \S+ refuses: unauthorized: /],
@@ -84,7 +84,7 @@ test("listen --gateway says what a gateway refuses, and does not show the key", 
 
 test(
   "listen --forward-to hands a sandbox's webhooks on as they came, and its answer back",
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const { rpc } = sandbox.info;
     let answers = 0;

@@ -1,29 +1,35 @@
 // needs: once
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { after, test } from "node:test";
+import { connect, createServer } from "node:net";
+import { test } from "node:test";
 import { freePort } from "../faults/serve_process.ts";
 import { createClient } from "./client.ts";
 import { tellListen } from "./listen_story.ts";
 import { getAs } from "./raw_http.ts";
 import { startReceiver } from "./receiver.ts";
-import { environment, HERE, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { startCommand } from "./running_command.ts";
+import { environment, HERE, runGateway, sandboxOfFile, sourceCommand } from "./sandbox_process.ts";
 
-/** For all of this file: begun after a command that waits for it, and ended by the last story. */
-let sandbox: SandboxProcess | undefined;
-after(() => sandbox?.stop());
+const sandbox = sandboxOfFile();
 
-test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, async () => {
+test("trigger waits for a sandbox that does not listen yet", { timeout: 240_000 }, async () => {
   const port = await freePort();
-  const triggered = runGateway(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
-  sandbox = await startSandbox(undefined, ["--rpc-port", String(port)]);
-  const { code, stdout, stderr } = await triggered;
-  assert.equal(code, 0, stderr);
-  assert.equal(JSON.parse(stdout).event, "device.registered");
+  const triggered = startCommand(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
+  await triggered.until((_out, errors) => errors.includes("waiting for the sandbox"));
+  const late = createServer((socket) => {
+    const through = connect(Number(new URL(sandbox.info.rpc).port), "127.0.0.1");
+    for (const side of [socket, through]) side.on("error", () => {});
+    socket.pipe(through).pipe(socket);
+  }).listen(port, "127.0.0.1");
+  assert.equal(await triggered.ended, 0, triggered.errors());
+  const [line] = await triggered.out(/^\{.*\}\n/) as unknown as [string];
+  assert.equal(JSON.parse(line).event, "device.registered");
+  late.close();
 });
 
 test("where there is no sandbox, listen and trigger wait a little, and say where they looked and what to do", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   const other = await startReceiver();
@@ -40,7 +46,7 @@ test("where there is no sandbox, listen and trigger wait a little, and say where
 });
 
 test("a wrong event, filter or number is named", async () => {
-  const at = ["--sandbox", sandbox!.info.rpc];
+  const at = ["--sandbox", sandbox.info.rpc];
   const wrong: [string[], number, RegExp][] = [
     [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*; got "payment\.made"/],
     [["trigger", "device.registered", "escrow.funded"], 2, /unexpected "escrow\.funded"/],
@@ -70,7 +76,7 @@ test("a wrong event, filter or number is named", async () => {
     [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL; got "x"/],
     [["listen", "--gateway", "http://127.0.0.1:1"], 2, /standard input must be an API key .*; got 0 characters/],
     [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be .*; got "nowhere"/],
-    [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],
+    [["listen", "--port", new URL(sandbox.info.rpc).port, ...at], 1, /the port is in use/],
   ];
   for (const [args, code, message] of wrong) {
     const failed = await runGateway(args, {}, HERE);
@@ -83,7 +89,7 @@ test("a wrong event, filter or number is named", async () => {
 test(
   "a listener whose reader has gone ends without a word, and leaves no webhook behind",
   async () => {
-    const { gateway, apiKey, rpc } = sandbox!.info;
+    const { gateway, apiKey, rpc } = sandbox.info;
     const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';
     const child = spawn("bash", ["-c", script, "listen", ...sourceCommand()], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -104,15 +110,15 @@ test(
 );
 
 test("the sandbox tells its keys to this machine only, and to no page in a browser", async () => {
-  const page = `${sandbox!.info.rpc}/sandbox`;
+  const page = `${sandbox.info.rpc}/sandbox`;
   const told = await fetch(page);
-  assert.deepEqual(await told.json(), sandbox!.info);
+  assert.deepEqual(await told.json(), sandbox.info);
   assert.equal(told.headers.get("access-control-allow-origin"), null);
   const rebound = await getAs("evil.example", page);
   assert.match(rebound, /^HTTP\/1\.1 403 /);
-  assert.ok(!rebound.includes(sandbox!.info.apiKey));
+  assert.ok(!rebound.includes(sandbox.info.apiKey));
 });
 
 test("listen shows what trigger makes happen, and ends when its sandbox does", async () => {
-  await tellListen(sourceCommand(), sandbox!);
+  await tellListen(sourceCommand(), sandbox);
 });

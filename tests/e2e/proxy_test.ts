@@ -65,7 +65,7 @@ describe("behind the proxy of a company, which knows nothing of this machine", (
     },
   );
 
-  test("an answer of the proxy names the variable of the proxy", { timeout: 60_000 }, async () => {
+  test("an answer of the proxy names the variable of the proxy", { timeout: 240_000 }, async () => {
     const args = ["doctor", "--rpc-url", "http://node.example:8000", "--store", "memory:"];
     const { code, stdout, stderr } = await runGateway(args, env);
     assert.equal(code, 1, stderr);

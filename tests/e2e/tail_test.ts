@@ -18,7 +18,7 @@ const startTail = (flags: string[], env: Record<string, string> = {}) => startCo
 
 test(
   "tail prints what happens from now on in the sandbox, and with --from-ledger what was before",
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
     const now = startTail(at());
