@@ -3,6 +3,7 @@
  * passes new events.
  */
 
+import { setImmediate } from "node:timers";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
@@ -173,7 +174,8 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
         });
         streams.set(stream, keyId);
         loop.start();
-        loop.wake();
+        // The stream reads the log first.
+        setImmediate(loop.wake);
         return stream;
       } finally {
         opening.splice(opening.indexOf(keyId), 1);

@@ -52,11 +52,6 @@ export const deliveredSlowly: Kind = (climate) =>
 export const shownAmongLag: Kind = (climate) =>
   climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
 
-/** Cards are looked at where others pay, and all goes well enough for each gateway to hear of it. */
-export const shownToAll: Kind = (climate) =>
-  climate.lookers > 0 && climate.payers > 0 && climate.isShared && !climate.isTurned && climate.gateways > 1 &&
-  climate.troubles.stall + climate.troubles.storeFault === 0 && share(climate, "pause", "ambush", "storeClock") === 0;
-
 /** What is past is sent again while gateways come and go. */
 export const replayed: Kind = (climate) =>
   isRough(climate) && climate.hooks > 1 && does(climate, "replay") && climate.eventsOfLedger > 1 &&

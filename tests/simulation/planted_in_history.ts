@@ -88,14 +88,6 @@ export const IN_HISTORY = [
     kind: kinds.shownAmongLag,
   },
   {
-    name: "gateways do not tell one another of what was confirmed",
-    file: "lib/gateway/shared_state.ts",
-    from: "        head.confirm(seen.sequence);\n",
-    to: "",
-    seed: 66859,
-    kind: kinds.shownToAll,
-  },
-  {
     name: "history is forgotten by the machine's clock",
     file: "lib/store/retention.ts",
     from: "Math.min(now(), closeTime * 1_000)",

@@ -55,7 +55,6 @@ export async function owedAfter(
       const known = amounts.get(asset);
       if (known !== undefined || amounts.size < MOST_ASSETS) amounts.set(asset, (known ?? 0n) + change);
     }
-    await yieldToOthers();
   }
   const next = end === -1 ? undefined : page[end];
   const read = page.length < PAGE ? last : 0;
@@ -102,6 +101,7 @@ async function hadBefore(log: Pick<EventStore, "read">, event: LoggedEvent): Pro
     toHeight: height,
   };
   const found = await log.read({ filter, order: "desc", limit: MOST_EARLIER });
+  await yieldToOthers();
   const isEarlier = (one: LoggedEvent) => one.id !== event.id && newestLedgerFirst(event, one) < 0;
   const earlier = found.filter((one) => one.contractId === event.contractId && isEarlier(one)).sort(newestLedgerFirst);
   const claimed = earlier.findIndex(({ type }) => type === "payment.claimed");
