@@ -38,22 +38,22 @@ describe("mintKey", () => {
     assert.ok(!JSON.stringify(record).includes(key.split("_")[3]!));
   });
 
-  test("leaves out rate and expiry when none are asked for", () => {
+  test("omits rate and expiry when the caller gives neither", () => {
     assert.deepEqual(Object.keys(mintKey(wanted).record), ["id", "name", "hash", "scopes", "disabled", "createdAt"]);
   });
 
-  test("makes another id and another secret each time", () => {
+  test("makes a new id and a new secret for each key", () => {
     const keys = Array.from({ length: 500 }, () => mintKey(wanted).key);
     assert.equal(new Set(keys.map((key) => key.split("_")[2])).size, 500);
     assert.equal(new Set(keys.map((key) => key.split("_")[3])).size, 500);
   });
 
-  test("names each scope once, in the order read, write, webhooks", () => {
+  test("lists each scope once, in the order read, write, webhooks", () => {
     const { record } = mintKey({ ...wanted, scopes: ["webhooks", "read", "webhooks"] });
     assert.deepEqual(record.scopes, ["read", "webhooks"]);
   });
 
-  test("trims the name and takes letters of any script", () => {
+  test("trims the name and accepts letters of any script", () => {
     assert.equal(mintKey({ ...wanted, name: " Café 店 №1 " }).record.name, "Café 店 №1");
     assert.equal(mintKey({ ...wanted, name: "😀".repeat(64) }).record.name.length, 128);
   });
@@ -63,7 +63,7 @@ describe("mintKey", () => {
     ["a name of 65 characters", { name: "x".repeat(65) }, "name", /1–64/],
     ["a name that moves the cursor", { name: "a\u001b[2Jb" }, "name", /printable/],
     ["a name with a line break", { name: "a\nb" }, "name", /printable/],
-    ["a name that turns the writing around", { name: "a\u202eb" }, "name", /printable/],
+    ["a name with a character that reverses the text direction", { name: "a\u202eb" }, "name", /printable/],
     ["no scope", { scopes: [] }, "scopes", /at least one of read, write, webhooks/],
     ["an unknown scope", { scopes: ["read", "admin"] }, "scopes", /some of read, write, webhooks; got "admin"/],
     ["a rate of 0", { rate: 0 }, "rate", /from 1 to 1000000 requests a minute; got 0/],
@@ -71,10 +71,15 @@ describe("mintKey", () => {
     ["a rate above a million", { rate: 1_000_001 }, "rate", /got 1000001/],
     ["an expiry in the past", { expiresAt: "2026-03-01T12:00:00Z" }, "expiresAt", /in the future/],
     ["an expiry without a zone", { expiresAt: "2026-04-01T12:00" }, "expiresAt", /ISO 8601/],
-    ["a day that is none", { expiresAt: "2027-02-30" }, "expiresAt", /must be a day and time that exist/],
-    ["an hour that is none", { expiresAt: "2027-02-28T25:00:00Z" }, "expiresAt", /that exist; got "2027-02-28T25/],
+    ["a day that does not exist", { expiresAt: "2027-02-30" }, "expiresAt", /must be a day and time that exist/],
     [
-      "what is no time",
+      "an hour that does not exist",
+      { expiresAt: "2027-02-28T25:00:00Z" },
+      "expiresAt",
+      /that exist; got "2027-02-28T25/,
+    ],
+    [
+      "a text that is not a time",
       { expiresAt: "soon" },
       "expiresAt",
       /ISO 8601 date \(2027-01-31\) or time with its zone .*; got "soon"/,
@@ -95,7 +100,7 @@ describe("parseKey", () => {
     assert.deepEqual(parseKey(key), { id: record.id });
   });
 
-  test("tells every single typo from an unknown key", () => {
+  test("reports a checksum error for every change of one character", () => {
     const { key } = mintKey(wanted);
     fc.assert(fc.property(fc.integer({ min: 11, max: key.length - 1 }), fc.constantFrom(..."09AZaz"), (at, digit) => {
       if (key[at] === digit || key[at] === "_") return;
@@ -103,7 +108,7 @@ describe("parseKey", () => {
     }));
   });
 
-  test("tells two neighbours that changed places", () => {
+  test("reports a checksum error when two neighbouring characters are swapped", () => {
     const { key } = mintKey(wanted);
     for (let at = 22; at < key.length - 1; at++) {
       if (key[at] === key[at + 1]) continue;
@@ -112,7 +117,7 @@ describe("parseKey", () => {
     }
   });
 
-  test("calls everything else malformed", () => {
+  test("reports any other text as malformed", () => {
     const { key } = mintKey(wanted);
     const others = ["", "service_sk_", key + "0", key.slice(0, -1), ` ${key}`.slice(0, -1), key.toUpperCase()];
     others.push(
@@ -125,7 +130,7 @@ describe("parseKey", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.deepEqual(parseKey(text), { error: "malformed" })));
   });
 
-  test("knows a key by fixed digits, so that keys stay good over releases", () => {
+  test("accepts a fixed key: keys remain valid across releases", () => {
     const key = "service_sk_0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZab2npbCf";
     assert.deepEqual(parseKey(key), { id: "0123456789" });
   });
@@ -144,14 +149,14 @@ describe("the parts of a key", () => {
     assert.ok(!sameHash(hash, ""));
   });
 
-  test("encodeBase62 pads with zeros and holds a CRC-32 in six digits", () => {
+  test("encodeBase62 pads with zeros, and six digits can hold a CRC-32", () => {
     assert.equal(encodeBase62(0, 6), "000000");
     assert.equal(encodeBase62(61, 1), "z");
     assert.equal(encodeBase62(62, 1), "10");
     assert.equal(encodeBase62(0xffffffff, 6).length, 6);
   });
 
-  test("randomBase62 favours no digit: bytes beyond four times 62 are thrown away", () => {
+  test("randomBase62 returns each digit equally often: it discards bytes of 248 and above", () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
     const counts = new Map<string, number>();
     for (const digit of randomBase62(248, () => bytes)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
@@ -160,7 +165,7 @@ describe("the parts of a key", () => {
   });
 });
 
-test("SECURITY.md has the pattern of keys, and an example whose checksum is right", () => {
+test("SECURITY.md shows the pattern of keys, and an example key with a valid checksum", () => {
   const page = readFileSync(join(import.meta.dirname!, "../../SECURITY.md"), "utf8");
   const pattern = new RegExp(`^${/`(service_sk_\S+)`/.exec(page)![1]}$`);
   const example = /^service_sk_\w+$/m.exec(page)![0];

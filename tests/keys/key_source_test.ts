@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 describe("keys from the store", () => {
-  test("have another version after every change, and after no change the same", async () => {
+  test("have a new version after every change, and keep the version while nothing changes", async () => {
     const source = keySourceFromStore(store);
     const { record } = testKey();
     const versions = [await source.version()];
@@ -33,7 +33,7 @@ describe("keys from the store", () => {
     assert.equal(new Set(versions).size, 4);
   });
 
-  test("are answered by id, and their use is noted without counting as a change", async () => {
+  test("are returned by id, and recording their last use does not change the version", async () => {
     const source = keySourceFromStore(store);
     const { record } = testKey();
     assert.equal(await source.isEmpty(), true);
@@ -46,7 +46,7 @@ describe("keys from the store", () => {
     assert.equal(await source.version(), version);
   });
 
-  test("are verified as the store has them: made, disabled, enabled, deleted", async () => {
+  test("are verified by their current state in the store: created, disabled, enabled, deleted", async () => {
     const source = keySourceFromStore(store);
     const clock = { now: () => NOW, monotonicMs: () => 0 };
     const verifier = createKeyVerifier({ source, clock, onProblem: (message) => assert.fail(message) });

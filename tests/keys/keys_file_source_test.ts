@@ -15,7 +15,7 @@ const folder = folderForTests();
 let path: string;
 let count = 0;
 let problems: string[];
-/** Long after every file's time stamp, so that an unchanged stamp is believed. */
+/** Long after every file's time stamp, so that the source relies on an unchanged time stamp. */
 let nowMs: number;
 
 beforeEach(() => {
@@ -24,7 +24,7 @@ beforeEach(() => {
   nowMs = Date.now() + 3_600_000;
 });
 
-/** The source, and whether its version is another one than at the last call. */
+/** The source, and whether its version has changed since the last call. */
 async function open(): Promise<KeySource & { changed(): Promise<boolean> }> {
   const source = await openKeysFileSource({ path, now: () => nowMs, onProblem: (message) => problems.push(message) });
   let seen: number | undefined;
@@ -42,7 +42,7 @@ const write = (text: string) => writeFile(path, text, { mode: 0o600 });
 const writeRecords = (...records: KeyRecord[]) => write(JSON.stringify(records));
 
 describe("keys from a file", () => {
-  test("are there at once, and reported as changed once", async () => {
+  test("are available at once, and the version changes once", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();
@@ -51,7 +51,7 @@ describe("keys from a file", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("heed an operator who edits disabled by hand", async () => {
+  test("change when an operator edits the field disabled by hand", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();
@@ -62,7 +62,7 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
   });
 
-  test("heed what the commands change", async () => {
+  test("change when a command inserts or deletes a key", async () => {
     await writeRecords();
     const source = await open();
     await source.changed();
@@ -75,7 +75,7 @@ describe("keys from a file", () => {
     assert.equal(await source.isEmpty(), true);
   });
 
-  test("heed an edit that leaves size and time stamp as they were, while the stamp is fresh", async () => {
+  test("change after an edit that keeps the file's size and time stamp, while the time stamp is recent", async () => {
     const { record } = testKey({ name: "abc" });
     const stamp = new Date(1_700_000_000_000);
     nowMs = stamp.getTime() + 1_000;
@@ -89,7 +89,7 @@ describe("keys from a file", () => {
     assert.equal((await source.get(record.id))?.name, "xyz");
   });
 
-  test("stay as they were when the file does not parse, which is told once a change", async () => {
+  test("stay in use when the file becomes invalid, and each invalid version is reported once", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();
@@ -111,7 +111,7 @@ describe("keys from a file", () => {
     assert.equal(problems.length, 2);
   });
 
-  test("stay as they were when the file is emptied, as by an editor on a full disk; [] means none", async () => {
+  test("stay in use when the file becomes empty, as on a full disk; [] removes all keys", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();
@@ -120,14 +120,14 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
     assert.equal(await source.changed(), false);
     assert.deepEqual(await source.get(record.id), record);
-    const told = `keys file ${path} is empty: write [] for a file without keys; the keys stay as they were`;
-    assert.deepEqual(problems, [told]);
+    const reported = `keys file ${path} is empty: write [] for a file without keys; the keys stay as they were`;
+    assert.deepEqual(problems, [reported]);
     await writeRecords();
     assert.equal(await source.changed(), true);
     assert.equal(await source.isEmpty(), true);
   });
 
-  test("may be none in an empty file at the start, before the first is made", async () => {
+  test("are an empty list while the file is empty at the start, until a command creates the first key", async () => {
     await write("");
     const source = await open();
     assert.deepEqual([await source.isEmpty(), problems], [true, []]);
@@ -137,7 +137,7 @@ describe("keys from a file", () => {
     assert.deepEqual(await source.get(record.id), record);
   });
 
-  test("stay as they were when the file vanishes, and go on when it comes back", async () => {
+  test("stay in use when the file disappears, and change again when the file is back", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();
@@ -155,7 +155,7 @@ describe("keys from a file", () => {
     assert.equal(problems.length, 2);
   });
 
-  test("may come later: a missing file is told, and holds none", async () => {
+  test("become available later when the file is missing at the start, and the missing file is reported once", async () => {
     const source = await open();
     assert.equal(await source.isEmpty(), true);
     assert.deepEqual(problems, [`keys file ${path} does not exist; the gateway has no keys until it exists`]);
@@ -167,12 +167,12 @@ describe("keys from a file", () => {
     assert.deepEqual(await source.get(record.id), record);
   });
 
-  test("are refused at the start when the file does not parse: there is nothing to stay with", async () => {
+  test("cannot be opened at the start when the file is invalid", async () => {
     await write("not json");
     await assert.rejects(open(), { name: "KeysFileError", message: /must be JSON, .*; got 8 characters/ });
   });
 
-  test("in a file that others may read are used, and the mode is told once", async () => {
+  test("are used although other users may read the file, and the file mode is reported once", async () => {
     const { record } = testKey();
     await writeRecords(record);
     await chmod(path, 0o644);
@@ -185,7 +185,7 @@ describe("keys from a file", () => {
     assert.equal(problems.length, 1);
   });
 
-  test("on Windows no mode is told, where every file seems to be open to others", async (t) => {
+  test("are used on Windows without a report of the file mode, where every file seems open to other users", async (t) => {
     const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
     t.after(() => void Object.defineProperty(process, "platform", platform));
     await writeRecords(testKey().record);
@@ -195,7 +195,7 @@ describe("keys from a file", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("note no use in it: an operator may have it open", async () => {
+  test("do not store their last use in the file: an operator may have it open", async () => {
     const { record } = testKey();
     await writeRecords(record);
     const source = await open();

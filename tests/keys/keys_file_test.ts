@@ -19,13 +19,13 @@ beforeEach(() => {
   path = join(folder, `keys${count++}.json`);
 });
 
-/** Root is refused nothing. */
+/** No file mode stops root. */
 const isRoot = process.getuid?.() === 0;
 
 const recordsOnDisk = async () => JSON.parse(await readFile(path, "utf8"));
 
 describe("a keys file", () => {
-  test("is made by the first insert, readable by its owner only, a record an element", async () => {
+  test("is created by the first insert, readable by its owner only, with one array element per record", async () => {
     const { key, record } = testKey({ rate: 600 });
     await openKeysFile(path).keys.insert(record);
     assert.deepEqual(await recordsOnDisk(), [record]);
@@ -33,7 +33,7 @@ describe("a keys file", () => {
     assert.ok(!(await readFile(path, "utf8")).includes(key));
   });
 
-  test("is read in UTF-16, as PowerShell redirects, and written in UTF-8", async () => {
+  test("is read in UTF-16, as PowerShell writes it, and written in UTF-8", async () => {
     const [first, second] = [testKey().record, testKey().record];
     await writeFile(path, Buffer.from("\ufeff" + JSON.stringify([first]), "utf16le"), { mode: 0o600 });
     assert.deepEqual(await openKeysFile(path).keys.get(first.id), first);
@@ -42,7 +42,7 @@ describe("a keys file", () => {
   });
 
   test(
-    "is written on Windows, too, which opens no folder",
+    "is also written on Windows, which cannot open a folder",
     { skip: isRoot && "root opens every folder" },
     async (t) => {
       const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
@@ -60,7 +60,7 @@ describe("a keys file", () => {
     },
   );
 
-  test("answers its keys by id and in pages ascending by id", async () => {
+  test("returns its keys by id, and in pages sorted by id", async () => {
     const file = openKeysFile(path);
     const ids = ["b", "d", "a", "c"];
     for (const id of ids) await file.keys.insert(testKey({ id }).record);
@@ -70,7 +70,7 @@ describe("a keys file", () => {
     assert.deepEqual((await file.keys.list({ after: "c", limit: 3 })).map(({ id }) => id), ["d"]);
   });
 
-  test("that does not exist holds no keys, and asking does not make it", async () => {
+  test("that does not exist holds no keys, and a read or a change of a missing key does not create it", async () => {
     const file = openKeysFile(path);
     assert.deepEqual(await file.keys.list({ limit: 10 }), []);
     assert.equal(await file.keys.setDisabled("a", true), undefined);
@@ -78,7 +78,7 @@ describe("a keys file", () => {
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
-  test("disables, enables and deletes a key and leaves the others alone", async () => {
+  test("disables, enables and deletes one key and leaves the other keys unchanged", async () => {
     const file = openKeysFile(path);
     const [one, two] = [testKey().record, testKey().record];
     await file.keys.insert(one);
@@ -91,20 +91,20 @@ describe("a keys file", () => {
     assert.deepEqual(await recordsOnDisk(), [two]);
   });
 
-  test("refuses a second key of one id", async () => {
+  test("refuses a second key with the same id", async () => {
     const file = openKeysFile(path);
     await file.keys.insert(testKey({ id: "a" }).record);
     await assert.rejects(file.keys.insert(testKey({ id: "a" }).record), { name: "StoreError", kind: "exists" });
   });
 
-  test("keeps every key of many writers at once", async () => {
+  test("keeps every key when many writers insert at the same time", async () => {
     const records = Array.from({ length: 12 }, () => testKey().record);
     await Promise.all(records.map((record) => openKeysFile(path).keys.insert(record)));
     const ids = (await recordsOnDisk()).map(({ id }: { id: string }) => id);
     assert.deepEqual(ids.sort(), records.map(({ id }) => id).sort());
   });
 
-  test("that root changes stays its owner's, with its lock", { skip: !isRoot && "needs root" }, async () => {
+  test("keeps its owner when root changes it, and so does its lock", { skip: !isRoot && "needs root" }, async () => {
     const { record } = testKey();
     const place = openKeysFile(path);
     await place.keys.insert(record);
@@ -116,13 +116,13 @@ describe("a keys file", () => {
     inUse.release();
   });
 
-  test("leaves nothing but itself and its lock behind", async () => {
+  test("leaves no temporary file behind, only the keys file and its lock", async () => {
     await openKeysFile(path).keys.insert(testKey().record);
     const name = path.slice(folder.length + 1);
     assert.deepEqual((await readdir(folder)).filter((entry) => entry.startsWith(name)).sort(), [name, `${name}.lock`]);
   });
 
-  test("that does not parse is left as it is, and the message names file, record and field", async () => {
+  test("that is invalid stays unchanged, and the error names file, record and field", async () => {
     const record = testKey().record;
     await writeFile(path, JSON.stringify([{ ...record, disabled: "ja" }]));
     await assert.rejects(openKeysFile(path).keys.insert(testKey().record), {
@@ -132,7 +132,7 @@ describe("a keys file", () => {
     assert.equal((await recordsOnDisk())[0].disabled, "ja");
   });
 
-  test("is made where a symbolic link points, also through another one, and the links stay", async () => {
+  test("is created at the target of a symbolic link, also through a second link, and the links remain", async () => {
     const [near, far] = [`${path}.near`, `${path}.far`];
     await symlink(path, near);
     // Relative to its own folder.
@@ -142,12 +142,12 @@ describe("a keys file", () => {
     for (const link of [near, far]) assert.ok((await lstat(link)).isSymbolicLink(), link);
   });
 
-  test("that is a link to itself is refused", async () => {
+  test("that is a symbolic link to itself is refused", async () => {
     await symlink(path, path);
     await assert.rejects(openKeysFile(path).keys.insert(testKey({ id: "a" }).record), KeysFileError);
   });
 
-  test("behind a symbolic link is replaced there, and the link stays", async () => {
+  test("behind a symbolic link is replaced at the link's target, and the link remains", async () => {
     const link = `${path}.link`;
     await writeFile(path, "[]");
     await symlink(path, link);
@@ -156,7 +156,7 @@ describe("a keys file", () => {
     assert.equal((await openKeysFile(link).keys.get("a"))?.id, "a");
   });
 
-  test("in no folder, or that is a folder itself, is refused by name", async () => {
+  test("whose folder is missing or a file, or that is itself a folder, is refused with an error that names it", async () => {
     const inNone = openKeysFile(join(folder, "none", "keys.json"));
     await assert.rejects(inNone.keys.insert(testKey().record), {
       name: "KeysFileError",
@@ -169,21 +169,25 @@ describe("a keys file", () => {
     await assert.rejects(openKeysFile(join(path, "keys.json")).keys.insert(testKey().record), /\.json is no directory/);
   });
 
-  test("that cannot be made says why", async () => {
+  test("that cannot be created is refused with the system's error code", async () => {
     const tooLong = join(folder, "k".repeat(300));
     await assert.rejects(openKeysFile(tooLong).keys.insert(testKey().record), /kkk cannot be written: ENAMETOOLONG$/);
   });
 
-  test("in a folder that may not be written is refused with whose modes to look at", { skip: isRoot }, async () => {
-    const closed = join(folder, "closed");
-    await mkdir(closed, { mode: 0o500 });
-    await assert.rejects(openKeysFile(join(closed, "keys.json")).keys.insert(testKey().record), {
-      message:
-        `keys file ${closed}/keys.json cannot be written: check the owner and mode of it and of ${closed} (EACCES)`,
-    });
-  });
+  test(
+    "in a folder without write permission is refused, and the error names both paths to check",
+    { skip: isRoot },
+    async () => {
+      const closed = join(folder, "closed");
+      await mkdir(closed, { mode: 0o500 });
+      await assert.rejects(openKeysFile(join(closed, "keys.json")).keys.insert(testKey().record), {
+        message:
+          `keys file ${closed}/keys.json cannot be written: check the owner and mode of it and of ${closed} (EACCES)`,
+      });
+    },
+  );
 
-  test("is asked to be there where it must be", async () => {
+  test("is required by requireKeysFile, and the error says how to create it", async () => {
     await assert.rejects(requireKeysFile(path), {
       name: "KeysFileError",
       message: `the keys file ${path} does not exist: create it with gateway keygen, or name another with --keys-file`,

@@ -15,7 +15,7 @@ class ScriptedSource implements KeySource {
   gets = 0;
   changes = 0;
   fault: Error | undefined;
-  /** While set, `get` answers what was there when it was called, but only when this resolves. */
+  /** While set, `get` reads the record at the call, and returns it when this promise resolves. */
   delay: Promise<void> | undefined;
 
   put(record: KeyRecord): void {
@@ -77,12 +77,12 @@ function atOnce(verdict: KeyVerdict | Promise<KeyVerdict>): KeyVerdict {
 }
 
 describe("verify", () => {
-  test("answers the record of a key that is good", async () => {
+  test("returns the record of a valid key", async () => {
     const { key, record } = keyWith({ rate: 600 });
     assert.deepEqual(await verifier.verify(key), { record });
   });
 
-  test("tells malformed, mistyped, unknown, disabled and expired keys apart", async () => {
+  test("returns a different reason for malformed, mistyped, unknown, disabled and expired keys", async () => {
     const { key } = keyWith();
     const other = key.endsWith("0") ? "1" : "0";
     assert.equal(await reason("nonsense"), "malformed");
@@ -92,12 +92,12 @@ describe("verify", () => {
     assert.equal(await reason(keyWith({ expiresAt: new Date(NOW).toISOString() }).key), "expired");
   });
 
-  test("does not ask the source about what is no key", () => {
+  test("does not ask the source about a malformed key", () => {
     assert.deepEqual(atOnce(verifier.verify("nonsense")), { reason: "malformed" });
     assert.equal(source.gets, 0);
   });
 
-  test("calls a right id with a wrong secret unknown, whatever the state of that key", async () => {
+  test("returns the reason unknown for a known id with a wrong secret, also when that key is disabled or expired", async () => {
     const { record } = keyWith();
     const stranger = testKey();
     for (const changed of [{}, { disabled: true }, { expiresAt: new Date(NOW - 1).toISOString() }]) {
@@ -106,7 +106,7 @@ describe("verify", () => {
     }
   });
 
-  test("rejects when the source cannot be read, and answers once it can", async () => {
+  test("rejects while the source fails, and returns the record after the source recovers", async () => {
     const { key, record } = keyWith();
     source.fault = new Error("store is gone");
     await assert.rejects(async () => await verifier.verify(key), /store is gone/);
@@ -114,7 +114,7 @@ describe("verify", () => {
     assert.deepEqual(await verifier.verify(key), { record });
   });
 
-  test("asks the source once for many requests with one key at one moment", async () => {
+  test("asks the source once for 50 simultaneous requests with one key", async () => {
     const { key, record } = keyWith();
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => verifier.verify(key)));
     assert.ok(verdicts.every((verdict) => "record" in verdict && verdict.record === record));
@@ -123,7 +123,7 @@ describe("verify", () => {
 });
 
 describe("a verified key in memory", () => {
-  test("is answered at once, without the source, while refreshes go on", async () => {
+  test("is returned at once, without asking the source, while refreshes succeed", async () => {
     const { key, record } = keyWith();
     await verifier.refresh();
     await verifier.verify(key);
@@ -135,7 +135,7 @@ describe("a verified key in memory", () => {
     assert.equal(source.gets, 1);
   });
 
-  test("is forgotten when the keys changed", async () => {
+  test("is dropped when the keys change", async () => {
     const { key, record } = keyWith();
     await verifier.refresh();
     await verifier.verify(key);
@@ -148,7 +148,7 @@ describe("a verified key in memory", () => {
     assert.deepEqual(await verifier.verify(key), { record });
   });
 
-  test("is believed for less than a second when the source no longer says whether anything changed", async () => {
+  test("is used for less than one second after the last refresh", async () => {
     const { key, record } = keyWith();
     await verifier.refresh();
     await verifier.verify(key);
@@ -159,7 +159,7 @@ describe("a verified key in memory", () => {
     assert.equal(await reason(key), "disabled");
   });
 
-  test("is believed for less than a second however the clock was set meanwhile", async () => {
+  test("is used for less than one second after the last refresh, also when the wall clock is set", async () => {
     for (const stepMs of [-3_600_000, -900, 900, 3_600_000]) {
       const { key, record } = keyWith();
       await verifier.refresh();
@@ -182,7 +182,7 @@ describe("a verified key in memory", () => {
     assert.deepEqual(atOnce(verifier.verify(key)), { reason: "expired" });
   });
 
-  test("is not made from a record read before a change and answered after it", async () => {
+  test("is not stored when the source read its record before a change and answered after it", async () => {
     const { key, record } = keyWith();
     await verifier.refresh();
     let answer = () => {};
@@ -196,7 +196,7 @@ describe("a verified key in memory", () => {
     assert.equal(await reason(key), "disabled");
   });
 
-  test("is asked for anew by who comes a second after a question that is not answered yet", async () => {
+  test("is requested again when the source's answer to an earlier request is overdue by one second", async () => {
     const { key, record } = keyWith();
     let answer = () => {};
     source.delay = new Promise((resolve) => answer = resolve);
@@ -213,7 +213,7 @@ describe("a verified key in memory", () => {
     assert.equal(source.gets, 2);
   });
 
-  test("is never one that was refused", async () => {
+  test("is never a refused key: the next request asks the source again", async () => {
     const { key, record } = testKey();
     await verifier.refresh();
     assert.equal(await reason(key), "unknown");
@@ -221,7 +221,7 @@ describe("a verified key in memory", () => {
     assert.deepEqual(await verifier.verify(key), { record });
   });
 
-  test("makes room for others, so that memory stays bounded and the keys in use stay fast", async () => {
+  test("stays in memory while it is in use, although 100 other keys are verified and the cache holds 10", async () => {
     verifier = makeVerifier(10);
     await verifier.refresh();
     const inUse = keyWith();
@@ -237,7 +237,7 @@ describe("a verified key in memory", () => {
 });
 
 describe("the last use of a key", () => {
-  /** Time goes on by small steps, refreshing as a running gateway does. */
+  /** Lets time pass in small steps, and refreshes as a running gateway does. */
   async function pass(ms: number, key?: string): Promise<void> {
     for (const endMs = clock.now() + ms; clock.now() < endMs;) {
       clock.advance(Math.min(500, endMs - clock.now()));
@@ -256,7 +256,7 @@ describe("the last use of a key", () => {
     assert.equal(writes[1]!.lastUsedAt, "2026-03-01T12:01:00.500Z");
   });
 
-  test("is not written more often because the keys change all the time", async () => {
+  test("is written at most once a minute also while keys change all the time", async () => {
     const { key, record } = keyWith();
     for (let step = 0; step < 100; step++) {
       source.changes++;
@@ -265,7 +265,7 @@ describe("the last use of a key", () => {
     assert.deepEqual(source.touched.flat().map(({ id }) => id), [record.id, record.id]);
   });
 
-  test("counts from what the record says", async () => {
+  test("is written one minute after the last use in the record", async () => {
     const { key } = keyWith({ lastUsedAt: new Date(NOW - 30_000).toISOString() });
     await pass(20_000, key);
     assert.deepEqual(source.touched, []);
@@ -273,20 +273,20 @@ describe("the last use of a key", () => {
     assert.equal(source.touched.flat().length, 1);
   });
 
-  test("is noted again where what the record says lies ahead, of a clock that was set back since", async () => {
+  test("is written again when the record's last use is in the future, because the clock was set back", async () => {
     const { key } = keyWith({ lastUsedAt: new Date(NOW + 40 * 86_400_000).toISOString() });
     await verifier.refresh();
     await pass(6_000, key);
     assert.deepEqual(source.touched.flat().map(({ lastUsedAt }) => lastUsedAt), ["2026-03-01T12:00:00.500Z"]);
   });
 
-  test("is not noted for a key that is refused", async () => {
+  test("is not written for a refused key", async () => {
     const { key } = keyWith({ disabled: true });
     await pass(60_000, key);
     assert.deepEqual(source.touched, []);
   });
 
-  test("is written for all keys together, at most 500 at once", async () => {
+  test("is written for many keys in one batch of at most 500", async () => {
     verifier = makeVerifier(2_000);
     const keys = Array.from({ length: 1_100 }, () => keyWith().key);
     await Promise.all(keys.map((key) => verifier.verify(key)));
@@ -294,7 +294,7 @@ describe("the last use of a key", () => {
     assert.deepEqual(source.touched.map((uses) => uses.length), [500, 500, 100]);
   });
 
-  test("is kept until the source takes it, and the trouble is told once", async () => {
+  test("stays in memory until the source stores it, and the failure is reported once", async () => {
     const { key, record } = keyWith();
     await verifier.verify(key);
     source.fault = new Error("store is gone");
