@@ -49,7 +49,7 @@ describe("addressGroup", () => {
     const words = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
     fc.assert(fc.property(words, (groups) => {
       const long = groups.map((group) => group.toString(16).padStart(4, "0")).join(":");
-      // What a URL makes of it is the canonical short form.
+      // A URL's hostname is the canonical short form.
       const short = new URL(`http://[${long}]/`).hostname.slice(1, -1);
       assert.equal(addressGroup(short), addressGroup(long));
       assert.equal(addressGroup(long)?.split(":").length, 6);
@@ -61,22 +61,22 @@ describe("clientAddress", () => {
   const from = (forwarded: string | undefined, hops: number) =>
     clientAddress(new Headers(forwarded === undefined ? {} : { "X-Forwarded-For": forwarded }), "10.0.0.1", hops);
 
-  test("believes no header unless told to", () => {
+  test("ignores X-Forwarded-For when no proxy is trusted", () => {
     assert.equal(from("203.0.113.9", 0), "10.0.0.1");
   });
 
-  test("counts the entries from the right, one for each trusted proxy", () => {
+  test("counts X-Forwarded-For entries from the right, one for each trusted proxy", () => {
     const forwarded = "198.51.100.66, 203.0.113.9,192.0.2.1";
     assert.equal(from(forwarded, 1), "192.0.2.1");
     assert.equal(from(forwarded, 2), "203.0.113.9");
     assert.equal(from(forwarded, 3), "198.51.100.66");
   });
 
-  test("does not let a caller choose its address by writing entries of its own", () => {
+  test("ignores entries that the caller added to X-Forwarded-For itself", () => {
     assert.equal(from("1.1.1.1, 2.2.2.2, 203.0.113.9", 1), "203.0.113.9");
   });
 
-  test("joins several headers in their order", () => {
+  test("joins several X-Forwarded-For headers in their order", () => {
     const headers = new Headers();
     headers.append("x-forwarded-for", "198.51.100.66");
     headers.append("x-forwarded-for", "203.0.113.9");
@@ -84,7 +84,7 @@ describe("clientAddress", () => {
     assert.equal(clientAddress(headers, "10.0.0.1", 2), "198.51.100.66");
   });
 
-  test("takes entries with a port", () => {
+  test("accepts entries with a port", () => {
     assert.equal(from("203.0.113.9:4711", 1), "203.0.113.9");
     assert.equal(from("[2001:db8::1]:4711", 1), "2001:db8::1");
     assert.equal(from("2001:db8::1", 1), "2001:db8::1");
@@ -104,7 +104,7 @@ describe("clientAddress", () => {
 });
 
 describe("the limit by address", () => {
-  test("gives each address, each /64 and whoever has none a bucket", () => {
+  test("gives each IPv4 address and each /64 its own bucket, and callers without an address one shared bucket", () => {
     const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2 });
     assert.equal(limiter.take("192.0.2.1").remaining, 1);
     assert.equal(limiter.take("192.0.2.2").remaining, 1);
@@ -117,7 +117,7 @@ describe("the limit by address", () => {
     assert.equal(limiter.take("unix:/run/gateway.sock").remaining, 0);
   });
 
-  test("looks without taking, and asks for no address while none is on the books", () => {
+  test("peek takes no token, and needs no address while the limiter holds no bucket", () => {
     const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2 });
     const seen = limiter.peek(() => assert.fail("asked"));
     assert.deepEqual(seen, { allowed: true, limit: 2, remaining: 2, resetSeconds: 30, retryAfterSeconds: 0 });
@@ -127,7 +127,7 @@ describe("the limit by address", () => {
     assert.equal(limiter.size, 1);
   });
 
-  test("gives nobody a fresh bucket for bringing a crowd of addresses", () => {
+  test("keeps an address refused when 5000 other addresses arrive, and holds at most 100 buckets", () => {
     const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2, maxAddresses: 100 });
     while (limiter.take("192.0.2.1").allowed);
     let crowd = 0;
@@ -137,7 +137,7 @@ describe("the limit by address", () => {
     assert.equal(crowd, 99 + 2, "one request for each place in the table, and the shared bucket's");
   });
 
-  test("keeps a bucket until it is full again, and makes room then", () => {
+  test("keeps a bucket until the bucket is full again, and then drops it", () => {
     let nowMs = NOW;
     const limiter = createAddressLimiter({ monotonicNow: () => nowMs, rate: 2, maxAddresses: 100 });
     for (let i = 0; i < 99; i++) limiter.take(`10.0.0.${i}`);

@@ -8,7 +8,7 @@ const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 const rates = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 1_000_000 }));
 const ASKER = { holder: "asker", unspent: 0, ahead: 0 };
 
-/** A bucket as several holders may have left it: some spend, some lease and keep. */
+/** A bucket after several holders took tokens: some spent theirs, some still have a lease. */
 const buckets: fc.Arbitrary<LeasedBucket> = fc.tuple(
   rates,
   fc.array(fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), passMs: fc.nat(4_000) }), { maxLength: 6 }),
@@ -26,7 +26,7 @@ const buckets: fc.Arbitrary<LeasedBucket> = fc.tuple(
 const unitsIn = ({ units, leases }: LeasedBucket) => leases.reduce((sum, lease) => sum + lease.units, units);
 
 describe("a bucket that tokens are leased from", () => {
-  test("never holds more than its capacity, what is leased counted in", () => {
+  test("never holds more than its capacity, leased tokens included", () => {
     fc.assert(fc.property(buckets, fc.nat(100_000), fc.integer({ min: 1, max: 20 }), (bucket, laterMs, cost) => {
       const { rate } = bucket;
       const after = leaseTokens(bucket, { ...ASKER, rate, costs: [cost], ahead: rate }, bucket.updatedAtMs + laterMs);
@@ -36,7 +36,7 @@ describe("a bucket that tokens are leased from", () => {
     }));
   });
 
-  test("has what a request costs after the time that was said, and not a millisecond before", () => {
+  test("can pay a request exactly after the wait that waitMsFor returns, and not a millisecond earlier", () => {
     fc.assert(fc.property(buckets, fc.integer({ min: 1, max: 20 }), fc.nat(10_000), (bucket, cost, laterMs) => {
       const { rate, updatedAtMs } = bucket;
       const nowMs = updatedAtMs + laterMs;
@@ -47,7 +47,7 @@ describe("a bucket that tokens are leased from", () => {
     }));
   });
 
-  test("takes back what its holder has not spent, and nothing from one whose lease is over", () => {
+  test("takes back a holder's unspent tokens, but none from an expired lease or another holder", () => {
     const rate = 100;
     const leased = leaseTokens(undefined, { holder: "a", rate, unspent: 0, costs: [1], ahead: 10 }, NOW);
     assert.deepEqual([leased.paid, leased.leased], [[true], 10]);
@@ -59,7 +59,7 @@ describe("a bucket that tokens are leased from", () => {
     assert.equal(giveBack("a", NOW + 8_000), 90);
   });
 
-  test("a clock that was far ahead holds nobody up once it is right again", () => {
+  test("makes a caller wait at most 1 s after a clock that was a day ahead is corrected", () => {
     const rate = 60;
     const spent = leaseTokens(undefined, { ...ASKER, rate, costs: [60] }, NOW + 86_400_000).bucket;
     assert.ok(waitMsFor(leaseTokens(spent, { ...ASKER, rate, costs: [] }, NOW).bucket, 1, NOW) <= 1_000);

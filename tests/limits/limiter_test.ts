@@ -8,7 +8,7 @@ import type { BucketState, Store } from "../../lib/store/store.ts";
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 
 let store: Store;
-/** The wall clock, and the one that nobody sets. */
+/** The wall clock and the monotonic clock. */
 let nowMs: number;
 let elapsedMs: number;
 let problems: string[];
@@ -36,7 +36,7 @@ function pass(ms: number): void {
   elapsedMs += ms;
 }
 
-/** Gives the gateway a new start on the same store. */
+/** A new limiter on the same store, as after a restart of the gateway. */
 async function restarted(): Promise<LocalLimiter> {
   const limiter = makeLimiter();
   await limiter.load();
@@ -50,7 +50,7 @@ function takeAll(limiter: LocalLimiter, keyId: string, rate?: number): number {
 }
 
 describe("the limiter", () => {
-  test("gives each key a bucket of its own: the default rate, or the key's", () => {
+  test("gives each key its own bucket, with the default rate or the key's rate", () => {
     const limiter = makeLimiter();
     assert.equal(takeAll(limiter, "a"), 120);
     assert.equal(takeAll(limiter, "b", 7), 7);
@@ -64,7 +64,7 @@ describe("the limiter", () => {
     });
   });
 
-  test("takes several tokens for what costs more, and says when there are so many again", () => {
+  test("takes several tokens for an expensive request, and returns when the bucket holds enough again", () => {
     const limiter = makeLimiter();
     for (let i = 0; i < 5; i++) limiter.take("a", 12);
     assert.deepEqual(limiter.take("a", 12, 10), {
@@ -86,14 +86,14 @@ describe("the limiter", () => {
     });
   });
 
-  test("lets through what costs more than a whole bucket when it is full", () => {
+  test("admits a request that costs more than a whole bucket when the bucket is full", () => {
     const limiter = makeLimiter();
     assert.deepEqual([limiter.take("a", 3, 10).allowed, limiter.take("a", 3, 10).retryAfterSeconds], [true, 60]);
     pass(60_000);
     assert.equal(limiter.take("a", 3, 10).allowed, true);
   });
 
-  test("a step of the wall clock gives nothing and takes nothing", async () => {
+  test("neither adds nor removes tokens when the wall clock is set", async () => {
     const limiter = makeLimiter();
     takeAll(limiter, "a");
     nowMs += 86_400_000;
@@ -108,14 +108,14 @@ describe("the limiter", () => {
     assert.equal(after.take("a").allowed, true);
   });
 
-  test("looks without taking", () => {
+  test("peek takes no token", () => {
     const limiter = makeLimiter();
     limiter.take("a");
     for (let i = 0; i < 3; i++) assert.equal(limiter.peek("a").remaining, 119);
     assert.equal(limiter.peek("never seen", 5).remaining, 5);
   });
 
-  test("heeds a changed rate with the next take, and keeps how full the bucket is", () => {
+  test("applies a changed rate at the next take, and keeps the bucket's fill level in proportion", () => {
     const limiter = makeLimiter();
     for (let i = 0; i < 60; i++) limiter.take("a", 120);
     const { limit, remaining } = limiter.take("a", 600);
@@ -123,7 +123,7 @@ describe("the limiter", () => {
     assert.equal(limiter.peek("a", 10).remaining, 4);
   });
 
-  test("has a restart go on where it was", async () => {
+  test("continues with the stored buckets after a restart", async () => {
     const limiter = makeLimiter();
     assert.equal(takeAll(limiter, "a"), 120);
     limiter.take("b", 600);
@@ -135,7 +135,7 @@ describe("the limiter", () => {
     assert.equal((await restarted()).peek("a").remaining, 20);
   });
 
-  test("writes only what changed since the last time, at most 500 buckets at once", async () => {
+  test("writes only buckets that changed since the last flush, at most 500 in one batch", async () => {
     const batches: BucketState[][] = [];
     const limiter = makeLimiter({
       load: () => Promise.resolve([]),
@@ -155,7 +155,7 @@ describe("the limiter", () => {
     assert.deepEqual(batches, [[{ keyId: "key7", tokens: 117, updatedAtMs: NOW }]]);
   });
 
-  test("writes nothing for what it refused", async () => {
+  test("writes nothing for a refused request", async () => {
     const limiter = makeLimiter();
     takeAll(limiter, "a", 1);
     await limiter.flush();
@@ -165,7 +165,7 @@ describe("the limiter", () => {
     assert.deepEqual((await store.buckets.load()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
   });
 
-  test("loses nothing when a write fails: it is told once and tried again", async () => {
+  test("loses no bucket when a write fails: the limiter reports the failure once and retries the write", async () => {
     let fault: Error | undefined = new Error("disk is full");
     const limiter = makeLimiter({
       load: () => store.buckets.load(),
@@ -189,7 +189,7 @@ describe("the limiter", () => {
     assert.equal(problems.length, 2);
   });
 
-  test("counts what is taken while a write is under way into the next one", async () => {
+  test("writes tokens that are taken during a write with the next flush", async () => {
     let written = () => {};
     const batches: number[] = [];
     const limiter = makeLimiter({
@@ -211,7 +211,7 @@ describe("the limiter", () => {
     assert.deepEqual(batches, [119, 118]);
   });
 
-  test("forgets full buckets, in memory and at rest, so that both stay bounded", async () => {
+  test("drops full buckets from memory and from the store, so that both stay small", async () => {
     const limiter = makeLimiter();
     for (let minute = 0; minute < 10; minute++) {
       for (let i = 0; i < 50; i++) limiter.take(`key${minute}-${i}`);
@@ -226,7 +226,7 @@ describe("the limiter", () => {
     assert.deepEqual(await store.buckets.load(), []);
   });
 
-  test("keeps a bucket in steady use", async () => {
+  test("keeps a bucket that is in steady use", async () => {
     const limiter = makeLimiter();
     takeAll(limiter, "a", 60);
     for (let second = 0; second < 180; second++) {
@@ -236,7 +236,7 @@ describe("the limiter", () => {
     }
   });
 
-  test("takes a bucket that a clock ahead of this one wrote as written now", async () => {
+  test("treats a stored bucket with a time in the future as written now", async () => {
     await store.buckets.save([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
     const limiter = await restarted();
     assert.equal(limiter.take("a").allowed, false);
@@ -244,7 +244,7 @@ describe("the limiter", () => {
     assert.equal(limiter.take("a").allowed, true);
   });
 
-  test("flushes by itself once started, and a last time when stopped", async () => {
+  test("flushes by itself after the start, and once more when it stops", async () => {
     let saved = () => {};
     const first = new Promise<void>((resolve) => saved = resolve);
     const limiter = createLimiter({

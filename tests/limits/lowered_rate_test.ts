@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createSharedLimiter } from "../../lib/limits/shared_limiter.ts";
 import { openStore } from "../../lib/store/open.ts";
 
-test("a key whose rate is lowered while it is in use gets no more at once than a bucket of the new rate holds", async () => {
+test("a key in use whose rate is lowered gets at most one bucket of the new rate", async () => {
   let elapsedMs = 7;
   const storeMs = Date.parse("2026-03-01T12:00:00.000Z");
   await using store = await openStore("memory:", { now: () => storeMs + elapsedMs, isShared: true })
@@ -21,12 +21,12 @@ test("a key whose rate is lowered while it is in use gets no more at once than a
     return allowed;
   };
   assert.equal(await admitted(6_000, 600), 600);
-  // The operator has had enough.
+  // The operator lowers the key's rate.
   const after = await admitted(10, 2_000);
   assert.ok(after <= 11, `${after} requests in two seconds, at 10 a minute`);
 });
 
-test("nor after what was leased before is given back", async () => {
+test("a key whose rate is lowered gets at most one bucket also after the limiter returns its leased tokens", async () => {
   let elapsedMs = 7;
   const storeMs = Date.parse("2026-03-01T12:00:00.000Z");
   const store = await openStore("memory:", { now: () => storeMs + elapsedMs, isShared: true });

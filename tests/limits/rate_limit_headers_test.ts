@@ -7,7 +7,7 @@ import { fullBucket, takeToken } from "../../lib/limits/token_bucket.ts";
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 
 describe("the rate-limit headers", () => {
-  test("say limit and remainder in the common and in the IETF's form", () => {
+  test("contain limit and remaining tokens in the common form and in the IETF's form", () => {
     const { policy, state } = createRateLimitHeaders();
     const verdict = takeToken(fullBucket(120, NOW), NOW);
     assert.deepEqual({ ...policy(verdict), ...state(verdict) }, {
@@ -18,7 +18,7 @@ describe("the rate-limit headers", () => {
     });
   });
 
-  test("are right for every bucket state, however often a text is reused", () => {
+  test("match every bucket state, also when header texts are reused", () => {
     const { policy, state } = createRateLimitHeaders();
     for (const rate of [1, 2, 7, 120, 9_999, 10_000, 10_001, 1_000_000]) {
       const bucket = fullBucket(rate, NOW);
@@ -34,7 +34,7 @@ describe("the rate-limit headers", () => {
     }
   });
 
-  test("of the state are a fresh object each time, which an answer adds its own to; those of the policy are shared", () => {
+  test("use a new object for each state, to which a response adds headers, and one shared frozen object for the policy", () => {
     const { policy, state } = createRateLimitHeaders();
     const verdict = takeToken(fullBucket(120, NOW), NOW);
     state(verdict)["content-type"] = "application/json";

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** A gateway's limiter; each has a monotonic clock of its own, which began at another time. */
+/** A gateway's limiter. Each limiter's monotonic clock starts at a different time. */
 function makeLimiter(holder: string, sharedState: Store["sharedState"] = store.sharedState): Limiter {
   const beganMs = holder.length * 1_000_003;
   return createSharedLimiter({
@@ -34,7 +34,7 @@ function makeLimiter(holder: string, sharedState: Store["sharedState"] = store.s
   });
 }
 
-/** A limiter, and how often it has asked the store. */
+/** A limiter, and the number of its calls to the store. */
 function makeCounted(holder: string) {
   let asked = 0;
   const change: Store["sharedState"]["change"] = (...of) => {
@@ -53,7 +53,7 @@ function pass(ms: number): void {
   elapsedMs += ms;
 }
 
-/** One bucket that everybody asks: what a single gateway would let through. It must never be overdrawn. */
+/** The single bucket of a single gateway, as a reference: gateways together must never overdraw it. */
 function createReference(rate: number) {
   let [level, atMs] = [rate, elapsedMs];
   return function admitted(cost: number): void {
@@ -64,13 +64,13 @@ function createReference(rate: number) {
 }
 
 describe("the limiter of gateways that share a store", () => {
-  test("lets the bucket through in sum, whoever of them is asked, and says when one more can be had", async () => {
+  test("admits one bucket in total over 4 gateways, and returns when the next request is admitted", async () => {
     const limiters = makeLimiters(4);
     let admitted = 0;
     for (let n = 0; n < 200; n++) {
       if ((await limiters[n % 4]!.take("key", 60)).allowed) admitted += 1;
     }
-    // Each of the others may hold what it leased and did not get to spend.
+    // Each other gateway may hold leased tokens that it could not spend.
     assert.ok(admitted > 60 - 3 * 6 && admitted <= 60, `${admitted}`);
     const { allowed, retryAfterSeconds, remaining, resetSeconds } = await limiters[0]!.take("key", 60);
     assert.deepEqual({ allowed, retryAfterSeconds, remaining, resetSeconds }, {
@@ -83,7 +83,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.equal((await limiters[3]!.take("key", 60)).allowed, true);
   });
 
-  test("slow callers lease nothing: what is left is told exactly at every gateway", async () => {
+  test("leases nothing to slow callers: every gateway returns the exact number of remaining tokens", async () => {
     const limiters = makeLimiters(3);
     const left: number[] = [];
     for (let n = 0; n < 9; n++) {
@@ -99,7 +99,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.deepEqual(slow, [0, 0, 0, 0, 0, 0]);
   });
 
-  test("a key that is used often asks the store seldom, and holds at most a tenth of its bucket", async () => {
+  test("asks the store rarely for a busy key, and leases at most a tenth of its bucket", async () => {
     const { limiter, asked } = makeCounted("a");
     for (let n = 0; n < 3_000; n++) assert.ok((await limiter.take("key", 6_000)).allowed);
     assert.ok(asked() < 20, `${asked()} questions`);
@@ -108,7 +108,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.ok(remaining >= 2_400 - 1 && remaining < 3_000, `${remaining}`);
   });
 
-  test("answers at once what it has leased or just refused, and asks once for many who wait", async () => {
+  test("answers at once with leased tokens or a recent refusal, and asks the store once for many waiting callers", async () => {
     const { limiter, asked } = makeCounted("a");
     const many = await Promise.all(Array.from({ length: 50 }, () => limiter.take("key", 100)));
     assert.equal(many.filter(({ allowed }) => allowed).length, 50);
@@ -123,7 +123,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.ok(limiter.take("key", 100) instanceof Promise, "a flood asks ten times a second");
   });
 
-  test("gives back what is not spent for a second, so that others have it", async () => {
+  test("returns tokens that stay unspent for a second, so that other gateways can use them", async () => {
     const [a, b] = makeLimiters(2) as [Limiter, Limiter];
     for (let n = 0; n < 40; n++) await a.take("key", 100);
     pass(1);
@@ -136,7 +136,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("what a killed gateway had leased is lost, and refills like what was spent", async () => {
+  test("refills tokens that a killed gateway had leased, as if they were spent", async () => {
     const [killed, other] = makeLimiters(2) as [Limiter, Limiter];
     for (let n = 0; n < 30; n++) await killed.take("key", 100);
     pass(60_000);
@@ -144,7 +144,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.equal(remaining, 99);
   });
 
-  test("a gateway that wakes from a pause spends nothing of what it leased before", async () => {
+  test("spends no token that a gateway leased before a pause of 70 s", async () => {
     const [paused, other] = makeLimiters(2) as [Limiter, Limiter];
     const admitted = createReference(100);
     for (let n = 0; n < 30; n++) if ((await paused.take("key", 100)).allowed) admitted(1);
@@ -153,7 +153,7 @@ describe("the limiter of gateways that share a store", () => {
     for (let n = 0; n < 20; n++) if ((await paused.take("key", 100)).allowed) admitted(1);
   });
 
-  test("what is leased counts as if it were still in the bucket, so that this is never fuller", async () => {
+  test("counts leased tokens as part of the bucket, so that gateways never overdraw the bucket", async () => {
     const [a, b] = makeLimiters(2) as [Limiter, Limiter];
     const admitted = createReference(1_200);
     for (let n = 0; n < 34; n++) if ((await a.take("key", 1_200)).allowed) admitted(1);
@@ -164,7 +164,7 @@ describe("the limiter of gateways that share a store", () => {
     while ((await a.take("key", 1_200)).allowed) admitted(1);
   });
 
-  test("an answer that comes late leases nothing, and what was taken with it counts", async () => {
+  test("leases nothing from a store's answer that arrives after 6 s", async () => {
     let delayMs = 0;
     const sharedState: Store["sharedState"] = {
       ...store.sharedState,
@@ -182,7 +182,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.ok(slow.take("key", 100) instanceof Promise);
   });
 
-  test("a rate that was changed counts at once, in proportion to what was left", async () => {
+  test("applies a changed rate at once, in proportion to the remaining tokens", async () => {
     const [a, b] = makeLimiters(2) as [Limiter, Limiter];
     for (let n = 0; n < 30; n++) await a.take("key", 60);
     pass(1_000);
@@ -192,7 +192,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.ok(remaining >= 61 && remaining <= 63, `${remaining}`);
   });
 
-  test("a store that fails refuses what has to be asked, and nobody waits for ever", async () => {
+  test("rejects every waiting caller when the store fails", async () => {
     const failing: Store["sharedState"] = { ...store.sharedState, change: () => Promise.reject(new Error("down")) };
     const limiter = makeLimiter("a", failing);
     const asked = Array.from({ length: 5 }, () => limiter.take("key"));
@@ -201,7 +201,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("tokens that cannot be given back are told once", async () => {
+  test("reports once that it cannot return leased tokens", async () => {
     let isDown = false;
     const sharedState: Store["sharedState"] = {
       ...store.sharedState,
@@ -216,7 +216,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.deepEqual(problems, ["returning leased tokens failed"]);
   });
 
-  test("forgets keys that rest: in memory after a minute, in the store after two", async () => {
+  test("drops an unused key from memory after one minute, and from the store after two", async () => {
     const limiter = makeLimiter("a");
     await limiter.take("k1");
     await limiter.take("k2");
@@ -228,7 +228,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.equal(await store.sharedState.prune(Infinity), 2);
   });
 
-  test("peek takes nothing, asks nobody and tells what is known", async () => {
+  test("peek takes no token, does not ask the store, and returns the known state", async () => {
     const limiter = makeLimiter("a");
     assert.deepEqual([limiter.peek("key", 10).remaining, limiter.peek("key", 10).remaining], [10, 10]);
     while ((await limiter.take("key", 10)).allowed);
@@ -237,7 +237,7 @@ describe("the limiter of gateways that share a store", () => {
   });
 });
 
-describe("however several gateways take, rest, wake, die and give back", () => {
+describe("several gateways that take, pause, flush and die in random order", () => {
   type Step = { gateway: number; kind: "take" | "rest" | "flush" | "die" | "wait"; size: number };
   const steps = fc.array(
     fc.record({
@@ -249,7 +249,7 @@ describe("however several gateways take, rest, wake, die and give back", () => {
   );
   const rates = fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 31, max: 3_000 }));
 
-  test("they let through no more than one bucket, and waiting as long as was said is enough", async () => {
+  test("admit no more than one bucket, and admit a request after its Retry-After", async () => {
     await fc.assert(
       fc.asyncProperty(steps, rates, async (taken, rate) => {
         await store.close();
@@ -272,7 +272,7 @@ describe("however several gateways take, rest, wake, die and give back", () => {
             const first = await limiter.take("key", rate, cost);
             if (first.allowed) admitted(cost);
             else {
-              // What was refused within a tenth of a second goes by what was known then.
+              // For 0.1 s a gateway repeats a refusal without asking the store again.
               pass(100);
               const again = await limiter.take("key", rate, cost);
               if (again.allowed) admitted(cost);
@@ -290,7 +290,7 @@ describe("however several gateways take, rest, wake, die and give back", () => {
     );
   });
 
-  test("under overload they use as good as all of it", async () => {
+  test("admit at least 95 % of the bucket under overload", async () => {
     for (const rate of isLong ? [1, 7, 60, 600, 6_000] : [1, 7, 60, 600]) {
       const limiters = makeLimiters(4);
       let admitted = 0;
