@@ -17,11 +17,11 @@ import { openStore } from "../../lib/store/open.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const HASH = "ab".repeat(32);
-const TOLD = "the contract is not as expected; gateway doctor reports details";
+const NOT_AS_EXPECTED = "the contract is not as expected; gateway doctor reports details";
 
 const on = networkOfFile();
 
-interface Told {
+interface Reported {
   level: string;
   message: string;
   setting?: string;
@@ -30,14 +30,14 @@ interface Told {
 
 async function withGateway(
   options: UnderTestOptions,
-  story: (api: GatewayUnderTest, told: () => Told[]) => Promise<void>,
+  story: (api: GatewayUnderTest, reported: () => Reported[]) => Promise<void>,
 ): Promise<void> {
   const api = await startGateway(on, options);
-  const told = () =>
-    api.log().trim().split("\n").map((line) => JSON.parse(line) as Told)
+  const reported = () =>
+    api.log().trim().split("\n").map((line) => JSON.parse(line) as Reported)
       .filter(({ message }) => message.startsWith("the contract "));
   try {
-    await story(api, told);
+    await story(api, reported);
   } finally {
     await api.stop();
   }
@@ -57,13 +57,13 @@ const looked = (api: GatewayUnderTest) =>
     const contracts = await shown(api);
     return contracts.every(({ checkedAt }) => checkedAt !== null) && contracts;
   });
-const warnings = (told: Told[]) =>
-  told.map(({ level, message, setting, problem }) => {
-    assert.deepEqual([level, message], ["warn", TOLD]);
+const warnings = (reported: Reported[]) =>
+  reported.map(({ level, message, setting, problem }) => {
+    assert.deepEqual([level, message], ["warn", NOT_AS_EXPECTED]);
     return [setting!.split(" ")[0], problem];
   });
 
-/** The node, its entries changed on the way. */
+/** The node, with its ledger entries changed in the response. */
 const changed = (change: (entry: { xdr: string }) => { xdr: string }): RpcFetch => async (url, init) => {
   const answer = await (await on.fetch(url, init)).json();
   if (JSON.parse(String(init.body)).method === "getLedgerEntries") {
@@ -73,8 +73,8 @@ const changed = (change: (entry: { xdr: string }) => { xdr: string }): RpcFetch 
 };
 
 describe("the contracts of the settings", () => {
-  test("nothing is said of contracts that are as expected, and the status shows that they were looked at", async () => {
-    await withGateway({}, async (api, told) => {
+  test("cause no warning when they are as expected, and the status shows that the gateway checked them", async () => {
+    await withGateway({}, async (api, reported) => {
       const { deviceRegistry, agentRegistry, paymentEscrow } = on.sandbox.contracts;
       const contracts = await looked(api);
       assert.deepEqual(contracts.map(({ contract, id, problem }) => [contract, id, problem]), [
@@ -82,32 +82,32 @@ describe("the contracts of the settings", () => {
         ["agent_registry", agentRegistry, null],
         ["payment_escrow", paymentEscrow, null],
       ]);
-      assert.deepEqual(told(), []);
+      assert.deepEqual(reported(), []);
     });
   });
 
-  test("one line names the setting of an id that is not on the network", async () => {
-    await withGateway({ settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
+  test("cause one warning with the setting's name when an id is not on the network", async () => {
+    await withGateway({ settings: { paymentEscrow: NOWHERE } }, async (api, reported) => {
       const problem = `there is no contract ${NOWHERE} on this network`;
       assert.equal((await looked(api))[2]!.problem, problem);
-      assert.deepEqual(warnings(told()), [["SERVICE_API_PAYMENT_ESCROW", problem]]);
-      assert.equal(told()[0]!.setting, "SERVICE_API_PAYMENT_ESCROW (--payment-escrow)");
+      assert.deepEqual(warnings(reported()), [["SERVICE_API_PAYMENT_ESCROW", problem]]);
+      assert.equal(reported()[0]!.setting, "SERVICE_API_PAYMENT_ESCROW (--payment-escrow)");
     });
   });
 
-  test("one line each tells ids that are other contracts'", async () => {
+  test("cause one warning each when their ids belong to other contracts", async () => {
     const { agentRegistry } = on.sandbox.contracts;
     const settings = { deviceRegistry: on.sandbox.asset, paymentEscrow: agentRegistry };
-    await withGateway({ settings }, async (api, told) => {
+    await withGateway({ settings }, async (api, reported) => {
       await looked(api);
-      assert.deepEqual(warnings(told()), [
+      assert.deepEqual(warnings(reported()), [
         ["SERVICE_API_DEVICE_REGISTRY", `${on.sandbox.asset} is the contract of an asset, not the device registry`],
         ["SERVICE_API_PAYMENT_ESCROW", `${agentRegistry} is the agent registry, not the payment escrow`],
       ]);
     });
   });
 
-  test("a registry that the escrow was not initialised with is told, though it is one", async () => {
+  test("cause a warning when the escrow was initialised with another registry", async () => {
     const { agentRegistry, paymentEscrow } = on.sandbox.contracts;
     const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));
     const fetch = changed((entry) => {
@@ -115,31 +115,31 @@ describe("the contracts of the settings", () => {
       if (!data.includes(bytes(paymentEscrow)) || !data.includes("AgentRegistry")) return entry;
       return { ...entry, xdr: btoa(data.replace(bytes(agentRegistry), bytes(NOWHERE))) };
     });
-    await withGateway({ fetch }, async (api, told) => {
+    await withGateway({ fetch }, async (api, reported) => {
       await looked(api);
       const problem = `the payment escrow was initialised with another agent registry, ${NOWHERE}`;
-      assert.deepEqual(warnings(told()), [["SERVICE_API_AGENT_REGISTRY", problem]]);
+      assert.deepEqual(warnings(reported()), [["SERVICE_API_AGENT_REGISTRY", problem]]);
     });
   });
 
-  test("other contracts than the store's are told by their setting, and those that are watched no more", async () => {
+  test("cause a warning when they differ from the store's contracts, with the setting and the contract no longer watched", async () => {
     const store = await openStore("memory:", { isShared: true });
     const { paymentEscrow } = on.sandbox.contracts;
     for (const escrow of [NOWHERE, paymentEscrow]) {
       await withGateway({ store: () => store, settings: { paymentEscrow: escrow } }, async (api) => {
         await api.gateway.turn(20_000);
-        const told = api.log().includes("the watched contracts have changed");
-        assert.equal(told, escrow !== NOWHERE);
+        const reported = api.log().includes("the watched contracts have changed");
+        assert.equal(reported, escrow !== NOWHERE);
         const setting = `SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}`;
         const line =
           `the watched contracts have changed; ${setting}; ${NOWHERE} is no longer watched; the watcher reads`;
-        if (told) assert.ok(api.log().includes(line), api.log());
+        if (reported) assert.ok(api.log().includes(line), api.log());
       });
     }
     await store.close();
   });
 
-  test("a gateway answers before its contracts have been looked at, and ends while they are", async () => {
+  test("do not delay the gateway: it answers before the first check and stops during the check", async () => {
     let asked = 0;
     const fetch: RpcFetch = (url, init) => {
       if (JSON.parse(String(init.body)).method !== "getLedgerEntries") return on.fetch(url, init);
@@ -154,20 +154,20 @@ describe("the contracts of the settings", () => {
     });
   });
 
-  test("a node that was away is asked when it is back", async () => {
+  test("are checked when a failed node is back", async () => {
     let isAway = true;
     const fetch: RpcFetch = (url, init) =>
       isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
-    await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
+    await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, reported) => {
       await until(() => /checking the contracts failed/.test(api.log()));
-      assert.deepEqual(told(), []);
+      assert.deepEqual(reported(), []);
       isAway = false;
       assert.match((await looked(api))[2]!.problem!, /there is no contract/);
-      assert.equal(told().length, 1);
+      assert.equal(reported().length, 1);
     });
   });
 
-  test("contracts that run other code are looked at again; what is mended is said as well", async () => {
+  test("are checked again when a contract runs other code, and the log reports when the contract is as expected again", async () => {
     let isUpgraded = false;
     let aheadMs = 0;
     const agentRegistryCode = () => {
@@ -181,7 +181,7 @@ describe("the contracts of the settings", () => {
         const at = data.indexOf("\0\0\0\x13") + 8;
         return { ...entry, xdr: btoa(data.slice(0, at) + "x".repeat(32) + data.slice(at + 32)) };
       })(url, init);
-    await withGateway({ fetch, now: () => Date.now() + aheadMs }, async (api, told) => {
+    await withGateway({ fetch, now: () => Date.now() + aheadMs }, async (api, reported) => {
       const policy = () => api.request("GET", `/v1/devices/${HASH}/policy`);
       await looked(api);
       assert.equal((await policy()).status, 404);
@@ -189,27 +189,27 @@ describe("the contracts of the settings", () => {
       on.network.closeLedger();
       const problems = () => shown(api).then((contracts) => contracts.map(({ problem }) => problem));
       await until(async () => (await policy(), (await problems())[1] !== null));
-      const [upgraded, ...wrong] = told();
+      const [upgraded, ...wrong] = reported();
       assert.deepEqual([upgraded!.level, upgraded!.message], ["warn", "the contract runs other code than before"]);
       assert.equal(warnings(wrong)[0]![0], "SERVICE_API_AGENT_REGISTRY");
       isUpgraded = false;
       aheadMs = 61_000;
       on.network.closeLedger();
       await until(async () => (await problems()).every((problem) => problem === null));
-      const [, , , mended, ...more] = told();
+      const [, , , mended, ...more] = reported();
       assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected again"]);
       assert.match(mended!.setting!, /^SERVICE_API_AGENT_REGISTRY /);
       assert.deepEqual(more, []);
     });
   });
 
-  test("other code behind an external executable is said once, in log, status and metrics, and so is its return", async () => {
+  test("cause one report of other code behind an external executable, in log, status and metrics, and one when the code returns", async () => {
     const deployer = Keypair.random();
     await on.network.fund(deployer.publicKey());
     const external = deployExternalEscrow(on.network, deployer, on.sandbox.contracts);
     let aheadMs = 0;
     const settings = { paymentEscrow: external.contracts.paymentEscrow, metricsToken: METRICS_TOKEN };
-    await withGateway({ settings, now: () => Date.now() + aheadMs }, async (api, told) => {
+    await withGateway({ settings, now: () => Date.now() + aheadMs }, async (api, reported) => {
       const problem = async () => (await shown(api))[2]!.problem;
       const read = () => api.request("GET", `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`);
       const figure = async () => (await api.scrape()).get("gateway_contract_problems")!.samples[0]!.value;
@@ -223,26 +223,26 @@ describe("the contracts of the settings", () => {
       aheadMs = 61_000;
       await until(async () => (await read(), await problem() === null));
       const changed = "the contract runs other code than before";
-      assert.deepEqual(told().map(({ message }) => message), [
+      assert.deepEqual(reported().map(({ message }) => message), [
         changed,
-        TOLD,
+        NOT_AS_EXPECTED,
         changed,
         "the contract is as expected again",
       ]);
-      assert.ok(told().every(({ setting }) => setting!.startsWith("SERVICE_API_PAYMENT_ESCROW ")));
+      assert.ok(reported().every(({ setting }) => setting!.startsWith("SERVICE_API_PAYMENT_ESCROW ")));
     });
   });
 
-  test("an instance that this gateway cannot read is said once for each contract, and is a problem in the status", async () => {
+  test("cause one warning each when the gateway cannot read the instance, and the status shows the problem", async () => {
     let aheadMs = 0;
-    // The kind of the executable is one that no protocol knows yet.
+    // No protocol defines this kind of executable yet.
     const fetch = changed((entry) => {
       const data = atob(entry.xdr);
       const at = data.indexOf("\0\0\0\x13\0\0\0\0");
       return at < 0 ? entry : { ...entry, xdr: btoa(data.slice(0, at + 7) + "\x09" + data.slice(at + 8)) };
     });
     const settings = { metricsToken: METRICS_TOKEN };
-    await withGateway({ fetch, settings, now: () => Date.now() + aheadMs }, async (api, told) => {
+    await withGateway({ fetch, settings, now: () => Date.now() + aheadMs }, async (api, reported) => {
       const first = await looked(api);
       for (const { problem } of first) {
         assert.match(problem!, /^the gateway cannot check it: .+ layout than the gateway expects$/);
@@ -250,7 +250,7 @@ describe("the contracts of the settings", () => {
       assert.equal((await api.scrape()).get("gateway_contract_problems")!.samples[0]!.value, 3);
       aheadMs = 61_000;
       await until(async () => (await shown(api))[0]!.checkedAt !== first[0]!.checkedAt);
-      assert.deepEqual(told().map(({ message }) => message), [TOLD, TOLD, TOLD]);
+      assert.deepEqual(reported().map(({ message }) => message), [NOT_AS_EXPECTED, NOT_AS_EXPECTED, NOT_AS_EXPECTED]);
     });
   });
 });

@@ -41,7 +41,7 @@ async function arrived(path: string, count: number): Promise<any[]> {
   }
 }
 
-/** A card's life past the gateway: one event of each type there is. */
+/** A card's whole life without the gateway: one event of each type. */
 function liveCard(): void {
   const { network, sandbox: { accounts, contracts, asset } } = on;
   const [owner, merchant] = [accounts.owner, accounts.merchant].map(({ secret }) => Keypair.fromSecret(secret));
@@ -59,15 +59,15 @@ function liveCard(): void {
 }
 
 describe("the asset of an event", () => {
-  test("is in its delivery to a webhook, as in the history: of all that move one, and of a policy", async () => {
+  test("is in webhook deliveries and in the history, for each event type that has an asset", async () => {
     const api = await startGateway(on, { targets });
     await newWebhook(api, "/asset");
     liveCard();
     const events = await arrived("/asset", EVENT_TYPES.length);
     const { asset } = on.sandbox;
-    for (const { type, asset: told } of events) {
+    for (const { type, asset: found } of events) {
       const hasNone = ["device.registered", "device.revoked", "agent.revoked"].includes(type);
-      assert.equal(told, hasNone ? undefined : asset, type);
+      assert.equal(found, hasNone ? undefined : asset, type);
     }
     assert.deepEqual(events.map(({ type }) => type).sort(), EVENT_TYPES.toSorted());
     for (const event of events) assert.deepEqual((await api.request("GET", `/v1/events/${event.id}`)).body, event);

@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 const secondsOf = (ledger: number) => NOW + (ledger - LATEST) * PACE;
 
-/** A payment in the last quarter of its life, and a gateway that starts with a clock that is ahead. */
+/** A payment in the last quarter of its life, and a gateway whose clock is ahead at the start. */
 function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
   const clock = fakeClock(NOW * 1_000 + aheadMs);
   const head = createHead({
@@ -37,7 +37,7 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
     nowMs: () => head.networkSeconds() * 1_000,
     wait: () => new Promise(() => {}),
   });
-  /** So many ledgers close, and the node says so. */
+  /** Closes so many ledgers, and the gateway observes each from the node. */
   function close(ledgers: number): void {
     for (let closed = 0; closed < ledgers; closed++) {
       const ledger = LATEST + Math.floor(clock.monotonicMs() / 1_000 / PACE);
@@ -48,9 +48,9 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
   return { expiring, chain, close };
 }
 
-test("payments that expire are told, though the clock was a day ahead when they were first asked for", async () => {
+test("the gateway reports payments that expire soon, also when its clock was a day ahead at the first request", async () => {
   const { expiring, close } = stage({ aheadMs: DAY_MS });
-  // In the first second, as a scrape may come: no node has answered yet.
+  // As for a scrape in the first second: no node has answered yet.
   assert.deepEqual(await expiring.now(), { payments: 0, merchants: 0, firstAt: null, complete: false });
   close(13);
   const firstAt = secondsOf(AUTHORIZED + LIFE);
@@ -58,7 +58,7 @@ test("payments that expire are told, though the clock was a day ahead when they 
 });
 
 for (const aheadMs of [DAY_MS / 48, DAY_MS]) {
-  test(`what was claimed since is told no more, though the clock was ${aheadMs / 60_000} minutes ahead at the start`, async () => {
+  test(`the gateway no longer reports a claimed payment, with a clock ${aheadMs / 60_000} minutes ahead at the start`, async () => {
     const { expiring, chain, close } = stage({ aheadMs, stored: LATEST - 1 });
     await expiring.now();
     chain.payments = [];
@@ -67,7 +67,7 @@ for (const aheadMs of [DAY_MS / 48, DAY_MS]) {
   });
 }
 
-test("a payment that lives longer is not told when it is not its time yet", async () => {
+test("the gateway does not report a payment with a longer life before the last quarter of that life", async () => {
   const { expiring, chain, close } = stage({ aheadMs: DAY_MS, stored: LATEST - 1 });
   chain.payments = [{ ...chain.payments[0]!, expiresAt: secondsOf(AUTHORIZED + LIFE * 2) }];
   assert.equal((await expiring.now()).payments, 1, "it is, by the clock that is ahead");
@@ -75,7 +75,7 @@ test("a payment that lives longer is not told when it is not its time yet", asyn
   assert.deepEqual(await expiring.now(), { payments: 0, merchants: 0, firstAt: null, complete: true });
 });
 
-test("a merchant is asked again soon whose payments the node did not tell when the clock was ahead", async () => {
+test("the gateway asks again for a merchant's payments that had no expiry while the clock was ahead", async () => {
   const { expiring, chain, close } = stage({ aheadMs: DAY_MS / 48, stored: LATEST - 1 });
   const [payment] = chain.payments;
   chain.payments = [{ ...payment!, expiresAt: null }];
@@ -86,14 +86,14 @@ test("a merchant is asked again soon whose payments the node did not tell when t
   assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });
 });
 
-test("it says so that there may be more where a merchant has more payments than are listed, and all of these expire", async () => {
+test("the report is incomplete when a merchant has more payments than listed and all listed ones expire soon", async () => {
   const { expiring, chain, close } = stage({ aheadMs: 0, stored: LATEST });
   close(1);
   const [payment] = chain.payments as [PendingPaymentAnswer];
   Object.assign(chain, { payments: [payment, payment], more: true });
   const firstAt = secondsOf(AUTHORIZED + LIFE);
   assert.deepEqual(await expiring.now(), { payments: 2, merchants: 1, firstAt, complete: false });
-  // Those that are not listed are younger.
+  // The payments that are not listed are younger.
   chain.payments = [payment, { ...payment, expiresAt: secondsOf(AUTHORIZED + LIFE * 2) }];
   close(13);
   assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });

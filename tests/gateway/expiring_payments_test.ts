@@ -7,27 +7,31 @@ import { openStore } from "../../lib/store/open.ts";
 import { Deployment, LATEST, LIFE, none, NOW, OF_AGE, type Payment } from "./expiring_stage.ts";
 import { longOnly } from "../tier.ts";
 
-describe("whoever is shown payments that are about to expire", () => {
+describe("the report of payments that are about to expire", () => {
   let one: Deployment;
   beforeEach(async () => void (one = new Deployment(await openStore("memory:"))));
   afterEach(() => one.store.close());
 
-  test("is told while not all of the log was looked at, and of the oldest meanwhile", { skip: longOnly }, async () => {
-    await one.pay("FIRST", LATEST - LIFE + 50);
-    await one.log(Array.from({ length: 25_000 }, (_, n): Payment => ["authorized", `M${n}`, OF_AGE - 1]));
-    await one.pay("LAST", OF_AGE - 1);
-    await one.log(Array.from({ length: 25_001 }, (_, n): Payment => ["claimed", `M${n}`, OF_AGE]));
-    const expiring = one.watch();
-    const seen: [number, boolean][] = [];
-    for (let look = 0; look < 3; look += 1) {
-      const { payments, complete } = await expiring.now();
-      seen.push([payments, complete]);
-      one.latest += 1;
-    }
-    assert.deepEqual(seen, [[1, false], [1, false], [2, true]]);
-  });
+  test(
+    "is incomplete until the whole log is read, and contains the oldest payments meanwhile",
+    { skip: longOnly },
+    async () => {
+      await one.pay("FIRST", LATEST - LIFE + 50);
+      await one.log(Array.from({ length: 25_000 }, (_, n): Payment => ["authorized", `M${n}`, OF_AGE - 1]));
+      await one.pay("LAST", OF_AGE - 1);
+      await one.log(Array.from({ length: 25_001 }, (_, n): Payment => ["claimed", `M${n}`, OF_AGE]));
+      const expiring = one.watch();
+      const seen: [number, boolean][] = [];
+      for (let look = 0; look < 3; look += 1) {
+        const { payments, complete } = await expiring.now();
+        seen.push([payments, complete]);
+        one.latest += 1;
+      }
+      assert.deepEqual(seen, [[1, false], [1, false], [2, true]]);
+    },
+  );
 
-  test("is told while there are more merchants than are asked at once", async () => {
+  test("is incomplete while more than 100 merchants wait to be asked", async () => {
     for (let n = 0; n < 150; n += 1) await one.pay(`M${n}`, OF_AGE - 1);
     const expiring = one.watch();
     const seen: Expiring[] = [];
@@ -39,7 +43,7 @@ describe("whoever is shown payments that are about to expire", () => {
     assert.equal(new Set(one.asked).size, 150);
   });
 
-  test("is told when the node does not tell a merchant's payments, or not how long they live", async () => {
+  test("is incomplete when the node does not return a merchant's payments or their expiry", async () => {
     await one.pay("M", OF_AGE - 1);
     const incomplete = { ...none, complete: false };
     assert.deepEqual(await one.watch(() => Promise.reject(new Error("the node failed"))).now(), incomplete);
@@ -48,7 +52,7 @@ describe("whoever is shown payments that are about to expire", () => {
     assert.deepEqual(await one.watch(() => Promise.resolve({ pending: "1", payments })).now(), incomplete);
   });
 
-  test("is told at once where the node takes long, and what it says when it has", async () => {
+  test("is returned at once as incomplete while the node is slow, and is complete after the node answers", async () => {
     await one.pay("M", OF_AGE - 1);
     let answer = () => {};
     const hung = new Promise<void>((resolve) => answer = resolve);
@@ -60,7 +64,7 @@ describe("whoever is shown payments that are about to expire", () => {
     assert.deepEqual(await slow.now(), { payments: 1, merchants: 1, firstAt, complete: true });
   });
 
-  test("is told of payments that live longer when their own last quarter comes", async () => {
+  test("contains a payment with a longer life in the last quarter of that life", async () => {
     await one.pay("M", OF_AGE - 1, LIFE * 2);
     const expiring = one.watch();
     assert.deepEqual(await expiring.now(), none);

@@ -9,13 +9,13 @@ export const LATEST = 100_000;
 /** The newest ledger whose payments are in the last quarter of their life. */
 export const OF_AGE = LATEST - LIFE * 3 / 4;
 export const NOW = 1_800_000_000;
-/** How long a ledger takes. */
+/** Seconds per ledger. */
 export const PACE = 5;
 
 type Kind = "authorized" | "claimed";
 export type Payment = [kind: Kind, merchant: string, ledger: number];
 
-/** A store's log, and a chain on which every payment is pending that the test says is. */
+/** A store's log, and a chain with the payments that the test makes pending. */
 export class Deployment {
   readonly store: Store;
   readonly chain = new Map<string, { ledger: number; life?: number }[]>();
@@ -73,7 +73,7 @@ export class Deployment {
   }
 }
 
-/** As long as it takes. */
+/** Waits until the signal aborts. */
 function untilAborted(_ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -9,7 +9,7 @@ import { type Cluster, findPostgres, startCluster } from "../store/postgres_clus
 import { Deployment, LATEST, LIFE, none, NOW, OF_AGE, PACE, type Payment } from "./expiring_stage.ts";
 import { folderForTests } from "../folder.ts";
 
-/** As many payments of fifty merchants as a busy deployment has, each claimed soon, up to the newest ledger. */
+/** Payments of fifty merchants up to the newest ledger, as in a busy deployment. Each payment is claimed soon. */
 function traffic(events: number, from = LATEST - LIFE * 2): Payment[] {
   return Array.from({ length: events }, (_, n): Payment => [
     n % 2 === 1 ? "claimed" : "authorized",
@@ -26,12 +26,12 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
     return new Deployment(store);
   };
 
-  describe(`payments that are about to expire, of the log in ${name}`, () => {
+  describe(`payments that are about to expire, with the log in ${name}`, () => {
     afterEach(async () => {
       for (const store of opened.splice(0)) await store.close();
     });
 
-    test("are found however much was paid since, and only their merchants are asked for", async () => {
+    test("are found after thousands of later payments, and the gateway asks only for their merchants", async () => {
       const busy = await deployment();
       await busy.log(traffic(600, OF_AGE - 4_000).map(([kind, merchant]) => [kind, merchant, OF_AGE - 4_250]));
       await busy.pay("OLD", LATEST - LIFE + 100);
@@ -41,7 +41,7 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
       assert.deepEqual(busy.asked, ["OLD"]);
     });
 
-    test("are those that no claim has collected since", async () => {
+    test("exclude payments that a later claim has collected", async () => {
       const one = await deployment();
       await one.log([["authorized", "M", OF_AGE - 10], ["claimed", "M", OF_AGE - 9]]);
       const expiring = one.watch();
@@ -56,7 +56,7 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
       assert.deepEqual(await expiring.now(), none);
     });
 
-    test("are found when they became known late", async () => {
+    test("are found when the log gets them late", async () => {
       const one = await deployment();
       await one.log([["authorized", "M", OF_AGE], ["claimed", "M", OF_AGE + 1]]);
       await one.pay("NEW", LATEST);
@@ -66,7 +66,7 @@ function describeExpiring(name: string, open: () => Promise<Store>): void {
       assert.deepEqual(one.asked, ["LATE"]);
     });
 
-    test("are not those of a network that was reset", async () => {
+    test("exclude payments from before a network reset", async () => {
       const one = await deployment();
       await one.log([["authorized", "GONE", OF_AGE]]);
       await one.log([["authorized", "M", OF_AGE - 1], ["claimed", "M", OF_AGE]], 1);
@@ -86,8 +86,8 @@ if (runtimeName === "deno") {
 
 const programs = findPostgres();
 if (programs === undefined) {
-  describe("payments that are about to expire, of the log in PostgreSQL", () =>
-    void test("needs its programs", { skip: true }));
+  describe("payments that are about to expire, with the log in PostgreSQL", () =>
+    void test("need PostgreSQL's programs", { skip: true }));
 } else {
   let cluster: Cluster;
   before(async () => void (cluster = await startCluster(programs)));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startGateway, startTestNetwork } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
 
-test("a gateway on a new store shows no history before the first ledger of its settings", async () => {
+test("a gateway with a new store shows no history before the first ledger in its settings", async () => {
   const on = await startTestNetwork();
   const firstLedger = on.network.closeLedger().sequence;
   on.network.closeLedger();

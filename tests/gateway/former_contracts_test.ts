@@ -9,7 +9,7 @@ import { watchUnacceptedAssets } from "../../lib/gateway/unaccepted_assets.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { logOf } from "../escrow/memory_log.ts";
 
-/* A gateway that was pointed at a new deployment of the contracts, with the same store: the same cards, another asset. */
+/* A gateway with a new deployment of the contracts and the same store: the same cards, another asset. */
 
 const FORMER = { escrow: "C-former-escrow", agents: "C-former-agents" };
 const NOW = { escrow: "C-escrow", agents: "C-agents" };
@@ -31,8 +31,8 @@ const storeOf = (moves: Move[]) =>
   );
 
 async function alarms(moves: Move[]): Promise<string[]> {
-  const told: string[] = [];
-  const log = { warn: (_: string, { because }: { because: string }) => told.push(because) };
+  const raised: string[] = [];
+  const log = { warn: (_: string, { because }: { because: string }) => raised.push(because) };
   const contractIds = [NOW.agents, NOW.escrow];
   const parts = {
     store: { events: storeOf(moves) as Store["events"] },
@@ -41,7 +41,7 @@ async function alarms(moves: Move[]): Promise<string[]> {
     contractIds,
   };
   await watchUnacceptedAssets(parts).look();
-  return told;
+  return raised;
 }
 
 const funded = (of: string, asset: string, amount = 40, epoch?: number): Move => {
@@ -54,32 +54,32 @@ const paid = (of: string, type: "authorized" | "claimed", asset: string, epoch?:
 
 const NO_ALARMS: [what: string, ...moves: Move[]][] = [
   [
-    "what a former deployment's escrow held",
+    "a balance in a former deployment's escrow",
     funded(FORMER.escrow, "X"),
     policy(NOW.agents, "Y"),
     funded(NOW.escrow, "Y"),
   ],
   ["the policy of a former deployment", policy(FORMER.agents, "X"), funded(NOW.escrow, "Y")],
   [
-    "what was authorised at a former deployment and never claimed",
+    "an unclaimed payment of a former deployment",
     paid(FORMER.escrow, "authorized", "X"),
     paid(NOW.escrow, "authorized", "Y"),
     paid(NOW.escrow, "claimed", "Y"),
   ],
   [
-    "what was authorised before a reset of the network, at a claim after it",
+    "a payment from before a network reset, at a claim after the reset,",
     paid(NOW.escrow, "authorized", "X"),
     paid(NOW.escrow, "authorized", "Y", 1),
     paid(NOW.escrow, "claimed", "Y", 1),
   ],
-  ["a policy of before a reset of the network", policy(NOW.agents, "X"), funded(NOW.escrow, "Y", 5, 1)],
+  ["a policy from before a network reset", policy(NOW.agents, "X"), funded(NOW.escrow, "Y", 5, 1)],
 ];
 for (const [what, ...moves] of NO_ALARMS) {
-  test(`${what} is no alarm`, async () => assert.deepEqual(await alarms(moves), []));
+  test(`${what} raises no alarm`, async () => assert.deepEqual(await alarms(moves), []));
 }
 
-describe("what happened at a former deployment of the contracts", () => {
-  test("does not keep a card from being funded at this one, whose own funding no node holds any more", async () => {
+describe("an event of a former deployment of the contracts", () => {
+  test("does not block funding a card at the current deployment, whose first funding event nodes have pruned", async () => {
     const events = storeOf([{ of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 }]);
     const clock = { monotonicMs: () => 0, wait: () => Promise.resolve() };
     const log = createEscrowLog({ events, paymentEscrow: NOW.escrow, catchUp: () => Promise.resolve(), clock });
@@ -88,7 +88,7 @@ describe("what happened at a former deployment of the contracts", () => {
   });
 
   for (const claims of [1, 250]) {
-    test(`has collected no payment of this one, whose expiry is told: ${claims} claims of its merchant`, async () => {
+    test(`does not hide a payment of the current deployment that expires soon: ${claims} claims of its merchant`, async () => {
       const merchant = "G";
       const claimed = Array.from({ length: claims }, () => ({ of: FORMER.escrow, type: "payment.claimed", merchant }));
       const moves = [{ of: NOW.escrow, type: "payment.authorized", merchant }, ...claimed];
@@ -106,7 +106,7 @@ describe("what happened at a former deployment of the contracts", () => {
     });
   }
 
-  test("an alarm of this one is one all the same", async () => {
+  test("does not suppress an alarm of the current deployment", async () => {
     const moves = [funded(FORMER.escrow, "X"), funded(NOW.escrow, "Y"), funded(NOW.escrow, "Z")];
     assert.deepEqual(await alarms(moves), ["not_what_was_funded"]);
   });

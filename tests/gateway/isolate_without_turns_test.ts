@@ -12,7 +12,7 @@ import { until } from "../until.ts";
 
 const on = networkOfFile();
 
-/** Two isolates of one deployment: one has the turns; the other, opened after the first turn, has requests only. */
+/** Two isolates of one deployment. One runs the turns. The other opens after the first turn and only answers requests. */
 async function stage(settings: Record<string, string> = {}, now = Date.now) {
   const store = await openStore("memory:", { isShared: true, now });
   const isolate = () => startGateway(on, { started: false, store: () => store, settings });
@@ -39,7 +39,7 @@ async function stage(settings: Record<string, string> = {}, now = Date.now) {
   };
 }
 
-test("an isolate that asks no node tells of no older ledger than the events that it shows", async () => {
+test("an isolate that asks no node returns a latestLedger that is not older than its newest event", async () => {
   const { turning, get, stop } = await stage();
   await get("/v1/events");
   const { accounts: { owner }, contracts: { deviceRegistry } } = on.sandbox;
@@ -59,7 +59,7 @@ test("an isolate that asks no node tells of no older ledger than the events that
   await stop();
 });
 
-test("its status and metrics tell of foreign movements that another one's turn has read, and of the contracts", async () => {
+test("the status and metrics of an isolate include bypass movements that another isolate's turn read, and the contract checks", async () => {
   const metricsToken = "scrape-me-0123456789";
   const { turning, get, stop } = await stage({ assets: "native", metricsToken });
   const thief = Keypair.random();
@@ -81,7 +81,7 @@ test("its status and metrics tell of foreign movements that another one's turn h
   await stop();
 });
 
-test("a key that has expired is refused by one whose machine stood still with its monotonic clock meanwhile", async () => {
+test("an isolate refuses an expired key after its machine and its monotonic clock were suspended", async () => {
   let aheadMs = 0;
   const { newKey, get, stop } = await stage({}, () => Date.now() + aheadMs);
   const key = await newKey({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });

@@ -16,7 +16,7 @@ function stage(location: string, askDisk?: AskDisk) {
   return { lines, maintenance: createMaintenance({ store: { location }, log, askDisk }) };
 }
 
-test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
+test("the log reports a removed or replaced store file once, and the store recovers when the file is back", () => {
   const path = join(folder, "gateway.db");
   writeFileSync(path, "store");
   const { maintenance, lines } = stage(`sqlite:${path}`);
@@ -37,7 +37,7 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   assert.ok(lines.some((line) => line.includes("the store's file is back")));
 });
 
-test("a store whose whole folder is gone is told like one whose file is, and nothing is said of a disk", () => {
+test("the log reports a removed store folder like a removed file, and reports no disk problem", () => {
   const data = join(folder, "data");
   mkdirSync(data);
   writeFileSync(join(data, "gateway.db"), "store");
@@ -54,26 +54,26 @@ test("a store whose whole folder is gone is told like one whose file is, and not
   assert.equal(lines.length, 2);
 });
 
-test("a disk that is almost full is told once, and once when it has room again; until then it is a trouble", () => {
+test("the log reports an almost full disk once, and once when it has room; meanwhile the disk is a problem in troubles()", () => {
   const path = join(folder, "on-a-full-disk.db");
   writeFileSync(path, "store");
   let freeMegabytes = 5_000;
   const askDisk = () => ({ bavail: freeMegabytes * 1_000, blocks: 1_000_000_000, bsize: 1_000 });
   const { maintenance, lines } = stage(`sqlite:${path}`, askDisk);
-  const told = () => lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
+  const reported = () => lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
   maintenance.look();
-  assert.deepEqual([told(), maintenance.troubles()], [[], []]);
+  assert.deepEqual([reported(), maintenance.troubles()], [[], []]);
   freeMegabytes = 1_999;
   maintenance.look();
   freeMegabytes = 1_500;
   maintenance.look();
   const low = `the disk of sqlite:${path} is almost full: 1999 MB are left`;
-  assert.deepEqual([told(), maintenance.troubles()], [[["warn", low]], [low]]);
+  assert.deepEqual([reported(), maintenance.troubles()], [[["warn", low]], [low]]);
   assert.match(lines[0]!, /make room, or store events for a shorter time/);
   assert.equal(maintenance.isStoreGone(), false, "what is written is still kept");
   freeMegabytes = 2_000;
   maintenance.look();
   maintenance.look();
-  assert.deepEqual(told().slice(1), [["info", "the store's disk has room again"]]);
+  assert.deepEqual(reported().slice(1), [["info", "the store's disk has room again"]]);
   assert.deepEqual(maintenance.troubles(), []);
 });

@@ -6,7 +6,7 @@ import { networkOfFile, type RpcFetch, startGateway } from "../http/test_gateway
 
 const on = networkOfFile();
 
-/** A node that speaks for another network so many times. */
+/** A node that reports another network so many times. */
 function lying(times: number): RpcFetch {
   return async (url, init) => {
     const answer = await on.fetch(url, init);
@@ -16,25 +16,25 @@ function lying(times: number): RpcFetch {
   };
 }
 
-/** Two seconds take no time; deadlines of calls take theirs. */
+/** A wait of two seconds ends at once; deadlines of calls take their real time. */
 const wait: Clock["wait"] = (ms, signal) => systemClock.wait(ms === 2_000 ? 0 : ms, signal);
 const start = (fetch: RpcFetch) => startGateway(on, { started: false, wait, fetch });
 
-test("a node that speaks once for another network keeps no gateway from starting, and the log says that it did", async () => {
+test("a gateway starts although its node reports another network once, and the log contains a line about it", async () => {
   const api = await start(lying(1));
   await api.gateway.networkChecked;
   assert.match(api.log(), /reported another network once.*Another Network/);
   await api.stop();
 });
 
-test("a node that is of another network keeps a gateway from starting", async () => {
+test("a gateway refuses to start when its node belongs to another network", async () => {
   const api = await start(lying(Infinity));
   const refused = { name: "ConfigError", message: /must be .*; got "Another Network"/ };
   await assert.rejects(api.gateway.networkChecked, refused);
   await api.stop();
 });
 
-test("the log says where no gateway has served from the store before, and only there", async () => {
+test("the log reports a store that no gateway has used before, and only such a store", async () => {
   const first = await start(on.fetch);
   await first.gateway.networkChecked;
   assert.match(first.log(), /no gateway has served from this store before.*"store":"memory:"/);

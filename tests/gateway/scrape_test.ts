@@ -9,7 +9,7 @@ import { bentStore } from "../store/bent_store.ts";
 const on = networkOfFile();
 
 test(
-  "a scrape is answered, without what the store says, while the store stands still",
+  "the gateway answers a scrape without the store's metrics while the store does not answer",
   { timeout: 60_000 },
   async () => {
     let standstill = Promise.resolve();
@@ -38,7 +38,7 @@ test(
   },
 );
 
-test("what takes too long is answered as it was the last time, and what fails is not", async () => {
+test("inTime returns the last value of a question that takes too long, and rejects when the question fails", async () => {
   const answers: PromiseWithResolvers<number>[] = [];
   const ask = () => (answers[answers.length] = Promise.withResolvers()).promise;
   const atOnce: Wait = (_ms, signal) => systemClock.wait(0, signal);

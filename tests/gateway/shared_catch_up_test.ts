@@ -14,7 +14,7 @@ let leader: GatewayUnderTest;
 let standby: GatewayUnderTest;
 beforeEach(async () => {
   const store = await openStore("memory:", { isShared: true });
-  // Nodes are seldom polled: only who is woken looks in time.
+  // Gateways poll nodes rarely: only a gateway that is woken reads in time.
   const gateway = () => startGateway(on, { store: () => store, settings: { pollMs: "60000" } });
   leader = await gateway();
   await until(async () => await store.events.watcherState() !== undefined);
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([leader.stop(), standby.stop()]));
 
 let cards = 10;
-/** A merchant who was just paid past the gateways, and the card. */
+/** A merchant with a new payment that no gateway submitted, and the card. */
 async function payPastThem() {
   const { contracts: { paymentEscrow }, asset } = on.sandbox;
   const [owner, merchant] = [Keypair.random(), Keypair.random()];
@@ -41,15 +41,15 @@ async function prepareClaim(by: GatewayUnderTest, merchant: string): Promise<voi
   assert.equal(status, 200, JSON.stringify(body));
 }
 
-test("a claim of what was just paid past the gateways is prepared by the one that watches", async () => {
+test("the leader prepares a claim of a new payment that no gateway submitted", async () => {
   await prepareClaim(leader, (await payPastThem()).merchant);
 });
 
-test("and by one that stands by", async () => {
+test("a follower prepares a claim of a new payment that no gateway submitted", async () => {
   await prepareClaim(standby, (await payPastThem()).merchant);
 });
 
-test("and by one that stands by where the one that watches has seen the ledger, without its events", async () => {
+test("a follower prepares a claim of a new payment also when the leader knows the ledger but not its events", async () => {
   const { merchant, deviceHash } = await payPastThem();
   const { status } = await leader.request("GET", `/v1/devices/${deviceHash}`, { key: leader.apiKey });
   assert.equal(status, 200);

@@ -13,7 +13,7 @@ let one: GatewayUnderTest;
 let two: GatewayUnderTest;
 let receiver: Receiver;
 
-/** A gateway that seldom asks the node by itself: what it knows of the other one's doings it has from the store. */
+/** A gateway that polls its node rarely: it learns of the other gateway's work from the store. */
 const gateway = (settings: Record<string, string> = {}, started = true) =>
   startGateway(on, {
     started,
@@ -33,7 +33,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Has a gateway register a new device; answers its hash. */
+/** Has a gateway register a new device; returns its hash. */
 const registerDevice = async (by: GatewayUnderTest) => (await by.registerDevice({ key: one.apiKey })).deviceHash;
 
 /** Has a gateway prepare an operation, and then submit it. */
@@ -44,7 +44,7 @@ async function send(by: GatewayUnderTest, source: Signer, operation: object, hea
   return { xdr, hash: body.hash as string };
 }
 
-test("a key's limit is one, at whichever gateway it is used", async () => {
+test("two gateways enforce one shared rate limit for a key", async () => {
   const key = await one.newKey({ rate: 60 });
   let admitted = 0;
   const beganAt = performance.now();
@@ -57,7 +57,7 @@ test("a key's limit is one, at whichever gateway it is used", async () => {
   assert.ok(admitted >= 50 && admitted <= 60 + refilled, `${admitted}`);
 });
 
-test("a live stream takes a token of that limit, and is refused where there is none left", async () => {
+test("a gateway refuses a live stream when the other gateway has used the key's last token", async () => {
   const key = await one.newKey({ rate: 1 });
   assert.equal((await one.request("GET", "/v1/network", { key })).status, 200);
   const refused = await two.request("GET", "/v1/events/stream", { key });
@@ -74,12 +74,12 @@ test("a read at one gateway shows what was submitted at the other", async () => 
   for (const balance of ["1", "2", "3"]) {
     assert.notEqual(await balanceAt(two), balance);
     await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
-    // Sooner than its own answer would be over, which is held for six seconds where no new ledger is seen.
+    // Sooner than the gateway's own cached answer expires: after six seconds without a new ledger.
     await until(async () => await balanceAt(two) === balance, 5_000);
   }
 });
 
-test("who was told by one gateway that a transaction was applied, which was submitted at the other, is shown there what it did", async () => {
+test("a gateway that reports a transaction of the other gateway as applied shows its effect in the next read", async () => {
   const deviceHash = await registerDevice(one);
   const { owner } = on.sandbox.accounts;
   const { asset } = on.sandbox;
@@ -88,7 +88,7 @@ test("who was told by one gateway that a transaction was applied, which was subm
   const ask = (method: string, path: string, body?: object) =>
     two.request(method, path, { key: one.apiKey, body, headers });
   const balanceNow = async () => (await ask("GET", `/v1/devices/${deviceHash}`)).body.escrowBalance;
-  const toldBy = [
+  const confirmedBy = [
     async ({ xdr }: { xdr: string }) => (await ask("POST", "/v1/transactions/submit", { xdr })).status === 200,
     async ({ hash }: { hash: string }) => (await ask("GET", `/v1/transactions/${hash}`)).body.status === "success",
     async () =>
@@ -101,12 +101,12 @@ test("who was told by one gateway that a transaction was applied, which was subm
     headers = { "Idempotency-Key": `funding-${balance}` };
     const sent = await send(one, owner, funding, headers);
     await until(async () => (await store.submissions.get(sent.hash))?.outcome !== undefined);
-    assert.ok(await toldBy[balance % 3]!(sent));
+    assert.ok(await confirmedBy[balance % 3]!(sent));
     assert.equal(await balanceNow(), `${balance}`);
   }
 });
 
-test("the log shows at one gateway what was submitted at the other, whichever of them watches", async () => {
+test("the history at each gateway contains events of transactions that the other gateway submitted", async () => {
   for (const by of [one, two]) {
     const deviceHash = await registerDevice(by);
     for (const at of [one, two]) {
@@ -118,7 +118,7 @@ test("the log shows at one gateway what was submitted at the other, whichever of
   }
 });
 
-test("a key that is disabled, enabled or made is heeded by both within a second", async () => {
+test("both gateways apply a key's change, enabled or disabled, within two seconds", async () => {
   const key = await one.newKey();
   const id = key.split("_")[2]!;
   for (const isDisabled of [false, true, false]) {
@@ -132,7 +132,7 @@ test("a key that is disabled, enabled or made is heeded by both within a second"
   }
 });
 
-test("a webhook made at one gateway is delivered to once, and tested six times a minute over both", async () => {
+test("a webhook created at one gateway gets each event once, and six test calls a minute over both gateways", async () => {
   const { body: webhook } = await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/hook` } });
   const deviceHash = await registerDevice(two);
   await until(() => receiver.received.length > 0);
@@ -147,7 +147,7 @@ test("a webhook made at one gateway is delivered to once, and tested six times a
   assert.deepEqual(delivered.map(({ event }) => event.deviceHash), [deviceHash]);
 });
 
-test("a webhook hears nothing that was confirmed to its maker before, at whichever gateway it is made", async () => {
+test("a webhook gets no event that was confirmed before its creation, at either gateway", async () => {
   for (const [by, path] of [[one, "/one"], [two, "/two"]] as const) {
     await registerDevice(by);
     await registerDevice(by);
@@ -157,14 +157,14 @@ test("a webhook hears nothing that was confirmed to its maker before, at whichev
     });
     assert.equal(status, 201);
     const later = await registerDevice(by);
-    const heard = () =>
+    const posted = () =>
       receiver.received.filter((post) => post.path === path).map(({ body }) => JSON.parse(body).event.deviceHash);
-    await until(() => heard().includes(later));
-    assert.deepEqual(heard(), [later]);
+    await until(() => posted().includes(later));
+    assert.deepEqual(posted(), [later]);
   }
 });
 
-test("when the gateway that watches and delivers stops, the other one goes on", async () => {
+test("a gateway continues to watch and deliver after the other gateway stops", async () => {
   await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/hook` } });
   const hashes = [await registerDevice(one)];
   await until(() => receiver.received.length === 1);
@@ -174,7 +174,7 @@ test("when the gateway that watches and delivers stops, the other one goes on", 
   assert.deepEqual(receiver.received.map(({ body }) => JSON.parse(body).event.deviceHash), hashes);
 });
 
-test("isolates that have turns only, at the same time, deliver each event once and leave nothing behind", async () => {
+test("two isolates with simultaneous turns deliver each event once to each of six webhooks", async () => {
   await Promise.all([one.stop(), two.stop()]);
   const isolates = [await gateway({}, false), await gateway({}, false)];
   [one, two] = isolates as [GatewayUnderTest, GatewayUnderTest];

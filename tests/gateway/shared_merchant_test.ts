@@ -9,7 +9,7 @@ import { issueCard } from "../sandbox/past_the_gateway.ts";
 const on = networkOfFile();
 
 let cards = 10;
-/** An agent of a card of its own, with money in escrow. */
+/** An agent with its own card and money in escrow. */
 async function newPayer() {
   const agent = Keypair.random();
   await on.network.fund(agent.publicKey());
@@ -18,7 +18,7 @@ async function newPayer() {
   return { agent, deviceHash };
 }
 
-/** Two agents prepare a payment to one merchant, each at its gateway, then both submit; answers how that ended. */
+/** Two agents prepare a payment to one merchant, each at its own gateway. Then both submit; returns their status codes. */
 async function payTogether(...gateways: GatewayUnderTest[]): Promise<number[]> {
   const merchant = Keypair.random().publicKey();
   const key = gateways[0]!.apiKey;
@@ -35,7 +35,7 @@ async function payTogether(...gateways: GatewayUnderTest[]): Promise<number[]> {
   return ended;
 }
 
-test("different agents pay one merchant at the same moment, through one gateway or through two on one store", async () => {
+test("two agents pay one merchant at the same time, through one gateway or through two gateways on one store", async () => {
   const store = await openStore("memory:", { isShared: true });
   const gateway = () => startGateway(on, { store: () => store });
   const [one, two] = [await gateway(), await gateway()];

@@ -18,19 +18,19 @@ async function stage() {
     const sharedState = createSharedState({ store, head, clock, ...on });
     return { head, sharedState, problems, unread: () => unread };
   }
-  function hears({ head }: ReturnType<typeof gateway>, sequence: number) {
+  function observes({ head }: ReturnType<typeof gateway>, sequence: number) {
     const answer = { node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) };
     if (head.sequence === 0) head.observe(answer);
     return head.observe(answer);
   }
-  return { clock, store, gateway, hears };
+  return { clock, store, gateway, observes };
 }
 
-test("a ledger that one gateway saw is known to the others once they look, who are called until the log has it", async () => {
-  const { clock, store, gateway, hears } = await stage();
+test("a gateway learns a newer ledger from another gateway, and reports it as unread until the log contains it", async () => {
+  const { clock, store, gateway, observes } = await stage();
   const [one, two] = [gateway(), gateway()];
-  hears(one, 1_000);
-  hears(two, 999);
+  observes(one, 1_000);
+  observes(two, 999);
   await two.sharedState.look();
   assert.equal(two.head.sequence, 999);
   await one.sharedState.tellLedger();
@@ -39,49 +39,49 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   await scanned(store, 1_000, { latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   await two.sharedState.look();
   assert.equal(two.unread(), 3);
-  hears(two, 1_001);
+  observes(two, 1_001);
   await two.sharedState.tellLedger();
   await one.sharedState.tellLedger();
   await one.sharedState.look();
   assert.equal(one.head.sequence, 1_001, "a lower one takes nothing back");
 });
 
-test("a ledger of an epoch that is over is not believed, and one of a new epoch counts though it is lower", async () => {
-  const { clock, store, gateway, hears } = await stage();
+test("a gateway ignores a shared ledger of the former epoch, and accepts a lower ledger of the new epoch", async () => {
+  const { clock, store, gateway, observes } = await stage();
   const [one, two, three] = [gateway(), gateway(), gateway()];
-  hears(one, 5_000);
+  observes(one, 5_000);
   await one.sharedState.tellLedger();
   await scanned(store, 20, { epoch: 1, latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
-  hears(two, 21);
+  observes(two, 21);
   await two.sharedState.look();
   assert.equal(two.head.sequence, 21);
-  hears(two, 25);
+  observes(two, 25);
   await two.sharedState.tellLedger();
-  hears(three, 21);
+  observes(three, 21);
   await three.sharedState.look();
   assert.equal(three.head.sequence, 25);
 });
 
-test("who stood still while the network was reset tells the others no ledger of before", async () => {
-  const { clock, store, gateway, hears } = await stage();
+test("a gateway that was suspended during a network reset does not share a ledger of the former epoch", async () => {
+  const { clock, store, gateway, observes } = await stage();
   const [late, two, three] = [gateway(), gateway(), gateway()];
-  hears(late, 5_000);
+  observes(late, 5_000);
   clock.advance(60_000);
   const latestLedgerCloseTime = Math.floor(clock.now() / 1_000);
   await scanned(store, 20, { epoch: 1, latestLedger: 20, latestLedgerCloseTime });
   clock.advance(5_000);
-  hears(two, 21);
-  hears(three, 20);
+  observes(two, 21);
+  observes(three, 20);
   await late.sharedState.tellLedger();
   await two.sharedState.tellLedger();
   await three.sharedState.look();
   assert.equal(three.head.sequence, 21);
 });
 
-test("a store that fails is told once, and keeps nobody from working", async () => {
-  const { store, gateway, hears } = await stage();
+test("the gateway reports a failing store once, and continues to work", async () => {
+  const { store, gateway, observes } = await stage();
   const one = gateway();
-  hears(one, 7);
+  observes(one, 7);
   await store.close();
   for (let n = 0; n < 3; n++) {
     await one.sharedState.tellLedger();

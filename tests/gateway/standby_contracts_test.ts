@@ -22,7 +22,7 @@ const gateway = (fetch: RpcFetch) =>
 const contracts = async (api: GatewayUnderTest): Promise<Shown[]> =>
   (await api.request("GET", "/v1/status")).body.contracts;
 const isLookedAt = async (api: GatewayUnderTest) => (await contracts(api)).every(({ checkedAt }) => checkedAt !== null);
-const tellsOfIt = async (api: GatewayUnderTest) => (await contracts(api)).every(({ problem }) => problem !== null);
+const reportsProblem = async (api: GatewayUnderTest) => (await contracts(api)).every(({ problem }) => problem !== null);
 
 /** A node that can be away, or have lost the contracts. */
 function createNode(isAway: boolean) {
@@ -37,7 +37,7 @@ function createNode(isAway: boolean) {
   return { node, fetch };
 }
 
-test("a gateway that stands by looks at its contracts once its node is back, though nothing happens at them", async () => {
+test("a follower checks its contracts when its node is back, also without new events of these contracts", async () => {
   const leader = await gateway(on.fetch);
   await until(() => isLookedAt(leader));
   const { node, fetch } = createNode(true);
@@ -45,7 +45,7 @@ test("a gateway that stands by looks at its contracts once its node is back, tho
   try {
     await until(() => /checking the contracts failed/.test(standby.log()));
     node.isAway = false;
-    // Longer than it waits after a look that failed.
+    // Longer than the follower waits after a failed check.
     aheadMs = 6_000;
     await until(() => isLookedAt(standby), 5_000);
   } finally {
@@ -53,7 +53,7 @@ test("a gateway that stands by looks at its contracts once its node is back, tho
   }
 });
 
-test("a gateway that stands by tells of contracts that are gone since it looked at them, as the one that watches", async () => {
+test("a follower reports contracts that disappeared after its last check, as the leader does", async () => {
   const { node, fetch } = createNode(false);
   const leader = await gateway(fetch);
   await until(() => isLookedAt(leader));
@@ -63,10 +63,10 @@ test("a gateway that stands by tells of contracts that are gone since it looked 
     node.isAway = true;
     await until(() => /"kind":"node_failed"/.test(leader.log()));
     Object.assign(node, { isAway: false, isEmpty: true });
-    await until(() => tellsOfIt(leader));
-    // Longer than a look that found all well is good for.
+    await until(() => reportsProblem(leader));
+    // Longer than a successful check remains valid.
     aheadMs = 601_000;
-    await until(() => tellsOfIt(standby), 5_000);
+    await until(() => reportsProblem(standby), 5_000);
   } finally {
     await Promise.all([leader.stop(), standby.stop()]);
   }

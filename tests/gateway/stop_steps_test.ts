@@ -24,8 +24,8 @@ function stopping() {
   };
 }
 
-describe("stopping one thing after another", () => {
-  test("ends each when the one before has ended", async () => {
+describe("stopInOrder", () => {
+  test("starts each step after the step before has ended", async () => {
     const { run, step, ended, problems } = stopping();
     let isFirstOver = false;
     const isClean = await run([
@@ -35,7 +35,7 @@ describe("stopping one thing after another", () => {
     assert.deepEqual([isClean, ended, problems], [true, ["first", "second"], []]);
   });
 
-  test("leaves behind what hangs after its time, says so, and goes on", async () => {
+  test("gives up a hanging step after its time limit, reports it, and continues", async () => {
     const { run, step, ended, problems, tookMs } = stopping();
     const isClean = await run([
       step("posts", () => new Promise(() => {}), 3_000),
@@ -45,7 +45,7 @@ describe("stopping one thing after another", () => {
     assert.deepEqual(problems, ["posts did not stop within 3000 ms: undefined"]);
   });
 
-  test("tells of what fails, at once or later, and goes on", async () => {
+  test("reports a step that rejects or throws, and continues", async () => {
     const { run, step, ended, problems } = stopping();
     const isClean = await run([
       step("posts", () => Promise.reject(new Error("no"))),

@@ -8,14 +8,14 @@ import { until } from "../until.ts";
 
 const on = networkOfFile();
 
-test("a stop does not wait for a key source that hangs, and says what it left behind", async () => {
+test("a stopping gateway does not wait for a hanging key source, and logs which step did not stop", async () => {
   let hangs = false;
   const api = await startGateway(on, {
     keys: (store) => {
       const source = keySourceFromStore(store);
       return { ...source, version: () => hangs ? new Promise<number>(() => {}) : source.version() };
     },
-    // The time that the keys have is over at once; all else takes the time it takes.
+    // The time limit of the keys ends at once. All other waits take their real time.
     wait: (ms, signal) => ms === 3_000 ? Promise.resolve() : sleep(ms, signal),
   });
   hangs = true;
@@ -24,7 +24,7 @@ test("a stop does not wait for a key source that hangs, and says what it left be
   await api.store.close();
 });
 
-test("nor does it wait for a silent node that is asked what became of earlier submits, and leaves nothing behind", async () => {
+test("a stopping gateway aborts the outcome lookup at a node that does not answer, and stops cleanly", async () => {
   let asked = 0;
   const api = await startGateway(on, {
     started: false,
@@ -50,7 +50,7 @@ test("nor does it wait for a silent node that is asked what became of earlier su
   await api.store.close();
 });
 
-test("a gateway that drains answers every request and asks for the end of its connection; its health check is 503", async () => {
+test("a draining gateway answers every request with Connection: close, and its health check with 503", async () => {
   const api = await startGateway(on, { started: false });
   const connection = async (path: string) => {
     const { status, headers } = await api.request("GET", path);

@@ -14,11 +14,11 @@ const noteOf = (n: number, validUntil = 1_793_491_500) => {
   return { hash: hashOf(n), validUntil, source: "G1", operation: "ab" };
 };
 
-test("an outcome comes out of the store as it went in, its error with everything a caller is told", async () => {
+test("the submission log returns an outcome as it was recorded, with every field of its error that a caller gets", async () => {
   const submissionLog = createSubmissionLog(await memoryStore(), () => NOW_MS);
-  const told = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "prepare_again" } as const;
+  const reported = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "prepare_again" } as const;
   const error = new GatewayError("contract_refused", "payment_escrow.authorize refused", {
-    ...told,
+    ...reported,
     ...{ param: "operation.amount", headers: { Location: "/nowhere" }, cause: new Error("never kept") },
   });
   await submissionLog.record(noteOf(1));
@@ -27,7 +27,7 @@ test("an outcome comes out of the store as it went in, its error with everything
   const { outcome } = (await submissionLog.get(hashOf(1)))!;
   const { code, message, contractError, reason, retry, param, status, headers, cause } = outcome!.error!;
   assert.deepEqual([outcome!.status, outcome!.ledger, code, message], ["failed", 7, error.code, error.message]);
-  assert.deepEqual({ contractError, reason, retry, param }, { ...told, param: error.param });
+  assert.deepEqual({ contractError, reason, retry, param }, { ...reported, param: error.param });
   assert.deepEqual([status, headers, cause], [422, {}, undefined]);
   await submissionLog.record(noteOf(2));
   await submissionLog.recordOutcome(hashOf(2), { status: "success", ledger: 8 });
@@ -35,7 +35,7 @@ test("an outcome comes out of the store as it went in, its error with everything
   assert.equal(await submissionLog.get(hashOf(3)), undefined);
 });
 
-test("what a newer program kept of an error is told as far as this one knows it", async () => {
+test("the submission log returns a newer program's error with known values in place of unknown ones", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   await submissionLog.record(noteOf(1));
@@ -45,7 +45,7 @@ test("what a newer program kept of an error is told as far as this one knows it"
   assert.deepEqual([restored.code, restored.message, restored.retry], ["invalid_request", "no", "never"]);
 });
 
-test("a fee bump leads to its inner transaction, which is noted beside it, and nothing else does", async () => {
+test("the submission log returns the inner transaction of a fee bump, and of no other transaction", async () => {
   const submissionLog = createSubmissionLog(await memoryStore(), () => NOW_MS);
   await submissionLog.record({ ...noteOf(2), inner: hashOf(1) });
   await submissionLog.record(noteOf(1));
@@ -54,7 +54,7 @@ test("a fee bump leads to its inner transaction, which is noted beside it, and n
   assert.ok(await submissionLog.get(hashOf(2)));
 });
 
-test("the ledger of a transaction is that of an event it made, in the log", async () => {
+test("the submission log finds a transaction's ledger by an event of that transaction", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   await append(store, [eventAt(123, 1, { txHash: hashOf(5) })], 200, NOW_MS);
@@ -62,7 +62,7 @@ test("the ledger of a transaction is that of an event it made, in the log", asyn
   assert.equal(await submissionLog.ledgerOf(hashOf(6)), undefined);
 });
 
-test("the inner transaction of a fee bump is known also while the store's clock is forty days ahead", async () => {
+test("the submission log returns a fee bump's inner transaction also when the store's clock is forty days ahead", async () => {
   let nowMs = NOW_MS;
   const store = await openStore("memory:", { now: () => nowMs });
   const submissionLog = createSubmissionLog(store, () => nowMs);
@@ -72,7 +72,7 @@ test("the inner transaction of a fee bump is known also while the store's clock 
   await store.close();
 });
 
-test("what nobody asked for is looked up once its time is over, however much it is, and what can't be told is passed over", async () => {
+test("the lookup asks for all 449 expired submissions without an outcome, and continues after one that the node does not know", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   for (let n = 0; n < 450; n++) await submissionLog.record(noteOf(n, n === 449 ? 1_000 : 100));
@@ -102,7 +102,7 @@ test("what nobody asked for is looked up once its time is over, however much it 
   assert.equal(asked.length, 449);
 });
 
-test("who was not told of a payment is remembered until somebody is, for a day, and of no other account", async () => {
+test("the store keeps an unreported outcome for its account until it is resolved, for at most one day", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   const confirmed = { ...CONFIRMED };

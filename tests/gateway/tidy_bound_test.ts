@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const on = networkOfFile();
 
-test("what is old is forgotten though there are more unknown outcomes than a tidying has time for", async () => {
+test("the retention job deletes an old submission although more unknown outcomes are left than it has time to look up", async () => {
   const api = await startGateway(on, {
     started: false,
     async fetch(url, init) {

@@ -8,7 +8,7 @@ import { toTransactionIntent } from "../../lib/store/transaction_intent.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { type GatewayUnderTest, networkOfFile, startGateway, type UnderTestOptions } from "../http/test_gateway.ts";
 
-/** No turn here takes so long; shorter than a lease, so that none looks free only because it would have run out by then. */
+/** Longer than any turn here, and shorter than a lease, so that no lease expires during a turn. */
 const LONG_MS = 20_000;
 
 const on = networkOfFile();
@@ -17,7 +17,7 @@ let receiver: Receiver;
 let status: number;
 let aheadMs: number;
 
-/** A gateway without loops, on a store of its own or on another's: another isolate of the same deployment. */
+/** A gateway without loops, on its own store or on another gateway's store, as another isolate of one deployment. */
 function isolate(store?: GatewayUnderTest["store"], fields: UnderTestOptions = {}): Promise<GatewayUnderTest> {
   return startGateway(on, {
     started: false,
@@ -48,28 +48,28 @@ async function newWebhook(fields: object = {}) {
 }
 
 let devices = 0;
-/** One event in one ledger; answers its transaction's hash. */
+/** Creates one event in one ledger; returns its transaction's hash. */
 async function registerDevice(by = api): Promise<string> {
   devices += 1;
   return (await by.registerDevice()).hash;
 }
 
 const owed = async () => (await backlogOfAll(api.store, () => Promise.resolve(true))).pending;
-const heard = () => receiver.received.map(({ body }) => JSON.parse(body).event.txHash as string);
+const delivered = () => receiver.received.map(({ body }) => JSON.parse(body).event.txHash as string);
 
-test("one turn brings events from the network to the webhook, in order, and ends when nothing is left", async () => {
+test("one turn delivers events from the network to the webhook in order, and ends when no work is left", async () => {
   await newWebhook();
   const hashes = [await registerDevice(), await registerDevice()];
-  assert.deepEqual(heard(), []);
+  assert.deepEqual(delivered(), []);
   await api.gateway.turn(LONG_MS);
-  assert.deepEqual(heard(), hashes);
+  assert.deepEqual(delivered(), hashes);
   assert.equal(await owed(), 0);
   await api.gateway.turn(LONG_MS);
   assert.equal(receiver.received.length, 2, "the second turn had nothing to do");
   assert.doesNotMatch(api.log(), /"level":"(warn|error)"/);
 });
 
-test("what fails is left for a later turn, its lease given back", async () => {
+test("a turn leaves a failed delivery for a later turn, and releases its lease", async () => {
   const { id } = await newWebhook();
   await registerDevice();
   status = 503;
@@ -86,17 +86,17 @@ test("what fails is left for a later turn, its lease given back", async () => {
   assert.equal(await owed(), 0);
 });
 
-test("turns of two isolates at the same time lose nothing and end", async () => {
+test("two isolates with simultaneous turns lose no event, store each event once, and both turns end", async () => {
   await newWebhook();
   const other = await isolate(api.store);
   try {
     for (let round = 0; round < 3; round++) {
-      const before = new Set(heard());
+      const before = new Set(delivered());
       const hashes = [await registerDevice(), await registerDevice(), await registerDevice()];
       await Promise.all([api.gateway.turn(LONG_MS), other.gateway.turn(LONG_MS)]);
-      // One of them may have ended while the other still had its last look at the network before it.
+      // One turn may end while the other turn still waits for its last poll of the network.
       await api.gateway.turn(LONG_MS);
-      assert.deepEqual(new Set(heard()), new Set([...before, ...hashes]));
+      assert.deepEqual(new Set(delivered()), new Set([...before, ...hashes]));
     }
     assert.equal(await owed(), 0);
     assert.equal((await api.store.events.bounds()).last, devices, "each event is held once");
@@ -105,7 +105,7 @@ test("turns of two isolates at the same time lose nothing and end", async () => 
   }
 });
 
-test("a turn during which the clock is set back is over when its time is", async () => {
+test("a turn ends after its time although the wall clock is set back an hour", async () => {
   let answer = () => {};
   const slow = await startReceiver(() => {
     aheadMs = -3_600_000;
@@ -127,32 +127,32 @@ test("a turn during which the clock is set back is over when its time is", async
   }
 });
 
-test("what nobody hears is passed for good: the next isolate does not look through it again", async () => {
+test("a turn stores a cursor past events that no webhook matches, so that the next isolate does not read them again", async () => {
   const { id } = await newWebhook({ types: ["payment.claimed"] });
   await registerDevice();
   await api.gateway.turn(LONG_MS);
   const { cursor } = (await api.store.deliveries.consumer(id))!.progress;
   assert.equal(cursor, (await api.store.events.bounds()).last);
-  assert.deepEqual(heard(), []);
+  assert.deepEqual(delivered(), []);
 });
 
-test("a webhook made where nobody polls the node hears nothing from before its creation", async () => {
+test("a webhook created while no gateway polls the node gets no event from before its creation", async () => {
   await registerDevice();
   const other = await isolate();
   try {
-    // The isolate that makes the webhook has not heard of this one's ledger.
+    // The isolate that creates the webhook does not know this event's ledger.
     await registerDevice(other);
     aheadMs = 60_000;
     await newWebhook();
     const later = await registerDevice(other);
     await api.gateway.turn(LONG_MS);
-    assert.deepEqual(heard(), [later]);
+    assert.deepEqual(delivered(), [later]);
   } finally {
     await other.stop();
   }
 });
 
-test("the first payment that is prepared on a store is judged by the ledger that its account was read of", async () => {
+test("the first prepared transaction on a new store gets its sinceLedger from the account read", async () => {
   const { owner, agent } = on.sandbox.accounts;
   const deviceHash = createHash("sha256").update("first").digest("hex");
   const { status } = await api.request("POST", "/v1/transactions/prepare", {
@@ -167,7 +167,7 @@ test("the first payment that is prepared on a store is judged by the ledger that
   assert.ok(sinceLedger! > 0 && sinceLedger! <= on.network.latestLedger().sequence, `since ledger ${sinceLedger}`);
 });
 
-test("what an isolate has just funded it knows the asset of: nobody waits for the next turn", async () => {
+test("an isolate knows the asset of a card that it has just funded, without waiting for the next turn", async () => {
   const { owner, agent } = on.sandbox.accounts;
   const { asset } = on.sandbox;
   const deviceHash = createHash("sha256").update("funded").digest("hex");

@@ -20,7 +20,7 @@ const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CO
 const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
 const digest = operationDigest(contractCall(contracts, SOURCE, operation));
 
-/** A store in which one payment was sent, and whose sharedState fail once. */
+/** A store with one submitted payment, and whose sharedState fails once. */
 async function sentOnce() {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
@@ -33,7 +33,7 @@ async function sentOnce() {
     },
   });
   const unresolvedSubmissions = createUnresolvedSubmissions(bent, () => CONFIRMED);
-  /** As of a node that knows of it: what it says is noted. */
+  /** The status of a node that knows the transaction. The log records this outcome. */
   const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
     await beforeNoted?.(hash);
     await submissionLog.recordOutcome(hash, { status: "success", ledger: 7 });
@@ -50,13 +50,13 @@ async function sentOnce() {
   };
 }
 
-test("who prepares again is warned of a payment whose answer was lost, also where the store failed on the first warning", async () => {
+test("a caller that prepares a payment again gets a warning of the lost answer, also after the store failed once", async () => {
   const { warning } = await sentOnce();
   await warning().catch(() => {});
   assert.match(await warning() ?? "no warning", /was applied in ledger 7/);
 });
 
-test("a payment that nobody was told of is found again where the store failed as it was looked up", async () => {
+test("the lookup finds a payment with an unreported outcome again, after the store failed during the first lookup", async () => {
   const { lookUp, lost } = await sentOnce();
   const signal = new AbortController().signal;
   await lookUp(signal).catch(() => {});
@@ -64,7 +64,7 @@ test("a payment that nobody was told of is found again where the store failed as
   assert.deepEqual((await lost()).map(({ hash }) => hash), [HASH]);
 });
 
-test("who prepares again is warned though the first that are looked at came to nothing", async () => {
+test("a caller that prepares a payment again gets a warning of the fourth payment although the first three failed", async () => {
   const hashes = ["01", "02", "03", "04"].map((digits) => digits.repeat(32));
   const warning = createOutcomeWarnings({
     contracts,
@@ -75,7 +75,7 @@ test("who prepares again is warned though the first that are looked at came to n
   assert.match(await warning({ source: SOURCE, operation }) ?? "no warning", new RegExp(hashes[3]!));
 });
 
-test("a batch of payments whose answers were all lost is warned of from its first to its last", async () => {
+test("the store of unresolved submissions returns each payment of a batch of 120 lost answers", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   const unresolvedSubmissions = createUnresolvedSubmissions(store, () => CONFIRMED);
@@ -90,7 +90,7 @@ test("a batch of payments whose answers were all lost is warned of from its firs
   assert.deepEqual(await unresolvedSubmissions.of(SOURCE, batch[0]!), []);
 });
 
-test("who prepares again is warned of a payment, however many others of his account are without an outcome", async () => {
+test("the store of unresolved submissions returns a payment although its account has 1,200 payments without an outcome", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   const batch = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
@@ -103,11 +103,11 @@ test("who prepares again is warned of a payment, however many others of his acco
   }
 });
 
-test("who prepares again just as his payment is found to be applied is warned of it", async () => {
+test("the store of unresolved submissions returns a payment whose outcome another gateway records at that moment", async () => {
   const store = await memoryStore();
   const submissionLog = createSubmissionLog(store, () => NOW_MS);
   await submissionLog.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
-  /** As another gateway finds it out, between the two reads. */
+  /** Another gateway records the outcome between the two reads. */
   async function findOut<T>(read: Promise<T>): Promise<T> {
     const found = await read;
     await createUnresolvedSubmissions(store, () => CONFIRMED).add(HASH);
@@ -122,7 +122,7 @@ test("who prepares again just as his payment is found to be applied is warned of
   assert.deepEqual(unresolved.map(({ hash }) => hash), [HASH]);
 });
 
-test("who prepares again is warned for a day by the network's time, however the store's clock stands", async () => {
+test("a payment stays unresolved for one day of the network's time, whatever the store's clock shows", async () => {
   let nowMs = NOW_MS;
   const store = await openStore("memory:", { now: () => nowMs });
   const submissionLog = createSubmissionLog(store, () => nowMs);
