@@ -5,7 +5,7 @@ import { StoreError } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-/** Fails the commit of the page that has this event, once, and writes nothing. */
+/** Fails one commit: the first one that contains this event. Nothing is written. */
 function failingOnce() {
   const fault = { txHash: "", failed: 0 };
   const beforeAppend = ({ events }: { events: { txHash: string }[] }) => {
@@ -16,7 +16,7 @@ function failingOnce() {
   return { fault, beforeAppend };
 }
 
-test("a gap of a new contract is filled with every event, though a commit fails within a ledger", async () => {
+test("the watcher fills a new contract's gap with every event although a commit fails in the middle of a ledger", async () => {
   const { network, node } = simulate({ first: 1_000 });
   const contractId = OTHER_CONTRACT;
   network.close({ contractId: CONTRACT }, ...Array.from({ length: 6 }, () => ({ contractId })));
@@ -34,7 +34,7 @@ test("a gap of a new contract is filled with every event, though a commit fails 
   assert.deepEqual((await readAll(after.history)).toSorted(), hashesOf(network.emitted).toSorted());
 });
 
-test("a rescan adds every event that was left out, though a commit fails within a ledger", async () => {
+test("a rescan adds every omitted event although a commit fails in the middle of a ledger", async () => {
   const { network, node } = simulate({ first: 1_000 });
   network.close(...Array.from({ length: 6 }, () => ({})));
   for (const { txHash } of network.emitted) node.omits.add(txHash);

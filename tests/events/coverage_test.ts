@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("forgetReach" as const), gap: fc.nat(5), by: fc.integer({ min: 1, max: 5 }) }),
 );
 
-/** Takes a step, and notes in `held` which ledgers of which contract have been read. */
+/** Takes a step, and records in `held` the ledgers that are read for each contract. */
 function take(state: WatcherState, step: Step, held: Map<string, Set<number>>): WatcherState {
   const gap = "gap" in step ? gapsToFill(state)[step.gap] : undefined;
   switch (step.do) {
@@ -68,8 +68,8 @@ function take(state: WatcherState, step: Step, held: Map<string, Set<number>>): 
   }
 }
 
-describe("the state of what the watcher has read", () => {
-  test("each ledger in reach of a contract is read or in a gap of it, never both, whatever happens", () => {
+describe("the watcher's state", () => {
+  test("has each ledger of a contract's range either as read or in a gap, after any sequence of steps", () => {
     let gaps = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
@@ -97,7 +97,7 @@ describe("the state of what the watcher has read", () => {
     assert.ok(gaps > 200, `${gaps} gaps`);
   });
 
-  test("gaps beyond a hundred are shown as fewer, wider ones: none is left out", () => {
+  test("merges gaps to at most 100 wider gaps, which still contain every missing ledger", () => {
     let state = { ...firstState(["A"], 1), scannedLedger: 1 };
     for (let times = 0; times < 150; times++) {
       state = afterPruning(state, state.scannedLedger + 2, NOTICED, TOLD);
@@ -109,7 +109,7 @@ describe("the state of what the watcher has read", () => {
     for (let times = 0; times < 150; times++) assert.ok(isInGap(2 + 2 * times), `ledger ${2 + 2 * times}`);
   });
 
-  test("after a reset the old epoch's gaps stay, and are no jobs; its rest is one more", () => {
+  test("keeps the former epoch's gaps after a reset without filling them, and adds its unread ledgers as one more gap", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
     state = { ...afterPruning(state, 15, NOTICED, TOLD), scannedLedger: 20, settledLedger: 18, latestLedger: 25 };
     state = afterReset(state, epochFrom(3), NOTICED);
@@ -125,7 +125,7 @@ describe("the state of what the watcher has read", () => {
     ]);
   });
 
-  test("a network that has pruned its first ledgers before any was read has no gap of its own, and the old epoch's stay", () => {
+  test("has no gap for ledgers of a new epoch that were pruned before the first read, and keeps the former epoch's gaps", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
     state = { ...afterPruning(state, 15, NOTICED, TOLD), scannedLedger: 20, settledLedger: 20, latestLedger: 20 };
     state = afterPruning(afterReset(state, epochFrom(3), NOTICED), 7, NOTICED, TOLD);
@@ -137,7 +137,7 @@ describe("the state of what the watcher has read", () => {
     ]);
   });
 
-  test("a new epoch begins with its checkpoint, and the last one of the former epoch stays known", () => {
+  test("starts a new epoch with its checkpoint, and keeps the last checkpoint of the former epoch", () => {
     const checkpoints = [{ ledger: 4, hash: "aa", closeTime: 1 }, { ledger: 9, hash: "bb", closeTime: 2 }];
     const reset = afterReset({ ...firstState(["A"], 1), scannedLedger: 12, checkpoints }, epochFrom(3), NOTICED);
     assert.deepEqual(reset.checkpoints, [epochFrom(3).checkpoint]);
@@ -147,7 +147,7 @@ describe("the state of what the watcher has read", () => {
     assert.deepEqual(again.formerCheckpoints, [checkpoints[1], epochFrom(3).checkpoint]);
   });
 
-  test("nothing above a head that fell counts as scanned (H13)", () => {
+  test("counts no ledger above a lowered head as scanned (H13)", () => {
     const checkpoints = [{ ledger: 4, hash: "aa", closeTime: 1 }, { ledger: 9, hash: "bb", closeTime: 2 }];
     let state = withScanned({ ...firstState(["A"], 1), checkpoints }, 7, { closeTime: 50, rpcCursor: "x" });
     state = withScanned(state, 12, { closeTime: 70, rpcCursor: "y" });
@@ -157,7 +157,7 @@ describe("the state of what the watcher has read", () => {
     assert.equal(withoutAbove(state, 12), state);
   });
 
-  test("ledgers that wait to be scanned again are marked every half minute, and the last one always", () => {
+  test("marks one ledger per half minute for a rescan, and always the last ledger", () => {
     let state = firstState(["A"], 1);
     for (let ledger = 1; ledger <= 30; ledger++) state = withScanned(state, ledger, { closeTime: 5 * ledger });
     assert.deepEqual(state.rescans.map(({ ledger }) => ledger), [1, 7, 13, 19, 25, 30]);
@@ -165,7 +165,7 @@ describe("the state of what the watcher has read", () => {
     assert.deepEqual([state.rescans.length, state.rescans.at(-1)!.ledger], [20, 900]);
   });
 
-  test("the state holds the last ten checkpoints", () => {
+  test("keeps the last ten checkpoints", () => {
     let state = firstState(["A"], 1);
     for (let ledger = 1; ledger <= 12; ledger++) {
       state = withCheckpoint(state, { ledger, hash: "aa", closeTime: ledger });

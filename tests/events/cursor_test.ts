@@ -28,7 +28,7 @@ describe("cursors", () => {
     fc.assert(fc.property(parts, (parts) => assert.match(encodeCursor(parts), /^[A-Za-z0-9_-]{44}$/)));
   });
 
-  test("that go on to a ledger and no further lead back to it, in a length of their own", () => {
+  test("with an upper ledger decode to it, and have a length of 52 characters", () => {
     const height = fc.tuple(fc.nat(9_999), fc.integer({ min: 1, max: MAX_LEDGER })).map((args) => heightOf(...args));
     fc.assert(fc.property(parts, height, (parts, ceiling) => {
       const cursor = encodeCursor({ ...parts, ceiling });
@@ -40,13 +40,13 @@ describe("cursors", () => {
   const place = { storeId: "0123456789ab", sequence: 1_234_567, floor: heightOf(3, 50_000), ceiling: 0 };
   const known = { ...place, order: "desc" } as const;
 
-  test("keep their form: one handed out by an earlier version still reads", () => {
+  test("have a fixed encoding, so that a cursor from an earlier version still works", () => {
     assert.equal(encodeCursor({ ...known, mark: 0xabcdef }), "AQEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1Crze8-kPhB");
     const bounded = encodeCursor({ ...known, ceiling: heightOf(3, 60_000), mark: 0xabcdef });
     assert.equal(bounded, "AgEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1Crze8AAwAA6mC7Z3Q_");
   });
 
-  test("name the event that they stand at", () => {
+  test("contain a mark that depends on the id and transaction of the event at their position", () => {
     const event = { id: "0000000001234567890-0000000001", txHash: "ab".repeat(32) };
     const mark = markOf(event);
     assert.ok(mark > 0 && mark < 2 ** 24);
@@ -65,13 +65,13 @@ describe("cursors", () => {
     }));
   });
 
-  test("of any other text are refused", () => {
+  test("that are any other text are refused", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.throws(() => decodeCursor(text), refused)));
     const runs = [40, 44, 52].flatMap((length) => ["A".repeat(length), "_".repeat(length)]);
     for (const text of ["", "0", ...runs]) assert.throws(() => decodeCursor(text), refused);
   });
 
-  test("a long text that is no cursor is not quoted in full", () => {
+  test("that are long invalid texts are not quoted in full in the error", () => {
     assert.throws(() => decodeCursor("x".repeat(10_000)), (error: Error) => error.message.length < 120);
   });
 });

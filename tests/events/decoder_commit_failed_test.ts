@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { StoreError } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, restart, simulate } from "./parts.ts";
 
-test("a newer program decodes raw events of an older one, though the store failed the older one at its start", async () => {
+test("a newer program decodes raw events of an older one although the older program's store failed at its start", async () => {
   const { network, node } = simulate();
   const newer = { decoder: "newer", decode: () => ({ type: "escrow.funded" }) };
   let fails = false;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createFixture, type FixtureOptions, hashesOf, readAll, simulate } from "./parts.ts";
 
-/** Gateways of an older and a newer program on one store: the older one knows no event. */
+/** Gateways with an older and a newer program on one store. The older program can decode no event. */
 async function stage() {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -27,7 +27,7 @@ test("the next turn of a newer program decodes raw events of an older one", asyn
   assert.deepEqual((await readAll(young.history)).toSorted(), hashesOf(network.emitted).toSorted());
 });
 
-test("and by a newer one that is started later", async () => {
+test("a newer program that starts later decodes raw events of an older one in its first turn", async () => {
   const { network, clock, older, newer } = await stage();
   const [old, young] = [await older(), await newer()];
   for (const each of [old, young, old]) {

@@ -26,7 +26,7 @@ type Step =
   | { do: "failCommit"; after: number; written: boolean };
 
 const node = fc.nat(1);
-/** A kind of step, and how often it is taken. */
+/** A kind of step, and its weight. */
 const often = (weight: number, name: Step["do"], fields: Record<string, fc.Arbitrary<unknown>>) => ({
   weight,
   arbitrary: fc.record({ do: fc.constant(name), ...fields }) as unknown as fc.Arbitrary<Step>,
@@ -73,7 +73,7 @@ interface Sizes {
   stepEvents: number;
 }
 
-/** Two nodes, and a store that fail when told to, a gateway on them that is restarted, and one who reads its history. */
+/** Two nodes and a store with scripted failures, a gateway that restarts, and a client that reads the history. */
 async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   const network = createSimulatedNetwork(fakeClock(START_MS), 1_000_000);
   const nodes = retention.map((retention) => network.node({ retention, scanLimit }));
@@ -102,7 +102,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   let contractIds = [CONTRACT];
   let fixture: Fixture;
 
-  /** The gateway as a new process has it: only the store is left. */
+  /** A new gateway process on the same store. */
   async function restart(other: boolean): Promise<void> {
     await fixture?.watcher.stop();
     contractIds = other ? [CONTRACT, OTHER_CONTRACT] : [CONTRACT];
@@ -126,7 +126,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
     if (step.do === "closeEmpty") network.closeEmpty(step.ledgers);
     if (step.do === "lag") nodes[step.node]!.lag = step.ledgers;
     if (step.do === "reset") {
-      // What is asked of a network before it is reset is found out: a gateway that never saw it has nothing to tell apart.
+      // The gateway has read this network: otherwise it could not detect the reset.
       network.reset(1_000_000 - 20_000 * (network.generation + 1));
     }
     if (step.do === "stepClock") network.clock.step(step.ms);
@@ -162,7 +162,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
     }
   }
 
-  /** All well again: the gateway catches up, looks a second time, and so does the one who reads. */
+  /** Ends all failures: the gateway catches up and rescans, and the client reads to the end. */
   async function recover(): Promise<void> {
     for (const node of nodes) {
       node.lag = 0;
@@ -185,8 +185,8 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   return { network, nodes, consumed, generationOf, take, recover, fixture: () => fixture };
 }
 
-describe("pulling the history", () => {
-  test("gives each event once, in the order of the log, less the recorded gaps, whatever fails, lags or lies", async () => {
+describe("a client that pages through the history", () => {
+  test("gets each event once, in the order of the log, except in recorded gaps, while nodes and the store fail", async () => {
     const seen = { consumed: 0, gaps: 0, epochs: 0 };
     const sizes: fc.Arbitrary<Sizes> = fc.record({
       retention: fc.tuple(fc.integer({ min: 5, max: 80 }), fc.integer({ min: 5, max: 120 })),
@@ -202,12 +202,12 @@ describe("pulling the history", () => {
         const { network, nodes, consumed, generationOf } = world;
         const { history, store } = world.fixture();
 
-        assert.equal(new Set(consumed).size, consumed.length, "none comes twice");
-        assert.deepEqual(await readAll(history, 1_000), consumed, "who reads later reads the same");
+        assert.equal(new Set(consumed).size, consumed.length, "no event comes twice");
+        assert.deepEqual(await readAll(history, 1_000), consumed, "a later client reads the same");
         const { gaps, contracts, epoch: current } = (await store.events.watcherState())!;
         const epochOf = new Map([...generationOf].map(([epoch, generation]) => [generation, epoch]));
         const isMissable = ({ generation, ledger, contractId, txHash }: EmittedEvent) =>
-          // Of a former network what was never seen of it is nobody's.
+          // Nobody can read unread events of a former epoch.
           generation < network.generation || nodes.every(({ omits }) => omits.has(txHash)) ||
           ledger < (contracts[contractId]?.fromLedger ?? Infinity) ||
           ledger > (contracts[contractId]!.toLedger ?? Infinity) ||
@@ -218,7 +218,7 @@ describe("pulling the history", () => {
         const got = new Set(consumed);
         const missed = network.emitted.filter((event) =>
           event.decodable && !got.has(event.txHash) && !isMissable(event) &&
-          // What one node left out and the other had pruned when it was looked at again is beyond help.
+          // A rescan cannot find events that one node omitted and the other node has pruned.
           !nodes.some(({ omits }) => omits.has(event.txHash))
         );
         assert.deepEqual(missed, []);
@@ -234,7 +234,7 @@ describe("pulling the history", () => {
       }),
       { numRuns: RUNS },
     );
-    // The steps are worth nothing if they never lead anywhere. Gaps are rare: few worlds may be without one.
+    // The steps must have had effects. Gaps are rare: a small number of runs may have no gap.
     assert.ok(seen.consumed > 10 * RUNS && seen.epochs > 0, JSON.stringify(seen));
     assert.ok(seen.gaps > 0 || !isLong, JSON.stringify(seen));
   });

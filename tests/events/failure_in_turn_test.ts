@@ -34,7 +34,7 @@ test("a turn retries a node that fails for a moment", async () => {
   assert.deepEqual(await readAll(history), hashesOf(network.emitted));
 });
 
-test("gateways that each live for one turn go on from a ledger whose transactions a node cannot tell", async () => {
+test("gateways that each live for one turn continue past a ledger whose transactions the node cannot return", async () => {
   const { network, node, turn } = await isolates();
   await turn();
   node.beforeCall = (method) => {
@@ -46,7 +46,7 @@ test("gateways that each live for one turn go on from a ledger whose transaction
   assert.deepEqual(await readAll(history), hashesOf(network.emitted));
 });
 
-test("gateways that each live for one turn report a lagging node, too", async () => {
+test("gateways that each live for one turn report a lagging node", async () => {
   const { network, node, turn } = await isolates();
   network.close({});
   await turn();

@@ -5,7 +5,7 @@ import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, un
 import { CONTRACT } from "./simulated_node.ts";
 
 for (const ledgerMs of [0, 120, 1_000, 5_000]) {
-  test(`a reset while the gateway is off, the new network higher, is noticed within 3 s: ledgers of ${ledgerMs} ms`, async () => {
+  test(`the watcher detects a reset to a higher ledger while the gateway was off within 3 s: ledgers of ${ledgerMs} ms`, async () => {
     const { network, node } = simulate({ first: 1_000, ledgerMs });
     for (let ledger = 0; ledger < 20; ledger++) network.close({});
     const before = await createFixture(network, { nodes: [node] });
@@ -25,7 +25,7 @@ for (const ledgerMs of [0, 120, 1_000, 5_000]) {
   });
 }
 
-test("a contract id that was changed away just after the first start has its hole as a gap", async () => {
+test("a contract that was not watched for some ledgers just after the first start has these ledgers as a gap", async () => {
   const { network, node } = simulate({ first: 1_000 });
   network.close({});
   const first = await createFixture(network, { nodes: [node] });
@@ -35,7 +35,7 @@ test("a contract id that was changed away just after the first start has its hol
   for (let ledger = 0; ledger < 4; ledger++) network.close({});
   await untilAtTip(away);
   const missed = [network.latest - 3, network.latest];
-  // No node holds them when the contract comes back.
+  // No node holds these ledgers when the contract is watched again.
   node.retention = 1;
   network.close({});
   const back = await restart(away, { contractIds: [CONTRACT] });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, restart, simulate } from "./parts.ts";
 
-test("a reset soon after the first start is noticed, though the first node had pruned the oldest ledger", async () => {
+test("the watcher detects a reset soon after the first start although the first node has pruned the oldest ledger", async () => {
   const { network, node } = simulate({ first: 1_000_000, retention: 5 });
   const other = network.node({ retention: 6 });
   for (let closed = 0; closed < 5; closed++) network.close({});

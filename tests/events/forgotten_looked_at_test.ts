@@ -4,14 +4,14 @@ import { test } from "node:test";
 import { createRetention } from "../../lib/store/retention.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
-test("a rescan of late ledgers brings back no event that retention has deleted", async () => {
+test("a rescan restores no event that the retention job has deleted", async () => {
   const { network, node } = simulate({ first: 1_000 });
   network.close({});
   const before = await createFixture(network, { nodes: [node] });
   await untilAtTip(before);
   await before.watcher.stop();
 
-  // No gateway runs for longer than events are kept.
+  // No gateway runs for longer than the retention time.
   for (let ledger = 0; ledger < 5; ledger++) network.close({});
   network.clock.pass(2 * 86_400_000);
   for (let ledger = 0; ledger < 5; ledger++) network.close({});

@@ -7,7 +7,7 @@ import { appendMany, sampleEvent, scanned } from "../store/samples.ts";
 import { createStage, idsOf, kinds, refusedWith } from "./streams_stage.ts";
 import { bending } from "../webhooks/parts.ts";
 
-/** Events go once, between a reader's look at what is held and its read. */
+/** Deletes events once, after the reader has read the log's bounds and before it reads events. */
 function forgetsMeanwhile(store: Store, upTo: number): Store {
   let isDone = false;
   return bending("events", "read", async (read, query) => {
@@ -17,8 +17,8 @@ function forgetsMeanwhile(store: Store, upTo: number): Store {
   })(store);
 }
 
-describe("events that are forgotten while they are read", () => {
-  test("are not passed over by a page: its cursor is refused", async () => {
+describe("events that retention deletes during a read", () => {
+  test("are not skipped silently: the gateway refuses the page's cursor", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -28,7 +28,7 @@ describe("events that are forgotten while they are read", () => {
     await assert.rejects(page, refusedWith("invalid_request", /older than the oldest stored event/));
   });
 
-  test("are not said to be held by a page that begins at a ledger", async () => {
+  test("are not counted in the oldestLedger of a page from a ledger", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -37,7 +37,7 @@ describe("events that are forgotten while they are read", () => {
     assert.deepEqual([events[0]!.ledger, oldestLedger], [1_006, 1_007]);
   });
 
-  test("a stream reports deleted events as a gap", async () => {
+  test("are reported by a stream as a gap", async () => {
     await using stage = await createStage((store) => forgetsMeanwhile(store, 5));
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -46,7 +46,7 @@ describe("events that are forgotten while they are read", () => {
     assert.deepEqual(idsOf(frames), [6, 7, 8, 9, 10].map((n) => sampleEvent(n).id));
   });
 
-  test("a stream that has caught up also reports deleted events as a gap", async () => {
+  test("are also reported as a gap by a stream that has caught up", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
@@ -55,16 +55,16 @@ describe("events that are forgotten while they are read", () => {
       await scanned(stage.store, 1_000 + to);
       await stage.store.events.forget({ upTo: forgotten, undelivered: [] });
       stage.streams.wake();
-      const told = stream.next();
+      const arriving = stream.next();
       await stage.pass(1_000);
-      const frames = (await told)!;
+      const frames = (await arriving)!;
       assert.equal(frames[0]!.kind, "gap");
       const kept = [4, 5].filter((n) => n >= from);
       assert.deepEqual(idsOf(frames), kept.map((n) => sampleEvent(n).id));
     }
     await stage.happen(9);
-    const told = stream.next();
+    const arriving = stream.next();
     await stage.pass(1_000);
-    assert.deepEqual(idsOf((await told)!), [sampleEvent(9).id]);
+    assert.deepEqual(idsOf((await arriving)!), [sampleEvent(9).id]);
   });
 });

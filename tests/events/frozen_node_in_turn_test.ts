@@ -24,7 +24,7 @@ async function isolates() {
   };
 }
 
-test("gateways that each live for one turn leave a first node that stands still", async () => {
+test("gateways that each live for one turn switch from a first node that stands still to the second", async () => {
   const { network, node, turn } = await isolates();
   await turn();
   const stoodStillAt = network.latest;
@@ -36,7 +36,7 @@ test("gateways that each live for one turn leave a first node that stands still"
   }
 });
 
-test("a node that is a ledger late costs a turn no more than the next ledger takes", async () => {
+test("a node that lags one ledger delays a turn by at most the time until the next ledger", async () => {
   const { network, node, clock, turn } = await isolates();
   node.lag = 1;
   for (let minute = 0; minute < 3; minute++) {

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { createFixture, OTHER_CONTRACT, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-const told: [happened: object[], words: RegExp][] = [
+const cases: [happened: object[], words: RegExp][] = [
   [[{}], /^20 events of gaps were found; gaps left: 0$/],
   [[], /^gaps were filled, and held no events; gaps left: 0$/],
 ];
-for (const [happened, words] of told) {
-  const events = happened.length === 0 ? "nothing" : "something";
-  test(`filled gaps are reported when they held ${events} events`, async () => {
+for (const [happened, words] of cases) {
+  const events = happened.length === 0 ? "no events" : "events";
+  test(`the watcher reports a filled gap that contained ${events}`, async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -18,7 +18,7 @@ for (const [happened, words] of told) {
     for (let ledger = 0; ledger < 30; ledger++) network.close(...happened);
     await untilAtTip(fixture);
     assert.equal((await fixture.gaps()).length, 1);
-    // The operator has put a node in its place that holds more.
+    // The operator has replaced the node with one that holds more ledgers.
     node.retention = 1_000;
     fixture.clock.pass(3_600_000);
     network.close({});
@@ -29,7 +29,7 @@ for (const [happened, words] of told) {
   });
 }
 
-test("the ledgers before a new contract are not reported when they held no events: they were never reported as missing", async () => {
+test("the watcher does not report the backfill of a new contract when the ledgers held no events", async () => {
   const { network, node } = simulate();
   network.close({});
   const first = await createFixture(network, { nodes: [node] });

@@ -5,7 +5,7 @@ import { heightOf } from "../../lib/store/event.ts";
 import { subscriptionOf } from "../webhooks/parts.ts";
 import { createFixture, type Fixture, simulate, untilAtTip } from "./parts.ts";
 
-test("a webhook that is created just as a network reverts gets its next ledgers", async () => {
+test("a webhook that is created during a revert of the network gets the next ledgers", async () => {
   const { network, node } = simulate();
   for (let ledger = 0; ledger < 5; ledger++) network.close({});
   network.closeEmpty(10);
@@ -13,7 +13,7 @@ test("a webhook that is created just as a network reverts gets its next ledgers"
   let made: Promise<unknown> | undefined;
   const fixture: Fixture = await createFixture(network, {
     nodes: [node],
-    // Its maker has read how far the network was before that was written down.
+    // The gateway that creates the webhook has read the head before the watcher committed the revert.
     beforeAppend({ state }) {
       if (state.scannedLedger >= scanned || made !== undefined) return;
       const startHeight = heightOf(0, scanned + 1);
@@ -33,6 +33,6 @@ test("a webhook that is created just as a network reverts gets its next ledgers"
   const { startHeight } = (await fixture.store.subscriptions.get("wh_1"))!;
   assert.ok(
     startHeight < heightOf(1, network.latest),
-    `it hears from ${startHeight}, the network is at ${network.latest}`,
+    `it starts at ${startHeight}, the network is at ${network.latest}`,
   );
 });

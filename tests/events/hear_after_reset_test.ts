@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createFixture, simulate, untilAtTip } from "./parts.ts";
 
-for (const hears of [false, true]) {
-  test(`a reset begins an epoch while a node is down, with the former head observed each second: ${hears}`, async () => {
+for (const refreshes of [false, true]) {
+  test(`the watcher starts a new epoch after a reset while a node is down; requests refresh the head each second: ${refreshes}`, async () => {
     const { network, node, clock } = simulate({ first: 5_000 });
     const store = await openStore("memory:", { now: clock.now, isShared: true });
     const other = network.node();
@@ -18,8 +18,8 @@ for (const hears of [false, true]) {
     };
     for (let second = 1; second <= 600; second++) {
       if (second % 5 === 0) network.close({});
-      // As requests do it, and what they ask.
-      if (hears) await fixture.watcher.refresh();
+      // As requests do: they refresh the head and ask for the latest ledger.
+      if (refreshes) await fixture.watcher.refresh();
       if (second % 5 === 1) await fixture.rpc.getLatestLedger().catch(() => {});
       if (second % 60 === 0) await fixture.watcher.pollFor(25_000);
       if (second % 5 !== 0) clock.pass(1_000);

@@ -12,7 +12,7 @@ describe("history over a reset of the network", () => {
     const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
     const bounded = (await history.page({ toLedger: 1_005, limit: 4 })).cursor;
     const down = (await history.page({ order: "desc", toLedger: 1_005, limit: 4 })).cursor;
-    // Long enough for what was read to be settled.
+    // Long enough for the read ledgers to be settled.
     fixture.clock.pass(130_000);
     network.close();
     await threeTurns(fixture);
@@ -30,14 +30,14 @@ describe("history over a reset of the network", () => {
     assert.deepEqual(await readAll(history, 4), hashes);
   });
 
-  test("fromLedger and toLedger mean ledgers of the current epoch", async () => {
+  test("fromLedger and toLedger select ledgers of the current epoch", async () => {
     const { history, hashes } = await createReset();
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 22, limit: 100 })).events), hashes.slice(21));
     assert.deepEqual((await history.page({ fromLedger: 1_004, limit: 100 })).events, []);
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 20, toLedger: 21, limit: 9 })).events), [hashes[20]]);
   });
 
-  test("after a reset toLedger is another ledger: an ascending cursor is refused, a descending one works", async () => {
+  test("after a reset the gateway refuses an ascending cursor with the old toLedger, and accepts a descending one", async () => {
     const { history, bounded, down, hashes } = await createReset();
     const why = /^cursor is of a page up to ledger 1005 of the network before its reset; begin again with fromLedger$/;
     for (const toLedger of [1_005, 21, undefined]) {
@@ -46,7 +46,7 @@ describe("history over a reset of the network", () => {
     assert.deepEqual(hashesOf((await history.page({ cursor: down, limit: 4 })).events), hashes.slice(2, 6).reverse());
   });
 
-  test("status and pages tell the ledgers that are held, of each epoch", async () => {
+  test("the status shows the stored ledgers of each epoch, and a page the oldest ledger of the current epoch", async () => {
     const { history } = await createReset();
     const { epoch, latestLedger, held } = await history.status();
     assert.deepEqual([epoch, latestLedger], [1, 23]);

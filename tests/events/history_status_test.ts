@@ -5,7 +5,7 @@ import { createRead } from "./history_stage.ts";
 import { createFixture, simulate, threeTurns } from "./parts.ts";
 
 describe("the status of history", () => {
-  test("before the first commit holds nothing", async () => {
+  test("is empty before the first commit", async () => {
     const { history } = await createFixture(simulate().network);
     assert.deepEqual(await history.status(), {
       ...{ epoch: 0, latestLedger: 0, scannedLedger: null, scannedCloseTime: null, lagLedgers: null },
@@ -21,7 +21,7 @@ describe("the status of history", () => {
     assert.deepEqual([latestLedger, scannedLedger, lagLedgers], [network.latest, network.latest - 7, 7]);
   });
 
-  test("begins after deleted events", async () => {
+  test("shows ranges that begin after deleted events", async () => {
     const { history, network, bareStore } = await createRead();
     await bareStore.events.forget({ upTo: 7, undelivered: [] });
     assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_005, toLedger: network.latest }]);

@@ -9,7 +9,7 @@ import { createFixture, hashesOf, readAll, restart, simulate, threeTurns } from 
 import { CONTRACT } from "./simulated_node.ts";
 
 describe("a page of history", () => {
-  test("begins at the first event held, or at fromLedger, in the order of the log", async () => {
+  test("begins at the oldest stored event, or at fromLedger, in the order of the log", async () => {
     const { history, hashes } = await createRead();
     assert.deepEqual(hashesOf((await history.page({ limit: 3 })).events), hashes.slice(0, 3));
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 1_004, limit: 2 })).events), hashes.slice(6, 8));
@@ -20,7 +20,7 @@ describe("a page of history", () => {
     for (const limit of [1, 3, 7, 20, 1_000]) assert.deepEqual(await readAll(history, limit), hashes);
   });
 
-  test("descending walks from the newest event down to the first, and ends there", async () => {
+  test("in descending order leads from the newest event to the first, and ends there", async () => {
     const { history, hashes } = await createRead();
     for (const limit of [1, 6, 20, 50]) {
       const seen: string[] = [];
@@ -37,7 +37,7 @@ describe("a page of history", () => {
     assert.deepEqual((await history.page({ cursor: bounded.cursor, limit: 10 })).events, []);
   });
 
-  test("shorter than limit is at the end of the log, and its cursor gets all later events", async () => {
+  test("that is shorter than limit ends at the end of the log, and its cursor returns all later events", async () => {
     const fixture = await createRead();
     const { history, network } = fixture;
     let { cursor, events } = await history.page({ limit: 100 });
@@ -54,7 +54,7 @@ describe("a page of history", () => {
     assert.deepEqual(later, hashesOf(network.emitted.slice(20)));
   });
 
-  test("without a match still moves its cursor past all that it read", async () => {
+  test("without a matching event still moves its cursor past all events that it read", async () => {
     const { history, store } = await createRead();
     const { events, cursor } = await history.page({ limit: 10, filter: { types: ["escrow.swept"] } });
     assert.deepEqual(events, []);
@@ -62,7 +62,7 @@ describe("a page of history", () => {
     assert.deepEqual({ storeId, sequence }, { storeId: store.id, sequence: 20 });
   });
 
-  test("a client that pages by cursor gets late events: a contract's id that was corrected (T2)", async () => {
+  test("contains late events for a client that pages by cursor, after the operator corrects a contract id (T2)", async () => {
     const { network, node } = simulate();
     const wrong = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
     for (let ledger = 0; ledger < 85; ledger++) network.close({});
@@ -75,7 +75,7 @@ describe("a page of history", () => {
     assert.deepEqual(hashesOf(events), hashesOf(network.emitted));
   });
 
-  test("before the first event was read is empty, and its cursor misses nothing", async () => {
+  test("is empty before the first event is read, and its cursor misses no event", async () => {
     const { network, node } = simulate();
     network.close({});
     const { history, turn } = await createFixture(network, { nodes: [node] });
@@ -86,7 +86,7 @@ describe("a page of history", () => {
     assert.deepEqual([page.events.length, page.oldestLedger], [1, 1_000]);
   });
 
-  test("from a ledger beyond the tip is empty and waits there", async () => {
+  test("from a ledger beyond the latest one is empty, and its cursor returns events from that ledger on", async () => {
     const { history, network, turn } = await createRead();
     let page = await history.page({ fromLedger: network.latest + 3, limit: 10 });
     assert.deepEqual(page.events, []);
@@ -100,7 +100,7 @@ describe("a page of history", () => {
     assert.deepEqual(seen, [1_013, 1_014, 1_015]);
   });
 
-  test("from the highest numbers a ledger could have is empty, and its cursor stays good", async () => {
+  test("from the highest possible ledger numbers is empty, and its cursor remains valid", async () => {
     const { history } = await createRead();
     for (const fromLedger of [2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]) {
       const { events, cursor } = await history.page({ fromLedger, limit: 10 });
@@ -109,7 +109,7 @@ describe("a page of history", () => {
     }
   });
 
-  test("filters by types, device, merchant and transaction, all of which have to match", async () => {
+  test("contains only events that match every filter: types, device, merchant and transaction", async () => {
     const { history, hashes } = await createRead();
     const count = async (filter: HistoryQuery["filter"]) => (await history.page({ limit: 100, filter })).events.length;
     assert.equal(await count({ types: ["escrow.funded"] }), 10);
@@ -121,7 +121,7 @@ describe("a page of history", () => {
     assert.equal(await count({ txHash: hashes[7]! }), 1);
   });
 
-  test("pages of a filtered history are complete too", async () => {
+  test("with a filter leads through all matching events", async () => {
     const { history } = await createRead();
     const seen: number[] = [];
     let cursor: string | undefined;
@@ -138,7 +138,7 @@ describe("a page of history", () => {
   const refusals: [string, object, RegExp][] = [
     ["fromLedger and cursor together", { fromLedger: 1, cursor: encodeCursor(good) }, /^fromLedger and cursor exclude/],
     ["a fromLedger of 0", { fromLedger: 0 }, /^fromLedger must be an integer from 1 to 4294967295, got 0/],
-    ["a fromLedger of half a ledger", { fromLedger: 1.5 }, /^fromLedger must be an integer from 1/],
+    ["a fractional fromLedger", { fromLedger: 1.5 }, /^fromLedger must be an integer from 1/],
     ["a toLedger of 0", { toLedger: 0 }, /^toLedger must be an integer from 1 to 4294967295, got 0/],
     [
       "a toLedger before fromLedger",
@@ -147,7 +147,7 @@ describe("a page of history", () => {
     ],
     ["a limit of 0", { limit: 0 }, /^limit must be an integer from 1 to 1000, got 0/],
     ["a limit above 1 000", { limit: 1_001 }, /^limit must be an integer from 1 to 1000, got 1001/],
-    ["garbage for a cursor", { cursor: "garbage" }, /^cursor must be one from an earlier answer, got "garbage"/],
+    ["an invalid cursor", { cursor: "garbage" }, /^cursor must be one from an earlier answer, got "garbage"/],
     ["a cursor of another store (T12)", { cursor: encodeCursor(good) }, /^cursor is of another store.*fromLedger/],
   ];
   for (const [what, query, message] of refusals) {
@@ -157,7 +157,7 @@ describe("a page of history", () => {
     });
   }
 
-  test("a cursor ahead of the log, of the other order, or older than the oldest event is refused with the reason (T12)", async () => {
+  test("is refused with the reason for a cursor ahead of the log, of the other order, or older than the oldest event (T12)", async () => {
     const { history, store, bareStore } = await createRead();
     const at = (sequence: number, order: "asc" | "desc" = "asc") =>
       encodeCursor({ storeId: store.id, sequence, floor: 0, ceiling: 0, mark: 0, order });
@@ -177,7 +177,7 @@ describe("a page of history", () => {
 });
 
 describe("one event", () => {
-  test("is answered by its id, and not_found where it is not held", async () => {
+  test("is returned by its id, and any other id returns not_found", async () => {
     const { history } = await createRead();
     const { events: [first] } = await history.page({ limit: 1 });
     assert.deepEqual(await history.event(first!.id), first);

@@ -5,14 +5,14 @@ import { createRead, refusedWith } from "./history_stage.ts";
 import { hashesOf } from "./parts.ts";
 
 describe("a page of history up to a ledger", () => {
-  test("toLedger bounds it, both ways", async () => {
+  test("contains no later event, in ascending and descending order", async () => {
     const { history, hashes } = await createRead();
     const query = { fromLedger: 1_003, toLedger: 1_005, limit: 100 };
     assert.deepEqual(hashesOf((await history.page(query)).events), hashes.slice(4, 10));
     assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
   });
 
-  test("with a toLedger has a cursor for that toLedger alone, because it has skipped later events", async () => {
+  test("has a cursor that is valid for its toLedger only", async () => {
     const { history, hashes } = await createRead();
     const query = { toLedger: 1_005, limit: 4 };
     const seen: string[] = [];
@@ -29,7 +29,7 @@ describe("a page of history up to a ledger", () => {
     }
   });
 
-  test("whose cursor began at a later ledger than its toLedger is refused", async () => {
+  test("is refused when its cursor began at a later ledger than toLedger", async () => {
     const { history } = await createRead();
     for (const order of ["asc", "desc"] as const) {
       const { cursor } = await history.page({ fromLedger: 1_005, order, limit: 2 });
@@ -39,14 +39,14 @@ describe("a page of history up to a ledger", () => {
     }
   });
 
-  test("with a toLedger above every ledger continues with it, too", async () => {
+  test("continues with its cursor also when toLedger is above every ledger", async () => {
     const { history, hashes } = await createRead();
     const query = { toLedger: 2 ** 32 - 1, limit: 15 };
     const { cursor } = await history.page(query);
     assert.deepEqual(hashesOf((await history.page({ ...query, cursor })).events), hashes.slice(15));
   });
 
-  test("descending stays below its toLedger, also by its cursor alone", async () => {
+  test("in descending order stays below its toLedger, also when the next request has only the cursor", async () => {
     const { history, hashes } = await createRead();
     const { cursor } = await history.page({ order: "desc", toLedger: 1_005, limit: 4 });
     for (const toLedger of [undefined, 1_005]) {
@@ -56,7 +56,7 @@ describe("a page of history up to a ledger", () => {
     await assert.rejects(history.page({ cursor, toLedger: 1_006, limit: 4 }), refusedWith(/^toLedger must be 1005/));
   });
 
-  test("may be given a toLedger later, which its cursor has from then on", async () => {
+  test("accepts a toLedger with a later cursor, and the next cursor requires it", async () => {
     const { history, hashes } = await createRead();
     const first = await history.page({ limit: 4 });
     const second = await history.page({ cursor: first.cursor, toLedger: 1_003, limit: 4 });

@@ -6,14 +6,14 @@ import { createRead } from "./history_stage.ts";
 
 const NOW = 1_800_000_000;
 
-/** A head that the test sets, and seconds that it lets pass. */
+/** A head that the test sets, on a clock that the test moves. */
 function stage() {
   const at = { seconds: 0 };
   const head = { sequence: 0, shownAtMs: undefined as number | undefined, networkSeconds: () => NOW + at.seconds };
   const known = createKnownUntil({ head, clock: { monotonicMs: () => at.seconds * 1_000 } });
   return {
     known,
-    /** So many seconds later a node shows this ledger. */
+    /** Lets so many seconds pass; then a node shows this ledger. */
     shows(seconds: number, sequence: number) {
       at.seconds += seconds;
       Object.assign(head, { sequence, shownAtMs: at.seconds * 1_000 });
@@ -22,7 +22,7 @@ function stage() {
   };
 }
 
-test("the log is known up to the time at which a node showed the head", () => {
+test("the log is complete up to the time at which a node last returned the head", () => {
   const { known, shows, passes } = stage();
   known.scanned(100);
   assert.equal(known.seconds(), undefined, "no node has answered yet");
@@ -36,7 +36,7 @@ test("the log is known up to the time at which a node showed the head", () => {
   assert.equal(known.seconds(), NOW + 100, "the network rests");
 });
 
-test("a log that stands while the head rises is known up to the first ledger that it lacks", () => {
+test("a log that stops while the head rises is complete up to the first missing ledger", () => {
   const { known, shows } = stage();
   shows(5, 100);
   known.scanned(100);
@@ -47,7 +47,7 @@ test("a log that stands while the head rises is known up to the first ledger tha
   assert.equal(known.seconds(), NOW + 5);
 });
 
-test("a log that is always one ledger late is known up to some seconds ago", () => {
+test("a log that is always one ledger late is complete up to one ledger time before now", () => {
   const { known, shows } = stage();
   for (let ledger = 100; ledger <= 140; ledger++) {
     shows(5, ledger);
@@ -56,7 +56,7 @@ test("a log that is always one ledger late is known up to some seconds ago", () 
   assert.equal(known.seconds(), NOW + 200);
 });
 
-test("a head that fell, as after a reset, is reached again", () => {
+test("the log becomes complete again after the head falls, as in a reset", () => {
   const { known, shows } = stage();
   shows(5, 100);
   known.scanned(90);
@@ -65,7 +65,7 @@ test("a head that fell, as after a reset, is reached again", () => {
   assert.equal(known.seconds(), NOW + 10);
 });
 
-test("a new process has the close time of the scanned ledger from the store", async () => {
+test("a new process reads the close time of the scanned ledger from the store", async () => {
   const { history, network, rpc, bareStore } = await createRead();
   const { latestLedgerCloseTime } = (await bareStore.events.watcherState())!;
   network.closeEmpty(7);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createFixture, hashesOf, readAll, simulate } from "./parts.ts";
 
-/** Two gateways on one store, each with a node of its own, of which the first leads. */
+/** Two gateways on one store, each with its own node. The first gateway leads. */
 async function stage() {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -17,7 +17,7 @@ async function stage() {
     for (let ledgers = 0; ledgers < 12 * minutes; ledgers++) {
       network.close({});
       await closed();
-      // The ledger took its five seconds already.
+      // The ledger already took its five seconds.
       await clock.wait(1);
     }
   }
@@ -35,13 +35,13 @@ async function stage() {
   };
 }
 
-test("a gateway whose node stands still leaves the history to another one after ten minutes", async () => {
+test("a leader whose node stands still passes the leadership to another gateway within twelve minutes", async () => {
   await using on = await stage();
   await on.pass(12, () => on.node.lag += 1);
   assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
 });
 
-test("so does one whose node fails, however often requests wake it", async () => {
+test("a leader whose node fails passes the leadership to another gateway, also when requests wake the leader often", async () => {
   await using on = await stage();
   on.node.beforeCall = () => {
     throw new Response("down", { status: 500 });
@@ -50,7 +50,7 @@ test("so does one whose node fails, however often requests wake it", async () =>
   assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
 });
 
-test("a single gateway goes on when its node does, and reports nothing", async () => {
+test("a single gateway continues when its node continues, and reports no problem", async () => {
   await using on = await stage();
   await on.other.watcher.stop();
   await on.pass(25, () => on.node.lag += 1);

@@ -4,10 +4,10 @@ import { describe, test } from "node:test";
 import { createFixture, type Fixture, hashesOf, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT, type SimulatedNetwork } from "./simulated_node.ts";
 
-/** Of one scan. */
+/** The number of ledgers of one scan. */
 const IN_ORDER = 200_000;
 
-/** A node that holds all ledgers since the first one: an event in the third, one in the middle, and one near the end. */
+/** A node that holds all ledgers, with one event near the start, one in the middle, and one near the end. */
 function longHistory() {
   const { network, node, clock } = simulate({ first: 1, scanLimit: 10_000 });
   network.close();
@@ -65,7 +65,7 @@ describe("a first start on a node with a long history", () => {
     assert.deepEqual((await fixture.history.status()).held, [{ epoch: 0, fromLedger: 1, toLedger: network.latest }]);
   });
 
-  test("goes on where it was after a restart, the newest ledgers first, and logs each event once", async () => {
+  test("continues after a restart with the remaining ledgers, and logs each event once", async () => {
     const { network, node } = longHistory();
     network.closeEmpty(IN_ORDER);
     const first = await createFixture(network, { nodes: [node] });
@@ -81,7 +81,7 @@ describe("a first start on a node with a long history", () => {
     assert.deepEqual(await again.gaps(), []);
   });
 
-  test("a request waits for the newest ledgers alone", async () => {
+  test("lets a request wait only for the newest ledgers", async () => {
     const { network, node } = longHistory();
     const fixture = await createFixture(network, { nodes: [node] });
     await untilScanned(fixture, network);
@@ -92,7 +92,7 @@ describe("a first start on a node with a long history", () => {
     assert.notDeepEqual(await fixture.gaps(), []);
   });
 
-  test("reads no ledger before the first one of the settings", async () => {
+  test("reads no ledger before the first ledger in the settings", async () => {
     const { network, node, ledgers: { middle, recent } } = longHistory();
     const fixture = await createFixture(network, { nodes: [node], firstLedger: middle });
     await untilAtTip(fixture);
@@ -106,7 +106,7 @@ describe("a first start on a node with a long history", () => {
     }]);
   });
 
-  test("a first ledger that the network has not reached yet begins at its newest", async () => {
+  test("begins at the newest ledger when the network has not reached the first ledger in the settings", async () => {
     const { network, node } = simulate();
     network.close({});
     const fixture = await createFixture(network, { nodes: [node], firstLedger: 4_000_000_000 });
@@ -116,7 +116,7 @@ describe("a first start on a node with a long history", () => {
     assert.equal((await loggedLedgers(fixture)).at(-1), live);
   });
 
-  test("the ledgers of an ordinary node are read in their order", async () => {
+  test("reads an ordinary node's ledgers in ascending order", async () => {
     const { network, node } = simulate({ retention: 120_960, scanLimit: 10_000 });
     const first = network.close({});
     network.closeEmpty(120_000);

@@ -7,7 +7,7 @@ import { type EventWish, NodeRefusal, type SimulatedNode } from "./simulated_nod
 const ASSET = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
 const movements = { isOne: () => true, assetIn: () => ASSET };
 
-/** What the history says some polls after a ledger has closed with these events. */
+/** The assets in the history, some polls after a ledger with these events has closed. */
 async function assetsOf(fixture: Fixture, wishes: EventWish[] = [{}]) {
   await untilAtTip(fixture);
   fixture.network.close(...wishes);
@@ -19,7 +19,7 @@ async function assetsOf(fixture: Fixture, wishes: EventWish[] = [{}]) {
   return events.map(({ asset }) => asset);
 }
 
-/** Says before each call of getTransactions what becomes of it. */
+/** Runs before each call of getTransactions, and may fail it. */
 function beforeTransactions(node: SimulatedNode, then: (asked: number) => void): void {
   let asked = 0;
   node.beforeCall = (method) => {
@@ -28,14 +28,14 @@ function beforeTransactions(node: SimulatedNode, then: (asked: number) => void):
   };
 }
 
-describe("the asset of a movement is learnt", () => {
+describe("the watcher finds the asset of a movement", () => {
   test("when its transaction is found at once", async () => {
     const { network, node } = simulate();
     assert.deepEqual(await assetsOf(await createFixture(network, { nodes: [node], movements })), [ASSET]);
   });
 
   for (const code of [-32603, -32001, -32003]) {
-    test(`from a node that was in trouble for a moment (${code})`, async () => {
+    test(`at a node that fails once (${code})`, async () => {
       const { network, node } = simulate();
       beforeTransactions(node, (asked) => {
         if (asked === 1) throw new NodeRefusal(code, "database is locked");
@@ -44,7 +44,7 @@ describe("the asset of a movement is learnt", () => {
     });
   }
 
-  test("from another node where one is always in trouble with transactions", async () => {
+  test("at another node when the first node never returns transactions", async () => {
     const { network, node } = simulate();
     beforeTransactions(node, () => {
       throw new NodeRefusal(-32603, "database is locked");
@@ -54,7 +54,7 @@ describe("the asset of a movement is learnt", () => {
     assert.ok(!fixture.kinds().includes("asset_unknown"));
   });
 
-  test("behind a load balancer that asks a node which is a ledger late for some seconds", async () => {
+  test("when a load balancer uses a node that lags one ledger for some seconds", async () => {
     const { network, node } = simulate();
     beforeTransactions(node, (asked) => {
       if (asked <= 4) node.lag = 1;
@@ -62,13 +62,13 @@ describe("the asset of a movement is learnt", () => {
     assert.deepEqual(await assetsOf(await createFixture(network, { nodes: [node], movements })), [ASSET]);
   });
 
-  test("for a whole ledger of them from a node that answers fewer transactions at once", async () => {
+  test("for 90 movements in one ledger, at a node that returns at most 50 transactions per call", async () => {
     const { network, node } = simulate({ maxLimit: 50 });
     const assets = await assetsOf(await createFixture(network, { nodes: [node], movements }), empty(90));
     assert.deepEqual(assets, Array.from({ length: 90 }, () => ASSET));
   });
 
-  test("with one call more where another answer's worth of transactions lies between it and the one before", async () => {
+  test("with two calls when 250 other transactions lie between two movements", async () => {
     const { network, node } = simulate();
     const others = Array.from({ length: 250 }, () => ({ contractId: OTHER_CONTRACT }));
     const fixture = await createFixture(network, { nodes: [node], movements });

@@ -9,7 +9,7 @@ const ASSET = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
 const movements = { isOne: () => true, assetIn: () => ASSET };
 
 for (const ledgers of [4, 8, 20]) {
-  test(`the watcher goes on after ${ledgers} ledgers whose transactions a node cannot return`, async () => {
+  test(`the watcher continues past ${ledgers} ledgers whose transactions a node cannot return`, async () => {
     const { network, node } = simulate();
     const fixture = await createFixture(network, { nodes: [node], movements });
     await untilAtTip(fixture);
@@ -27,7 +27,7 @@ for (const ledgers of [4, 8, 20]) {
   });
 }
 
-test("and many by gateways that each live for one turn", async () => {
+test("gateways that each live for one turn continue past 60 ledgers whose transactions a node cannot return", async () => {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   node.beforeCall = (method) => {
@@ -43,7 +43,7 @@ test("and many by gateways that each live for one turn", async () => {
   assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
 });
 
-test("a node that returns transactions again gets a call for each ledger", async () => {
+test("the watcher asks a recovered node for the transactions of each new ledger", async () => {
   const { network, node } = simulate();
   const fixture = await createFixture(network, { nodes: [node], movements });
   await untilAtTip(fixture);
@@ -71,7 +71,7 @@ test("a node that returns transactions again gets a call for each ledger", async
   assert.deepEqual(events.slice(-6).map(({ asset }) => asset), Array.from({ length: 6 }, () => ASSET));
 });
 
-test("nor does it take a time-out for each of many ledgers", async () => {
+test("the watcher reads 60 ledgers in 5 minutes although each getTransactions call takes 5 s and fails", async () => {
   const { network, node, clock } = simulate();
   const fixture = await createFixture(network, { nodes: [node], movements });
   await untilAtTip(fixture);

@@ -5,7 +5,7 @@ import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId, type SimulatedNode } from "./simulated_node.ts";
 
-/** Two nodes of one network, each behind a real HTTP server of its own. */
+/** Two nodes of one network, each behind its own real HTTP server. */
 const { network, node: first } = simulate({ retention: 60 });
 const second = network.node();
 const servers: HttpServer[] = [];
@@ -26,7 +26,7 @@ after(async () => {
   for (const server of servers) await server.stop({ drainMs: 1_000 });
 });
 
-/** Bends the next answer to this method. */
+/** Changes the next answer to this method. */
 function lieOnce(node: SimulatedNode, wanted: string, by: (answer: Record<string, unknown>) => object): void {
   node.bend = (method, answer) => {
     if (method !== wanted) return answer;
@@ -35,12 +35,12 @@ function lieOnce(node: SimulatedNode, wanted: string, by: (answer: Record<string
   };
 }
 
-test("over real connections: lies, pruning, large pages, a silent node and a reset cost nothing that a node still holds", async () => {
+test("over real connections the watcher logs every event despite wrong answers, pruning, large pages, a failing node and a reset", async () => {
   let fixture = await createFixture(network, { nodes: [first, second], fetch });
   network.close({}, {});
   await untilAtTip(fixture);
 
-  // One after the other, a lie in the answer that is read next.
+  // One wrong answer after the other.
   const newest = (answer: Record<string, unknown>) => Number(answer.latestLedger);
   const lies: ((answer: Record<string, unknown>) => object)[] = [
     () => ({ latestLedger: 2 ** 31 - 1 }),
@@ -63,14 +63,14 @@ test("over real connections: lies, pruning, large pages, a silent node and a res
     await untilAtTip(fixture);
   }
 
-  // More than is read of one answer.
+  // More bytes than the gateway reads of one answer.
   network.close(...Array.from({ length: 60 }, () => ({ bytes: 400_000 })));
   await untilAtTip(fixture);
 
-  // What the first no longer holds, the second does, after it was silent for a while.
+  // The second node holds ledgers that the first has pruned, and fails for a while.
   await fixture.watcher.stop();
   for (let ledger = 0; ledger < 100; ledger++) network.close({});
-  // Whose lie nobody has heard yet: alone it could leave out what the first does not hold any more.
+  // Remove an unused wrong answer: alone, the second node could omit events that the first has pruned.
   second.bend = (_method, answer) => answer;
   let silent = 3;
   second.beforeCall = () => {
@@ -80,7 +80,7 @@ test("over real connections: lies, pruning, large pages, a silent node and a res
   await untilAtTip(fixture);
   for (let looks = 0; looks < 14; looks++) {
     fixture.clock.pass(31_000);
-    // By what ledgers say it is time: in a network that stands still no look is due.
+    // Rescans follow the ledgers' close times: a network without new ledgers triggers no rescan.
     network.close();
     await untilAtTip(fixture);
   }

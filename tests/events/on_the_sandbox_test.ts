@@ -46,7 +46,7 @@ function newWatcher(store: Store, parts: Partial<Parameters<typeof createWatcher
   });
 }
 
-/** Prepares, signs, submits; answers what the event of it has to say beside its type's fields. */
+/** Prepares, signs and submits; returns the expected event's common fields. */
 async function act(who: Keypair, operation: Operation): Promise<{ txHash: string; ledger: number }> {
   const { transactions } = gateway.escrow;
   const prepared = await transactions.prepare({ source: who.publicKey(), operation });
@@ -54,7 +54,7 @@ async function act(who: Keypair, operation: Operation): Promise<{ txHash: string
   return { txHash: hash, ledger };
 }
 
-/** The life of a card, each step with the type of the event it has to make, and that event's own fields. */
+/** The life of a card. Each step has the type of its expected event and that event's fields. */
 function life(): [who: Keypair, operation: Operation, type: PublicEvent["type"], fields: Partial<PublicEvent>][] {
   const { owner, agent: agentKey, merchant: merchantKey, asset } = sandbox;
   const [agent, merchant, deviceHash] = [agentKey.publicKey(), merchantKey.publicKey(), CARD];
@@ -75,17 +75,17 @@ function life(): [who: Keypair, operation: Operation, type: PublicEvent["type"],
   ];
 }
 
-/** The contract that makes the events of a type. */
+/** The contract that emits events of a type. */
 function contractOf(type: string): string {
   const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
   return type.startsWith("device.") ? deviceRegistry : type.startsWith("agent.") ? agentRegistry : paymentEscrow;
 }
 
-// One story: each test goes on where the one before ended.
+// One story: each test continues where the test before ended.
 describe("the events of the real contracts on the sandbox network", () => {
   let cursor: string;
 
-  test("before anything happened the history is empty, and read to the network's newest ledger", async () => {
+  test("are an empty history at first, with the network's newest ledger as latestLedger", async () => {
     assert.equal((await watcher.pollFor(10_000)).outcome, "idle");
     const page = await history.page({ limit: 100 });
     assert.deepEqual(page.events, []);
@@ -93,7 +93,7 @@ describe("the events of the real contracts on the sandbox network", () => {
     cursor = page.cursor;
   });
 
-  test("the life of a card gives all nine events, in order, with the fields of their types", async () => {
+  test("are all nine types in the life of a card, in order, with the fields of their types", async () => {
     const expected: unknown[] = [];
     for (const [who, operation, type, fields] of life()) {
       const done = await act(who, operation);
@@ -108,7 +108,7 @@ describe("the events of the real contracts on the sandbox network", () => {
     assert.equal(new Set(events.map(({ id }) => id)).size, 9);
   });
 
-  test("one event a page gives the same events", async () => {
+  test("are the same when the client reads one event per page", async () => {
     const { events } = await history.page({ cursor, limit: 100 });
     const one: PublicEvent[] = [];
     for (let at = cursor;;) {
@@ -120,13 +120,13 @@ describe("the events of the real contracts on the sandbox network", () => {
     assert.deepEqual(one, events);
   });
 
-  test("a look at the tip costs one call, and the node takes the cursor it gave", async () => {
+  test("cost one call for a poll at the latest ledger, and the node accepts its own cursor", async () => {
     sandbox.counts.clear();
     assert.deepEqual(await watcher.pollFor(10_000), { outcome: "idle", events: 0 });
     assert.deepEqual([...sandbox.counts], [["getEvents", 1]]);
   });
 
-  test("a new store, backfilled, holds the same events under the same ids", async () => {
+  test("are the same, with the same ids, after a backfill into a new store", async () => {
     const other = await openStore("memory:");
     const again = newWatcher(other, { holder: "again", pageEvents: 2, stepEvents: 1 });
     assert.equal((await again.pollFor(10_000)).outcome, "idle");
@@ -135,5 +135,5 @@ describe("the events of the real contracts on the sandbox network", () => {
     await other.close();
   });
 
-  test("nothing went wrong on the way", () => assert.deepEqual(problems, []));
+  test("cause no problem report", () => assert.deepEqual(problems, []));
 });

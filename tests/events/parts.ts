@@ -20,7 +20,7 @@ import {
 export const OTHER_CONTRACT = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
-/** A network and a node of it, on a clock of their own. */
+/** A network with one node, on its own clock. */
 export function simulate(
   options: { first?: number; ledgerMs?: number; retention?: number; scanLimit?: number; maxLimit?: number } = {},
 ) {
@@ -28,7 +28,7 @@ export function simulate(
   return { network, node: network.node(options), clock: network.clock };
 }
 
-/** A store that tells what is appended and fails when told to. */
+/** A store that reports each append and can fail. */
 export function observeStore(store: Store, beforeAppend: (step: WatcherStep) => void = () => {}) {
   const steps: WatcherStep[] = [];
   const events = Object.create(store.events, {
@@ -47,12 +47,12 @@ export function observeStore(store: Store, beforeAppend: (step: WatcherStep) => 
 
 export interface FixtureOptions extends Partial<WatcherParts> {
   nodes?: SimulatedNode[];
-  /** How the nodes are reached; in this process when absent. */
+  /** The transport to the nodes; in this process when absent. */
   fetch?: Fetch;
   beforeAppend?: (step: WatcherStep) => void;
 }
 
-/** A gateway's watcher and history on simulated nodes, with what it told. */
+/** A gateway's watcher and history on simulated nodes, with its reports. */
 export async function createFixture(network: SimulatedNetwork, options: FixtureOptions = {}) {
   const { beforeAppend, nodes = [network.node()], store: given, fetch, ...rest } = options;
   const { clock } = network;
@@ -90,7 +90,7 @@ let processes = 0;
 
 export type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
-/** The gateway as a new process has it: only the store is left. A killed one gives its lease up after half a minute. */
+/** A new gateway process on the same store. A killed gateway's lease ends after half a minute. */
 export async function restart(fixture: Fixture, options: FixtureOptions = {}): Promise<Fixture> {
   await fixture.watcher.stop();
   return await createFixture(fixture.network, { nodes: fixture.nodes, ...options, store: fixture.bareStore });
@@ -114,7 +114,7 @@ export async function threeTurns({ turn, clock }: Pick<Fixture, "turn" | "clock"
   }
 }
 
-/** A gateway that has followed so many ledgers, an event in each, for long enough to know a ledger's hash. */
+/** A gateway that has read so many ledgers with one event each, and has stored a ledger's hash. */
 export async function follow(
   { network, node }: Pick<ReturnType<typeof simulate>, "network" | "node">,
   ledgers: number,

@@ -5,12 +5,12 @@ import { openStore } from "../../lib/store/open.ts";
 import { createFixture, type Fixture, hashesOf, readAll, simulate } from "./parts.ts";
 import type { SimulatedNode } from "./simulated_node.ts";
 
-/** A network, and gateways that each live for the turn of a minute. */
+/** A network, and gateways that each live for one turn per minute. */
 async function isolates({ retention }: { retention?: number } = {}) {
   const { network, node, clock } = simulate({ retention });
   const other = network.node();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
-  /** How long a node takes for these methods, to fail then. */
+  /** The time after which a node fails, and the method that fails. */
   const failing = new Map<SimulatedNode, { afterMs: number; method?: string }>();
 
   return {
@@ -40,7 +40,7 @@ async function isolates({ retention }: { retention?: number } = {}) {
 }
 
 for (const afterMs of [50, 10_000]) {
-  test(`a node that fails to return a ledger's hash after ${afterMs} ms is read turn by turn`, async () => {
+  test(`gateways that each live for one turn read a node whose getLedgers fails after ${afterMs} ms`, async () => {
     const { network, node, failing, turns } = await isolates();
     assert.ok((await (await turns([node], 3)).state()).checkpoints.length > 0);
     failing.set(node, { afterMs, method: "getLedgers" });
@@ -48,7 +48,7 @@ for (const afterMs of [50, 10_000]) {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test(`ledgers that one node has pruned, while another fails after ${afterMs} ms, are a gap until that one is well`, async () => {
+  test(`ledgers pruned at one node are a gap while the other node fails after ${afterMs} ms, and the recovered node fills the gap`, async () => {
     const { network, node, other, failing, turns } = await isolates({ retention: 20 });
     await turns([node, other], 2);
     failing.set(other, { afterMs });

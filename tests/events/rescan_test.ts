@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 
-test("a rescan reads ledgers that one node has pruned at another", async () => {
+test("a rescan reads ledgers that one node has pruned from another node", async () => {
   const { network, node } = simulate();
   const short = network.node({ retention: 5 });
   network.close({});
@@ -13,7 +13,7 @@ test("a rescan reads ledgers that one node has pruned at another", async () => {
   await untilAtTip(fixture);
   assert.equal((await readAll(fixture.history)).length, 1);
   node.omits.clear();
-  // By then the other node has pruned it.
+  // Before the rescan the other node has pruned the ledger.
   for (let ledger = 0; ledger < 30; ledger++) {
     network.close();
     await untilAtTip(fixture);

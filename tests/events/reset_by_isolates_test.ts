@@ -5,7 +5,7 @@ import { openStore } from "../../lib/store/open.ts";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 
 for (const count of [1, 2]) {
-  test(`gateways that each live for one turn notice a reset, with nodes: ${count}`, async () => {
+  test(`gateways that each live for one turn detect a reset, with nodes: ${count}`, async () => {
     const { network, clock } = simulate({ first: 5_000 });
     const nodes = Array.from({ length: count }, () => network.node());
     const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -27,7 +27,7 @@ for (const count of [1, 2]) {
   });
 }
 
-test("gateways that each live for one turn notice a reset, also when the first node still shows the former epoch", async () => {
+test("gateways that each live for one turn detect a reset although the first node still shows the former epoch", async () => {
   const { network, clock } = simulate({ first: 5_000 });
   const nodes = [network.node(), network.node()];
   const store = await openStore("memory:", { now: clock.now, isShared: true });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { StoreError, type WatcherStep } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
-test("a reset whose commit fails is not lost: no event of the new epoch is in the former one", async () => {
+test("the watcher starts a new epoch also when the first commit of a reset fails", async () => {
   const { network, node } = simulate({ first: 1_000 });
   for (let ledger = 0; ledger < 15; ledger++) network.close({});
   const first = await createFixture(network, { nodes: [node] });
@@ -27,7 +27,7 @@ test("a reset whose commit fails is not lost: no event of the new epoch is in th
   assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
 });
 
-test("a network that went back is not taken for the same one where the store fails on that", async () => {
+test("the watcher loses no event of a network that reverted while the store fails", async () => {
   const { network, node } = simulate({ first: 1_000 });
   for (let ledger = 0; ledger < 15; ledger++) network.close({});
   const first = await createFixture(network, { nodes: [node] });
@@ -61,7 +61,7 @@ test("a network that went back is not taken for the same one where the store fai
     if (turns % 2 === 0) network.close();
   }
   assert.ok(failures > 0);
-  const told = await readAll(again.history);
-  const missing = hashesOf(network.emitted).filter((hash) => !told.includes(hash));
+  const logged = await readAll(again.history);
+  const missing = hashesOf(network.emitted).filter((hash) => !logged.includes(hash));
   assert.deepEqual(missing, []);
 });

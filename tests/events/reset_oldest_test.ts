@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 
-/** A gateway on two nodes, the other of which keeps few ledgers, that was off while the network was reset and for long after. */
+/** A gateway that was off during a reset and long after, on an archive node and a node that holds few ledgers. */
 async function awaken({ isArchiveFirst, isFormer = false }: { isArchiveFirst: boolean; isFormer?: boolean }) {
   const { network, node } = simulate({ first: 5_000, retention: 20 });
   const archive = network.node();
@@ -26,13 +26,13 @@ async function awaken({ isArchiveFirst, isFormer = false }: { isArchiveFirst: bo
 
 for (const isArchiveFirst of [true, false]) {
   const place = isArchiveFirst ? "first" : "second";
-  test(`after a reset the watcher reads as far back as any node holds, with most at: ${place}`, async () => {
+  test(`after a reset the watcher reads every ledger that any node holds, with the archive node in place: ${place}`, async () => {
     const { network, fixture } = await awaken({ isArchiveFirst });
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
 }
 
-test("and no further back than the new one reaches where another node still shows the former one", async () => {
+test("after a reset the watcher reads no ledger of the former epoch from a node that still shows it", async () => {
   const { network, fixture } = await awaken({ isArchiveFirst: false, isFormer: true });
   const hashes = await readAll(fixture.history);
   assert.deepEqual(hashes.slice(15), hashesOf(network.emitted).slice(-(hashes.length - 15)));

@@ -10,7 +10,7 @@ function failAt(node: SimulatedNode, isOne: (method: string) => boolean): void {
   };
 }
 
-test("no event comes twice after a reset while the node failed, when the network is higher by then", async () => {
+test("the watcher logs each event once after a reset to a higher ledger while the node failed", async () => {
   const { network, node } = simulate({ first: 1_000 });
   const { fixture } = await follow({ network, node }, 5);
   failAt(node, () => true);

@@ -21,7 +21,7 @@ const isRefused = (error: unknown) =>
   error instanceof GatewayError && error.code === "invalid_request" &&
   /^cursor is of a log that continued differently, .*backup. Begin again with fromLedger/.test(error.message);
 
-describe("a cursor from after the moment that a backup was restored of", () => {
+describe("a cursor that is newer than a restored backup", () => {
   let restored: Store;
   let history: History;
   const cursors = new Map<string, string>();
@@ -38,7 +38,7 @@ describe("a cursor from after the moment that a backup was restored of", () => {
     cursors.set("of a filter", (await historyOf(store).page({ limit: 10, filter: { types } })).cursor);
     await store.close();
 
-    // Of these the node knows 3 no more.
+    // The node has pruned event 3.
     restored = await openStore(`sqlite:${join(directory, "copy.db")}`);
     for (const n of [2, 4, 5, 6]) await append(restored, sampleEvent(n));
     history = historyOf(restored);
@@ -54,12 +54,12 @@ describe("a cursor from after the moment that a backup was restored of", () => {
     return events.map(({ ledger }) => ledger - 1_000);
   }
 
-  test("is refused when another event has its sequence: it would miss the events in between", async () => {
+  test("is refused when another event has its sequence number, because it would skip events", async () => {
     await assert.rejects(pageAfter("after 4"), isRefused);
     await assert.rejects(pageAfter("of a filter"), isRefused);
   });
 
-  test("is good where the same event has its place, and so is one of before", async () => {
+  test("is valid when the same event has its sequence number, and so is an older cursor", async () => {
     assert.deepEqual(await pageAfter("after 2"), [4, 5, 6]);
     assert.deepEqual(await pageAfter("of before"), [2, 4, 5, 6]);
   });

@@ -19,7 +19,7 @@ function stage() {
   return { reverts, heads, apply };
 }
 
-test("ledgers after the lowest one of the reverts are in a new epoch", async () => {
+test("several reverts start one new epoch after the lowest ledger", async () => {
   const { reverts, heads, apply } = stage();
   assert.equal(await apply(state, signal), undefined);
   reverts.push(80, 60, 70);
@@ -37,7 +37,7 @@ test("a revert is applied again until its commit succeeds", async () => {
   assert.equal((await apply(state, signal))!.epoch, 1);
 });
 
-test("no epoch begins where nothing above that ledger was read", async () => {
+test("a revert to a ledger that the watcher has not passed starts no epoch", async () => {
   const { reverts, heads, apply } = stage();
   reverts.push(100);
   assert.equal(await apply(state, signal), undefined);

@@ -7,7 +7,7 @@ import { createFixture, type FixtureOptions, hashesOf, readAll, simulate } from 
 
 const DAY_MS = 86_400_000;
 
-/** A network, and a store that gateways share, whose clock is its own. */
+/** A network, and a shared store with its own clock. */
 async function sharedStage() {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -15,7 +15,7 @@ async function sharedStage() {
   return { network, node, clock, store, gateway };
 }
 
-/** A store as a process has it that can be killed: from then on it does nothing more. */
+/** The store of a process that can be killed: after that its calls never return. */
 function mortalStore(store: Store) {
   let isDead = false;
   const hangs = () => new Promise(() => {});
@@ -27,7 +27,7 @@ function mortalStore(store: Store) {
   };
 }
 
-/** A store whose appends wait at a gate while it is shut: a process that is paused there. */
+/** A store whose appends wait while its gate is shut, as in a process that is paused. */
 function gatedStore(store: Store) {
   let isShut = false;
   let open = () => {};
@@ -42,7 +42,7 @@ function gatedStore(store: Store) {
   });
   return {
     gated: Object.create(store, { events: { value: events } }) as Store,
-    /** Resolves when somebody is held up there. */
+    /** Resolves when an append waits. */
     async shut(): Promise<void> {
       isShut = true;
       await new Promise<void>((resolve) => arrived = resolve);
@@ -55,7 +55,7 @@ function gatedStore(store: Store) {
 }
 
 describe("watchers of gateways that share a store", () => {
-  test("one leads; when it is killed another has taken over within 17 s, and nothing is lost or read twice", async () => {
+  test("have one leader; another one takes over within 17 s after a kill, and no event is lost or logged twice", async () => {
     const { network, clock, store, gateway } = await sharedStage();
     const { mortal, kill } = mortalStore(store);
     const [leader, other] = [await gateway({ store: mortal }), await gateway()];
@@ -69,7 +69,7 @@ describe("watchers of gateways that share a store", () => {
     }
     assert.deepEqual(hashesOf(network.emitted), await readAll(other.history));
     assert.equal(other.steps.length, 0, "the leader keeps its lease");
-    assert.ok(other.head.sequence >= network.latest - 1, "the other hears of it all the same");
+    assert.ok(other.head.sequence >= network.latest - 1, "the follower learns the new head");
     kill();
     network.close({});
     await clock.wait(17_000);
@@ -77,7 +77,7 @@ describe("watchers of gateways that share a store", () => {
     await other.watcher.stop();
   });
 
-  test("a leader that is paused before its commit commits nothing when it wakes after others have", async () => {
+  test("are fenced: a leader that was paused before its commit commits nothing after another leader has committed", async () => {
     const { network, clock, store, gateway } = await sharedStage();
     const gate = gatedStore(store);
     const [paused, other] = [await gateway({ store: gate.gated }), await gateway()];
@@ -99,10 +99,10 @@ describe("watchers of gateways that share a store", () => {
     assert.equal(paused.steps.length, commits, "it was fenced");
     assert.deepEqual(await readAll(other.history), seen);
     assert.deepEqual(await other.state(), state);
-    assert.deepEqual(paused.kinds(), [], "that is no trouble: another gateway watches");
+    assert.deepEqual(paused.kinds(), [], "no report: another gateway leads");
   });
 
-  test("a gateway whose own clock is a day off leads like any other, and takes nothing from one that leads", async () => {
+  test("work with a clock that is a day off: such a gateway takes no lease from a leader, and can lead", async () => {
     for (const aheadMs of [DAY_MS, -DAY_MS]) {
       const { network, clock, gateway } = await sharedStage();
       const off = { ...clock, now: () => clock.now() + aheadMs };
@@ -122,7 +122,7 @@ describe("watchers of gateways that share a store", () => {
     }
   });
 
-  test("a long catch-up keeps its lease, however long one poll takes", async () => {
+  test("keep the lease during a long catch-up of 4 s per commit", async () => {
     const { network, clock, gateway } = await sharedStage();
     for (let ledger = 0; ledger < 12; ledger++) network.close({}, {});
     const polls: Promise<unknown>[] = [];
@@ -145,7 +145,7 @@ describe("watchers of gateways that share a store", () => {
     assert.ok(outcomes.length > 10 && outcomes.every((outcome) => outcome === "idle"), outcomes.join());
   });
 
-  test("a new leader after a reset asks a node before it updates others: it may know less than the store", async () => {
+  test("start one epoch for one reset when the leader changes after the reset", async () => {
     const { network, clock, gateway } = await sharedStage();
     const [leader, other] = [await gateway(), await gateway()];
     for (let ledger = 0; ledger < 20; ledger++) network.close({});
@@ -170,8 +170,8 @@ describe("watchers of gateways that share a store", () => {
   });
 });
 
-describe("watchers that have turns only, each in a process of its own", () => {
-  test("each gives the lease back, and the next one waits for it", async () => {
+describe("watchers that each run turns in their own process", () => {
+  test("release the lease after the turn, and the next watcher waits for the lease", async () => {
     const { network, clock, gateway } = await sharedStage();
     network.close({});
     const [one, two] = [await gateway(), await gateway()];
@@ -184,7 +184,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.deepEqual(await readAll(three.history), hashesOf(network.emitted));
   });
 
-  test("a later process finds events that an answer left out, in a rescan", async () => {
+  test("find events that a node omitted, in a rescan by a later process", async () => {
     const { network, node, clock, gateway } = await sharedStage();
     const hidden = network.close({}, {}, {});
     node.omits.add(network.emitted[1]!.txHash);
@@ -202,7 +202,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.equal(new Set(found).size, found.length);
   });
 
-  test("a hash that two of them read shows a third that the network was reset", async () => {
+  test("detect a reset by a ledger hash that an earlier process stored", async () => {
     const { network, clock, gateway } = await sharedStage();
     for (let minute = 0; minute < 3; minute++) {
       network.close({});
@@ -221,7 +221,7 @@ describe("watchers that have turns only, each in a process of its own", () => {
     assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
   });
 
-  test("each decoder tries a raw event once, not each process", async () => {
+  test("decode a raw event once per decoder version, not once per process", async () => {
     const { network, gateway } = await sharedStage();
     for (let ledger = 0; ledger < 60; ledger++) network.close({ decodable: false }, { decodable: false });
     await (await gateway({ decoder: "1" })).turn();

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-test("ledgers that only a silent node holds at the first start are a gap, filled when it answers", async () => {
+test("ledgers that only a failing node holds at the first start are a gap, which the watcher fills when the node answers", async () => {
   const { network, node, clock } = simulate({ first: 5_000, retention: 20 });
   const archive = network.node();
   for (let ledger = 0; ledger < 60; ledger++) network.close({});
   let calls = 0;
   archive.beforeCall = () => {
-    // It says how far back it reaches, and no more for a while.
+    // The archive node returns its oldest ledger, and then fails for a while.
     if (++calls > 1) throw new Response("slow down", { status: 429 });
   };
   const fixture = await createFixture(network, { nodes: [node, archive] });
@@ -31,7 +31,7 @@ test("ledgers that no node holds at the first start are no gap", async () => {
   for (let ledger = 0; ledger < 60; ledger++) network.close({});
   let calls = 0;
   node.beforeCall = (method) => {
-    // The window moves on between its answers.
+    // The node prunes ledgers between its answers.
     if (method === "getEvents" && ++calls === 1) network.closeEmpty(12);
   };
   const fixture = await createFixture(network, { nodes: [node, other] });
@@ -41,7 +41,7 @@ test("ledgers that no node holds at the first start are no gap", async () => {
 });
 
 for (const how of ["does not answer", "lags"]) {
-  test(`a node that ${how} for a moment is waited for where a history begins: at the first start, and of a new contract`, async () => {
+  test(`the watcher waits for a node that ${how} for a moment, at the first start and for a new contract`, async () => {
     const { network, node, clock } = simulate({ first: 5_000, retention: 20 });
     const archive = network.node();
     for (let ledger = 0; ledger < 60; ledger++) network.close({}, { contractId: OTHER_CONTRACT });

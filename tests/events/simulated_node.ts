@@ -14,7 +14,7 @@ export interface EmittedEvent {
   decodable: boolean;
 }
 
-/** What a test says of an event; the rest is filled in. */
+/** The fields of an event that a test sets; the rest has default values. */
 export interface EventWish {
   type?: string;
   contractId?: string;
@@ -23,7 +23,7 @@ export interface EventWish {
   merchant?: string;
   inSuccessfulContractCall?: boolean;
   ledgerClosedAt?: string;
-  /** Makes its value so many bytes long. */
+  /** The length of its value in bytes. */
   bytes?: number;
 }
 
@@ -34,15 +34,15 @@ export interface SimulatedNetwork {
   /** Counts resets. */
   readonly generation: number;
   readonly latest: number;
-  /** Of the newest ledger, Unix seconds. */
+  /** The close time of the newest ledger, Unix seconds. */
   readonly closeTime: number;
-  /** Closes a ledger with these events, one transaction each, so long after the last; answers its sequence. */
+  /** Closes a ledger with these events, one transaction each; returns its sequence. */
   close(...wishes: EventWish[]): number;
-  /** Closes so many empty ledgers. */
+  /** Closes this number of empty ledgers. */
   closeEmpty(ledgers: number): void;
-  /** Some ledgers go away again, and time back by so many seconds, as when a snapshot is restored. */
+  /** Removes the newest ledgers and moves time back, as a restored snapshot does. */
   goBack(ledgers: number, seconds?: number): void;
-  /** The network begins anew at this ledger. */
+  /** Resets the network to this first ledger. */
   reset(firstLedger: number): void;
   /** A node of this network. */
   node(options?: { retention?: number; scanLimit?: number; maxLimit?: number }): SimulatedNode;
@@ -53,19 +53,19 @@ type Answer = Record<string, unknown>;
 export interface SimulatedNode {
   url: string;
   retention: number;
-  /** Ledgers it shows fewer than there are. */
+  /** How many of the newest ledgers it does not show. */
   lag: number;
   /** Whether it still shows the network before the last reset. */
   showsFormer: boolean;
-  /** Which answers say a close time. */
+  /** Which answers contain a close time. */
   tellsCloseTime: { getEvents: boolean; getHealth: boolean; getLatestLedger: boolean };
-  /** Methods it does not know. */
+  /** Methods that the node does not support. */
   lacks: Set<string>;
-  /** Events it leaves out, by the hash of their transaction. */
+  /** Events that the node omits, by transaction hash. */
   omits: Set<string>;
   /** Called before each call is answered; a Response or a JSON-RPC error thrown here is its answer. */
   beforeCall: (method: string) => void;
-  /** Bends its answers: one lie, or many. */
+  /** Changes its answers. */
   bend: (method: string, answer: Answer) => Answer;
   /** Every call, in order. */
   readonly calls: { method: string; params: Params }[];
@@ -97,7 +97,7 @@ interface Ledgers {
   events: Map<number, RawEvent[]>;
 }
 
-/** Within a test an event's value says what it decodes to. */
+/** In a test an event's value is its decoded form. */
 export function decodeSimulated({ value }: { value: string }) {
   if (value.startsWith("?")) return undefined;
   const { type, deviceHash, merchant } = JSON.parse(value) as { type: string; deviceHash?: string; merchant?: string };
@@ -329,7 +329,7 @@ export function clientOf(
     fetch,
     timeoutMs,
     head,
-    // These nodes answer at once or not at all: time-outs are nobody's concern, and would move the clock on.
+    // These nodes answer at once or never: time-outs have no use here, and would move the clock.
     clock: {
       ...clock,
       wait: (ms, signal) =>

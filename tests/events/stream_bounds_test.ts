@@ -7,11 +7,11 @@ import { openStore } from "../../lib/store/open.ts";
 import { append, appendMany, sampleEvent, scanned } from "../store/samples.ts";
 import { createStage, idsOf, kinds, refusedWith, takeEvents } from "./streams_stage.ts";
 
-describe("gaps of a stream", () => {
+describe("a stream with gaps", () => {
   const gap = { epoch: 0, fromLedger: 1_005, toLedger: 1_007, contractIds: ["C"], detectedAt: "2026-11-01T00:00:00Z" };
   const missing = { ...gap, reason: "pruned" as const };
 
-  test("gaps come before it has caught up, and later ones when they open; smaller ones are not new", async () => {
+  test("sends known gaps before caught_up and new gaps when they open, and does not repeat a gap that shrank", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
     await stage.notice({ gaps: [missing] });
@@ -22,13 +22,16 @@ describe("gaps of a stream", () => {
       gaps: [{ ...missing, fromLedger: 1_006 }, { ...missing, fromLedger: 1_020, toLedger: 1_021 }],
     });
     await stage.pass(300);
-    const told = (await next)!;
-    assert.deepEqual(told, [{ kind: "gap", gap: { ...gap, reason: "not_read", fromLedger: 1_020, toLedger: 1_021 } }]);
+    const arriving = (await next)!;
+    assert.deepEqual(arriving, [{
+      kind: "gap",
+      gap: { ...gap, reason: "not_read", fromLedger: 1_020, toLedger: 1_021 },
+    }]);
     const later = await stage.open({ fromLedger: 1_010 });
     assert.deepEqual(kinds((await later.next())!), ["gap", "caught_up"], "the first lies before its range");
   });
 
-  test("a gap that opens while a slow client's queue is full is sent, too", async () => {
+  test("sends a gap that opens while a slow client's queue is full", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
@@ -44,7 +47,7 @@ describe("gaps of a stream", () => {
     }]);
   });
 
-  test("a Last-Event-ID from before the oldest event begins with a gap, and continues with stored events", async () => {
+  test("begins with a gap for a Last-Event-ID from before the oldest event, and continues with stored events", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
     await scanned(stage.store, 1_010);
@@ -61,7 +64,7 @@ describe("gaps of a stream", () => {
     );
   });
 
-  test("so does a fromLedger from before the oldest event, and a stream read too slowly while retention deletes events", async () => {
+  test("sends a gap for a fromLedger before the oldest event, and for events deleted while the client reads slowly", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 300);
     const early = await stage.open({ fromLedger: 900 });
@@ -69,12 +72,12 @@ describe("gaps of a stream", () => {
     const slow = await stage.open();
     assert.equal(idsOf((await slow.next())!).length, 100);
     await stage.store.events.forget({ upTo: 150, undelivered: [] });
-    const [said, ...rest] = (await slow.next())!;
-    assert.equal(said?.kind, "gap");
+    const [first, ...rest] = (await slow.next())!;
+    assert.equal(first?.kind, "gap");
     assert.equal(idsOf(rest)[0], sampleEvent(151).id);
   });
 
-  test("a cursor that cannot be continued is refused", async () => {
+  test("refuses a cursor of another store, an invalid cursor and a descending cursor", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 3);
     const other = await openStore("memory:");
@@ -87,8 +90,8 @@ describe("gaps of a stream", () => {
   });
 });
 
-describe("the bounds of streams", () => {
-  test("a key has so many at most, and the gateway; one that ends makes room", async () => {
+describe("the limits of streams", () => {
+  test("allow 20 streams per key and 1000 per gateway, and a closed stream frees its place", async () => {
     await using stage = await createStage();
     const all = await Promise.all(Array.from({ length: STREAM_LIMITS.perKey }, () => stage.open()));
     await assert.rejects(stage.open(), refusedWith("rate_limited", /has 20 streams open/));
@@ -99,13 +102,13 @@ describe("the bounds of streams", () => {
     await assert.rejects(stage.open({ keyId: "last" }), refusedWith("unavailable", /has 1000 streams open/));
   });
 
-  test("many that are opened at the same moment are no more than may be", async () => {
+  test("hold for 50 streams that one key opens at the same time", async () => {
     await using stage = await createStage();
     const opened = await Promise.allSettled(Array.from({ length: 50 }, () => stage.open()));
     assert.equal(opened.filter(({ status }) => status === "fulfilled").length, STREAM_LIMITS.perKey);
   });
 
-  test("a reader that reads nothing for half a minute is ended; one that reads slowly is not", async () => {
+  test("end a stream whose client reads nothing for half a minute, but not a slow client's stream", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 4_000);
     const [deaf, slow] = [await stage.open(), await stage.open()];
@@ -118,7 +121,7 @@ describe("the bounds of streams", () => {
     assert.equal(await deaf.next(), undefined);
   });
 
-  test("a live one that reads nothing uses little memory, and loses nothing when it reads again", async () => {
+  test("bound the queue of a live stream whose client does not read, and the client misses no event later", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
@@ -131,7 +134,7 @@ describe("the bounds of streams", () => {
     assert.deepEqual([...idsOf(first), ...idsOf(rest)], Array.from({ length: 2_000 }, (_, n) => sampleEvent(n + 1).id));
   });
 
-  test("a key that no longer stands ends its streams within a second, with the reason, and gets nothing more", async () => {
+  test("end all streams of a disabled key within a second, with the reason and without further events", async () => {
     await using stage = await createStage();
     const key: { refusal?: string } = {};
     const asked = [() => key.refusal, () => Promise.resolve(key.refusal)];
@@ -149,7 +152,7 @@ describe("the bounds of streams", () => {
     assert.deepEqual(kinds((await other.next())!), ["event"]);
   });
 
-  test("while it is unknown whether a key is valid, its streams go on", async () => {
+  test("keep streams open while the key check fails", async () => {
     await using stage = await createStage();
     const stream = await stage.open({ refusal: () => Promise.reject(new Error("the store fails")) });
     await stage.pass(1_000);
@@ -157,7 +160,7 @@ describe("the bounds of streams", () => {
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 
-  test("a key check without an answer delays new events by seconds only", async () => {
+  test("delay new events by at most 3 s when a key check does not answer", async () => {
     await using stage = await createStage();
     let hangs = false;
     const stream = await stage.open({ refusal: () => hangs ? new Promise(() => {}) : undefined });
@@ -168,7 +171,7 @@ describe("the bounds of streams", () => {
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 
-  test("a store that fails for a while delays new events, is reported once, and loses nothing", async () => {
+  test("let a failing store delay new events, with one report and without a lost event", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     await stream.next();
@@ -182,7 +185,7 @@ describe("the bounds of streams", () => {
     assert.equal(idsOf(await takeEvents(stream, 1)).length, 1);
   });
 
-  test("draining sends waiting frames, ends all streams, and opens none", async () => {
+  test("drain: waiting frames are sent, all streams end, and new streams are refused", async () => {
     await using stage = await createStage();
     const stream = await stage.open();
     await stream.next();

@@ -6,7 +6,7 @@ import { EventStream } from "../../lib/events/stream.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { append, sampleEvent } from "../store/samples.ts";
 
-test("a stream that ends during its key check skips nothing: later events are not sent", async () => {
+test("a stream that ends during its key check sends no later event", async () => {
   const store = await openStore("memory:");
   await append(store, sampleEvent(1));
   const reader = createLogReader(store);

@@ -11,11 +11,11 @@ test("a stream whose key was disabled during a suspension gets no later event", 
   const stream = await stage.open({ refusal: () => Promise.resolve(refusal) });
   assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
   await stage.happen(1);
-  const told = stream.next();
+  const arriving = stream.next();
   await stage.pass(1_000);
-  assert.equal(idsOf((await told)!).length, 1);
+  assert.equal(idsOf((await arriving)!).length, 1);
 
-  // Another gateway on the store goes on, and whatever wakes this one has it look at the log.
+  // Another gateway on the store continues. A wake-up makes this gateway read the log.
   refusal = "disabled";
   await append(stage.store, sampleEvent(2));
   const after = stream.next();
@@ -26,11 +26,11 @@ test("a stream whose key was disabled during a suspension gets no later event", 
   assert.equal(await stream.next(), undefined);
 });
 
-test("nor is one that is behind and reads on by itself", async () => {
+test("a stream that is behind gets no later event when its key was disabled during a suspension", async () => {
   await using stage = await createStage();
   for (let n = 1; n <= 250; n++) await append(stage.store, sampleEvent(n));
   let refusal: string | undefined = undefined;
-  // The store is asked about the key, and answers later than it does about the page.
+  // The store answers the key check later than the read of the page.
   const asked = async () => {
     for (let turns = 0; turns < 5; turns++) await yieldToOthers();
     return refusal;
@@ -44,7 +44,7 @@ test("nor is one that is behind and reads on by itself", async () => {
   assert.equal(await stream.next(), undefined);
 });
 
-test("an answer about its key that was on its way before the standstill is not enough", async () => {
+test("a stream gets no later event when its key check from before a suspension succeeds after the suspension", async () => {
   await using stage = await createStage();
   const late = Promise.withResolvers<undefined>();
   let refusal: () => Promise<string | undefined> = () => Promise.resolve(undefined);
@@ -69,7 +69,7 @@ test("a stream whose key was disabled while a slow store delayed its opening get
   const other = await stage.open({ keyId: "other" });
   await other.next();
   await stage.pass(1_000);
-  // It is told later than the page is read.
+  // The key check ends later than the read of the page.
   const refusal = async () => {
     for (let turns = 0; turns < 5; turns++) await yieldToOthers();
     return "disabled";

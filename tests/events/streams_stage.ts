@@ -9,7 +9,7 @@ import type { Store, WatcherState } from "../../lib/store/store.ts";
 import { append, sampleEvent, scanned } from "../store/samples.ts";
 import { createTestClock } from "../test_clock.ts";
 
-/** Live streams over a store in memory, which `bend` may bend for them, on a clock that stands still. */
+/** Live streams on a store in memory, which `bend` may change, with a clock that the test moves. */
 export async function createStage(bend = (store: Store) => store) {
   const store = await openStore("memory:");
   const clock = createTestClock();
@@ -39,7 +39,7 @@ export async function createStage(bend = (store: Store) => store) {
     reads: () => reads,
     open: (request: Partial<StreamRequest> = {}) =>
       streams.open({ subjects: {}, keyId: "key", refusal: () => undefined, ...request }),
-    /** Commits one event, and says so. */
+    /** Commits one event, and wakes the streams. */
     async happen(n: number, fields: Parameters<typeof sampleEvent>[1] = {}) {
       await append(store, sampleEvent(n, fields));
       streams.wake();
@@ -48,7 +48,7 @@ export async function createStage(bend = (store: Store) => store) {
       await scanned(store, 1_001, fields);
       streams.wake();
     },
-    /** Lets time pass in steps in which whoever waits has a turn. */
+    /** Lets time pass in steps, and lets waiting work run after each step. */
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 100) {
         clock.advance(100);
@@ -66,7 +66,7 @@ export const kinds = (frames: StreamFrame[]) => frames.map(({ kind }) => kind);
 export const idsOf = (frames: StreamFrame[]) =>
   frames.flatMap((frame) => frame.kind === "event" ? [frame.event.id] : []);
 
-/** Reads until so many events came, and answers all frames. */
+/** Reads until so many events arrived; returns all frames. */
 export async function takeEvents(stream: EventStream, count: number): Promise<StreamFrame[]> {
   const frames: StreamFrame[] = [];
   while (idsOf(frames).length < count) {

@@ -52,7 +52,7 @@ describe("a live stream", () => {
     assert.deepEqual(idsOf((await Promise.race([more, Promise.resolve([])]))!), [sampleEvent(3).id]);
   });
 
-  test("the cursor of every frame is one that a page and a stream go on from", async () => {
+  test("sends a cursor in every frame from which a page and a stream can continue", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 7);
     const frames = await takeEvents(await stage.open({ fromLedger: 1_003 }), 5);
@@ -66,7 +66,7 @@ describe("a live stream", () => {
     }
   });
 
-  test("however appends, filters, paces and resumptions fall, each stream sends what the pages show", async () => {
+  test("sends the same events as the pages, for random appends, filters, read speeds and resumptions", async () => {
     const kind = fc.constantFrom("escrow.funded", "payment.authorized");
     const step = fc.oneof(
       fc.record({ do: fc.constant("append" as const), count: fc.integer({ min: 1, max: 300 }), kind }),
@@ -80,13 +80,13 @@ describe("a live stream", () => {
         await using stage = await createStage();
         let appended = 0;
         const readers: { subjects: { types?: string[] }; stream: EventStream; seen: string[]; cursor?: string }[] = [];
-        /** One page, or nothing when there is none within a few turns. */
+        /** Reads one page; gives up when no page arrives within a few turns. */
         async function read(reader: (typeof readers)[number]): Promise<boolean> {
           let frames: StreamFrame[] | undefined | null = null;
           const reading = reader.stream.next().then((taken) => (frames = taken, taken));
           for (let turns = 0; frames === null && turns < 12; turns++) await stage.pass(100);
           if (frames === null) {
-            // Nobody takes what this reading gets: it goes on from its cursor with a stream of its own.
+            // The result of this read is unused: the reader resumes at its cursor with a new stream.
             reader.stream.close();
             await reading;
             reader.stream = await stage.open({ subjects: reader.subjects, lastEventId: reader.cursor });
@@ -135,7 +135,7 @@ describe("a live stream", () => {
     );
   });
 
-  test("gets the latest ledger every five seconds, with a cursor past unmatched events", async () => {
+  test("sends the latest ledger every five seconds, with a cursor past unmatched events", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
     stage.head.sequence = 1_234;
@@ -155,7 +155,7 @@ describe("a live stream", () => {
     assert.deepEqual((await stage.history.page({ cursor: frame.cursor, limit: 1 })).events, []);
   });
 
-  test("of a thousand streams one reading of the log feeds all that are at its end", async () => {
+  test("shares one read of the log with all 200 streams at the end of the log", async () => {
     await using stage = await createStage();
     await append(stage.store, sampleEvent(1));
     const opened = Array.from({ length: 200 }, (_, n) => stage.open({ keyId: `key ${n % 20}` }));
@@ -168,7 +168,7 @@ describe("a live stream", () => {
     assert.equal(stage.reads() - before, 1);
   });
 
-  test("without streams nothing is read, whatever is committed", async () => {
+  test("causes no read of the log after it is closed", async () => {
     await using stage = await createStage();
     await stage.happen(1);
     (await stage.open()).close();

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, threeTurns } from "./parts.ts";
 import { CONTRACT, NodeRefusal } from "./simulated_node.ts";
 
-describe("the watcher and its contracts", () => {
-  test("a new contract's earlier events are read as far back as the node holds them, and come next", async () => {
+describe("the watcher's contracts", () => {
+  test("the watcher reads a new contract's earlier events that the node holds, and appends them at the end of the log", async () => {
     const { network, node } = simulate();
     network.close({}, { contractId: OTHER_CONTRACT });
     network.close({});
@@ -22,7 +22,7 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual((await again.history.status()).held, [{ epoch: 0, fromLedger: 1_000, toLedger: network.latest }]);
   });
 
-  test("ledgers of a new contract that no node held are no gap", async () => {
+  test("ledgers of a new contract that no node holds are no gap", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -62,7 +62,7 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual(await again.gaps(), []);
   });
 
-  test("an id changed away and back leaves the ledgers in between as a gap of it, filled as far as they are held (T9)", async () => {
+  test("an id that is removed and restored has the unwatched ledgers as a gap, which is filled where a node holds them (T9)", async () => {
     const { network, node } = simulate({ retention: 20 });
     network.close({});
     let fixture = await createFixture(network, { nodes: [node] });
@@ -97,30 +97,30 @@ describe("the watcher and its contracts", () => {
     ]]);
   });
 
-  test("the notice names new contracts by their setting, and those no longer watched", async () => {
+  test("the notice names new contracts with their setting, and contracts that are no longer watched", async () => {
     const { network, node } = simulate();
     let fixture = await createFixture(network, { nodes: [node] });
     await threeTurns(fixture);
-    const told = async (contractIds: string[]) => {
+    const reported = async (contractIds: string[]) => {
       const titleOf = (id: string) => `SERVICE_API_${id === CONTRACT ? "FIRST" : "OTHER"}`;
       fixture = await restart(fixture, { contractIds, titleOf });
       await threeTurns(fixture);
       return fixture.problems.map(({ message }) => message);
     };
     const since = "the watcher reads earlier events of a new one as far back as an RPC node holds them";
-    assert.deepEqual(await told([OTHER_CONTRACT]), [
+    assert.deepEqual(await reported([OTHER_CONTRACT]), [
       `the watched contracts have changed; SERVICE_API_OTHER is ${OTHER_CONTRACT}; ${CONTRACT} is no longer watched; ${since}`,
     ]);
-    assert.deepEqual(await told([CONTRACT, OTHER_CONTRACT]), [
+    assert.deepEqual(await reported([CONTRACT, OTHER_CONTRACT]), [
       `the watched contracts have changed; SERVICE_API_FIRST is ${CONTRACT}; ${since}`,
     ]);
-    assert.deepEqual(await told([OTHER_CONTRACT]), [
+    assert.deepEqual(await reported([OTHER_CONTRACT]), [
       `the watched contracts have changed; ${CONTRACT} is no longer watched`,
     ]);
-    assert.deepEqual(await told([OTHER_CONTRACT]), []);
+    assert.deepEqual(await reported([OTHER_CONTRACT]), []);
   });
 
-  test("other contracts on a network that was reset begin a new epoch", async () => {
+  test("other contracts after a network reset begin in a new epoch", async () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 30; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });

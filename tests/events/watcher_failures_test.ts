@@ -5,8 +5,8 @@ import { StoreError } from "../../lib/store/store.ts";
 import { createFixture, empty, hashesOf, readAll, restart, simulate } from "./parts.ts";
 import { NodeRefusal, rpcId } from "./simulated_node.ts";
 
-describe("the watcher survives failures", () => {
-  test("a node that is down is reported once, and once when it is back", async () => {
+describe("the watcher with failures", () => {
+  test("reports a node that is down once, and once when the node is back", async () => {
     const { network, node } = simulate();
     network.close({});
     const { turn, kinds, history } = await createFixture(network, { nodes: [node] });
@@ -20,7 +20,7 @@ describe("the watcher survives failures", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("a refusal without a range is a failure of the node, not a reason to skip ledgers", async () => {
+  test("treats a refusal without a ledger range as a failure of the node, and skips no ledger", async () => {
     const { network, node } = simulate();
     network.close({});
     const { turn, problems, gaps, history } = await createFixture(network, { nodes: [node] });
@@ -39,10 +39,10 @@ describe("the watcher survives failures", () => {
   });
 
   for (const problem of ["context deadline exceeded", "database disk image is malformed"]) {
-    test(`events are read from another node while the first one's database fails: ${problem}`, async () => {
+    test(`reads events from another node while the first node's database fails: ${problem}`, async () => {
       const { network, node } = simulate();
       network.close(...empty(3));
-      // In stellar-rpc's words and with its code.
+      // With stellar-rpc's message and code.
       node.beforeCall = (method) => {
         if (method === "getEvents") throw new NodeRefusal(-32600, `${problem}\ndb read failed for requested parameter`);
       };
@@ -55,7 +55,7 @@ describe("the watcher survives failures", () => {
     });
   }
 
-  test("a full store acknowledges nothing: the same events are committed later, once", async () => {
+  test("commits events once after a full store has space again", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 30; ledger++) network.close(...empty(10));
     let commits = 0;
@@ -74,7 +74,7 @@ describe("the watcher survives failures", () => {
     assert.deepEqual(kinds(), ["store_failed", "recovered"]);
   });
 
-  test("a process that dies after any commit goes on without losing, repeating or renaming an event", async () => {
+  test("loses, repeats or renames no event when its process dies after any commit", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 12; ledger++) network.close(...empty(7));
     const sizes = { pageEvents: 10, stepEvents: 3 };
@@ -97,31 +97,31 @@ describe("the watcher survives failures", () => {
   });
 
   const nonsense: [string, (answer: Record<string, unknown>) => Record<string, unknown>][] = [
-    ["a cursor that is none", (answer) => ({ ...answer, cursor: "later" })],
+    ["an invalid cursor", (answer) => ({ ...answer, cursor: "later" })],
     ["a cursor beyond its latest ledger", (answer) => ({
       ...answer,
       cursor: rpcId(Number(answer.latestLedger) + 1, 1, 1, 0),
     })],
-    ["a cursor before what was read", (answer) => ({ ...answer, events: [], cursor: rpcId(1_000, 1, 1, 0) })],
+    ["a cursor before the read ledgers", (answer) => ({ ...answer, events: [], cursor: rpcId(1_000, 1, 1, 0) })],
     ["events after its cursor", (answer) => ({ ...answer, cursor: rpcId(1_003, 1, 1, 0) })],
-    ["an id that is not of the event's ledger", (answer) => ({
+    ["an id of another ledger than the event's", (answer) => ({
       ...answer,
       events: (answer.events as { ledger: number }[]).map((event) => ({
         ...event,
         id: rpcId(event.ledger + 1, 1, 1, 0),
       })),
     })],
-    ["an id that is none", (answer) => ({
+    ["an invalid id", (answer) => ({
       ...answer,
       events: (answer.events as object[]).map((event) => ({ ...event, id: "latest" })),
     })],
-    ["a close time that is none", (answer) => ({
+    ["an invalid close time", (answer) => ({
       ...answer,
       events: (answer.events as object[]).map((event) => ({ ...event, ledgerClosedAt: "soon" })),
     })],
   ];
   for (const [what, bend] of nonsense) {
-    test(`an answer with ${what} fails the turn and commits nothing`, async () => {
+    test(`ends the turn as failed without a commit for an answer with ${what}`, async () => {
       const { network, node } = simulate();
       network.close({});
       network.closeEmpty(1);
@@ -140,7 +140,7 @@ describe("the watcher survives failures", () => {
     });
   }
 
-  test("a cursor that does not move on although there is more fails the turn instead of spinning", async () => {
+  test("ends the turn as failed when a node's cursor does not advance although more events exist", async () => {
     const { network, node } = simulate();
     network.close({});
     const { turn, kinds } = await createFixture(network, { nodes: [node] });

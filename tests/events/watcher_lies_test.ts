@@ -5,15 +5,15 @@ import { forTier } from "../tier.ts";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId } from "./simulated_node.ts";
 
-describe("no single wrong answer makes the watcher lose, repeat or rename an event", () => {
+describe("the watcher loses, repeats or renames no event", () => {
   const lies: [string, string, (answer: Record<string, unknown>) => Record<string, unknown>][] = [
-    ["a wrong high latestLedger (T3)", "getEvents", (answer) => ({ ...answer, latestLedger: 50_000 })],
+    ["a latestLedger far too high (T3)", "getEvents", (answer) => ({ ...answer, latestLedger: 50_000 })],
     ["a high latestLedger within the bound (T3)", "getEvents", (answer) => ({
       ...answer,
       latestLedger: Number(answer.latestLedger) + 60,
       latestLedgerCloseTime: Number(answer.latestLedgerCloseTime) + 40,
     })],
-    ["a high latestLedger, and a cursor there", "getEvents", (answer) => ({
+    ["a high latestLedger with a cursor at that ledger", "getEvents", (answer) => ({
       ...answer,
       latestLedger: Number(answer.latestLedger) + 60,
       cursor: rpcId(Number(answer.latestLedger) + 60, 0xfffff, 0xfff, 0xffffffff),
@@ -29,7 +29,7 @@ describe("no single wrong answer makes the watcher lose, repeat or rename an eve
       events: [],
       cursor: rpcId(899, 0, 0, 0),
     })],
-    ["the highest ledger of all (T5)", "getHealth", (answer) => ({ ...answer, latestLedger: 2 ** 31 - 1 })],
+    ["the highest possible ledger (T5)", "getHealth", (answer) => ({ ...answer, latestLedger: 2 ** 31 - 1 })],
     ["another hash of a ledger", "getLedgers", (answer) => ({
       ...answer,
       ledgers: (answer.ledgers as object[]).map((ledger) => ({ ...ledger, hash: "ab".repeat(32) })),
@@ -38,7 +38,7 @@ describe("no single wrong answer makes the watcher lose, repeat or rename an eve
     ["no events", "getEvents", (answer) => ({ ...answer, events: [] })],
   ];
   for (const [what, method, bend] of lies) {
-    test(`${what}, in one answer or another of a gateway's life`, async () => {
+    test(`after one wrong answer with ${what}, early or late in a gateway's life`, async () => {
       for (let lieAt = 0; lieAt < 9; lieAt += forTier({ test: 4, all: 1 })) {
         const { network, node } = simulate();
         let calls = 0;
@@ -50,7 +50,7 @@ describe("no single wrong answer makes the watcher lose, repeat or rename an eve
           await fixture.watcher.pollFor(5_000);
           if (round === 8) fixture = await restart(fixture);
         }
-        // What a page left out is found by the second look.
+        // A rescan finds events that a page omitted.
         for (let minutes = 0; minutes < 12; minutes++) {
           fixture.clock.pass(31_000);
           await untilAtTip(fixture);
@@ -64,7 +64,7 @@ describe("no single wrong answer makes the watcher lose, repeat or rename an eve
     });
   }
 
-  test("an event that one node leaves out is found at the other, some minutes later, and counted (T13)", async () => {
+  test("when one node omits an event: a rescan some minutes later finds it at the other node and reports it (T13)", async () => {
     const { network, node } = simulate();
     const other = network.node();
     const fixture = await createFixture(network, { nodes: [node, other] });
@@ -92,7 +92,7 @@ describe("no single wrong answer makes the watcher lose, repeat or rename an eve
     ]] as const
   ) {
     for (const sign of [1, -1]) {
-      test(`the clock is moved by ${what} ${sign > 0 ? "ahead" : "back"}: polls and events go on, and it is reported`, async () => {
+      test(`when the clock moves ${what} ${sign > 0 ? "ahead" : "back"}, and reports steps of more than a minute`, async () => {
         const { network, node, clock } = simulate();
         let fixture = await createFixture(network, { nodes: [node] });
         const live = async () => {

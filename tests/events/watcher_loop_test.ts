@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, simulate } from "./parts.ts";
 
-/** Until `isSo`, letting the loop and the fake clock run. */
+/** Lets the loop and the fake clock run until `isSo`. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let rounds = 0; !await isSo(); rounds++) {
     assert.ok(rounds < 5_000, "it does not come to be so");
@@ -13,7 +13,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe("the watcher's loop", () => {
-  test("polls until it is stopped, and begins again nothing after that", async () => {
+  test("polls until it is stopped, and sends no call after that", async () => {
     const { network, node } = simulate();
     network.close({});
     const { watcher, history } = await createFixture(network, { nodes: [node], pollMs: 5_000 });
@@ -30,7 +30,7 @@ describe("the watcher's loop", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted.slice(0, 2)));
   });
 
-  test("polls no faster than its interval, whichever way the wall clock is moved (T14)", async () => {
+  test("polls no faster than its interval when the wall clock moves ahead or back (T14)", async () => {
     const { network, node, clock } = simulate();
     const { watcher } = await createFixture(network, { nodes: [node], pollMs: 5_000 });
     watcher.start();
@@ -49,7 +49,7 @@ describe("the watcher's loop", () => {
     await watcher.stop();
   });
 
-  test("retries of a failing node slow down to half a minute, and waking does not change that", async () => {
+  test("slows its retries of a failing node down to half a minute, also when requests wake it", async () => {
     const { network, node, clock } = simulate();
     const { watcher } = await createFixture(network, { nodes: [node] });
     node.beforeCall = () => {
@@ -64,7 +64,7 @@ describe("the watcher's loop", () => {
     await watcher.stop();
   });
 
-  test("a turn for platforms without a loop ends when its time is over, and releases the lease", async () => {
+  test("is replaced by turns on platforms without a loop, and each turn ends after its time", async () => {
     const { network, node, clock } = simulate();
     for (let ledger = 0; ledger < 100; ledger++) network.close({});
     const { watcher, history } = await createFixture(network, { nodes: [node], pageEvents: 1 });
@@ -75,13 +75,13 @@ describe("the watcher's loop", () => {
   });
 });
 
-describe("the wall clock, moved while the watcher works, and what it measures (T14)", () => {
+describe("a moved wall clock changes no time that the watcher measures (T14)", () => {
   for (const [way, stepMs] of [["ahead", 3_600_000], ["back", -3_600_000]] as const) {
-    test(`a turn goes on for as long as it may: an hour ${way}`, async () => {
+    test(`a turn takes its full time: an hour ${way}`, async () => {
       const { network, node, clock } = simulate();
       network.close({});
       const { watcher } = await createFixture(network, { nodes: [node] });
-      // It says something else each time, so that it is asked again for all that is left of the turn.
+      // The node returns another ledger each time, so that the watcher asks again until the turn ends.
       let asked = 0;
       node.bend = (method, answer) => {
         if (method !== "getEvents") return answer;
@@ -94,7 +94,7 @@ describe("the wall clock, moved while the watcher works, and what it measures (T
       assert.ok(asked > 0 && elapsedMs > 5_000 && elapsedMs <= 11_000, `${elapsedMs} ms`);
     });
 
-    test(`a lagging node is worth a word after twenty seconds: an hour ${way}`, async () => {
+    test(`the watcher reports a lagging node after 20 seconds: an hour ${way}`, async () => {
       const { network, node, clock } = simulate();
       network.closeEmpty(10);
       const { turn, watcher, kinds } = await createFixture(network, { nodes: [node] });
@@ -105,28 +105,32 @@ describe("the wall clock, moved while the watcher works, and what it measures (T
       clock.step(stepMs);
       clock.pass(15_000);
       await watcher.pollFor(0);
-      const told = () => kinds().filter((kind) => kind === "node_lagging").length;
-      assert.equal(told(), 0, "not sooner");
+      const reported = () => kinds().filter((kind) => kind === "node_lagging").length;
+      assert.equal(reported(), 0, "not sooner");
       clock.pass(6_000);
       await watcher.pollFor(0);
-      assert.equal(told(), 1, "and not later");
+      assert.equal(reported(), 1, "and not later");
     });
   }
 });
 
 describe("two watchers on one store", () => {
-  test("only the one that has the lease reads and commits; the other hears of it, and takes over when it stops", async () => {
+  test("only the leader reads and commits; the follower learns of commits, and takes over when the leader stops", async () => {
     const { network, node } = simulate();
     const first = await createFixture(network, { nodes: [node] });
     await first.turn();
-    let heard = 0;
+    let commitsSeen = 0;
     const other = network.node();
-    const second = await createFixture(network, { nodes: [other], store: first.bareStore, onCommit: () => heard++ });
+    const second = await createFixture(network, {
+      nodes: [other],
+      store: first.bareStore,
+      onCommit: () => commitsSeen++,
+    });
     assert.equal((await second.turn()).isFollower, true);
     network.close({}, {});
     await first.turn();
     assert.equal((await second.turn()).isFollower, true);
-    assert.equal(heard > 0, true);
+    assert.equal(commitsSeen > 0, true);
     assert.ok(!other.calls.some(({ method }) => method === "getEvents"));
     assert.ok(second.head.sequence >= network.latest - 1);
     await first.watcher.stop();
@@ -140,7 +144,7 @@ describe("two watchers on one store", () => {
     const first = await createFixture(network, { nodes: [node] });
     await first.turn();
     const { leases } = first.bareStore;
-    // As when it was thought dead: another has acquired it meanwhile.
+    // As after a lease that expired: another gateway has acquired it.
     await first.bareStore.holdForServing();
     const taken = (await leases.acquire({ name: WATCHER_LEASE, holder: "other", durationMs: 30_000 }))!;
     const commits = first.steps.length;

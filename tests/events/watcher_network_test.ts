@@ -5,7 +5,7 @@ import { createFixture, empty, hashesOf, readAll, restart, simulate, untilAtTip 
 import { NodeRefusal } from "./simulated_node.ts";
 
 describe("the watcher and a lagging node", () => {
-  test("a node behind the cursor is waited for, never taken for a reset one", async () => {
+  test("the watcher waits for a node that is behind the cursor, and detects no reset", async () => {
     const { network, node } = simulate();
     network.closeEmpty(100);
     network.close({});
@@ -23,7 +23,7 @@ describe("the watcher and a lagging node", () => {
     assert.deepEqual(fixture.problems, []);
   });
 
-  test("a lasting lag is reported once, and once when it is over; a short one is not", async () => {
+  test("the watcher reports a long lag once, and once when it ends, but no short lag", async () => {
     const { network, node } = simulate();
     network.closeEmpty(10);
     const { turn, clock, kinds } = await createFixture(network, { nodes: [node] });
@@ -49,7 +49,7 @@ describe("the watcher and a lagging node", () => {
 });
 
 describe("the watcher and pruned ledgers", () => {
-  test("ledgers pruned while the gateway was off are one gap, after two looks some seconds apart", async () => {
+  test("ledgers pruned while the gateway was off become one gap after two polls some seconds apart", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -66,7 +66,7 @@ describe("the watcher and pruned ledgers", () => {
     assert.deepEqual(fixture.kinds(), ["gap"]);
   });
 
-  test("one wrong answer makes no gap", async () => {
+  test("one wrong answer creates no gap", async () => {
     const { network, node } = simulate();
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -86,7 +86,7 @@ describe("the watcher and pruned ledgers", () => {
   });
 
   for (const place of [0, 1]) {
-    test(`a fuller node, ${place === 0 ? "the first" : "the second"}, that is down: its ledgers are a gap until it is back`, async () => {
+    test(`ledgers that only the ${place === 0 ? "first" : "second"} node holds are a gap while that node is down`, async () => {
       const { network, node: lean } = simulate({ retention: 10 });
       const full = network.node();
       network.close({});
@@ -112,7 +112,7 @@ describe("the watcher and pruned ledgers", () => {
     });
   }
 
-  test("a gap that no node could fill is retried every ten minutes: an operator may have given a node more history", async () => {
+  test("the watcher retries a gap that no node can fill every ten minutes", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -133,7 +133,7 @@ describe("the watcher and pruned ledgers", () => {
     assert.deepEqual((await readAll(fixture.history)).sort(), hashesOf(network.emitted));
   });
 
-  test("a gap is retried at every start", async () => {
+  test("the watcher retries a gap at every start", async () => {
     const { network, node } = simulate({ retention: 10 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -147,7 +147,7 @@ describe("the watcher and pruned ledgers", () => {
     assert.deepEqual(new Set(await readAll(again.history)), new Set(hashesOf(network.emitted)));
   });
 
-  test("a ledger of which only a part was read before it was pruned belongs to the gap", async () => {
+  test("a ledger that was only partly read before it was pruned belongs to the gap", async () => {
     const { network, node } = simulate({ retention: 10 });
     const fixture = await createFixture(network, { nodes: [node], pageEvents: 4 });
     await untilAtTip(fixture);

@@ -21,7 +21,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(gaps, []);
   });
 
-  test("ledgers pruned between the first look and the first page are no gap: they were never in reach", async () => {
+  test("ledgers pruned between the first call and the first page are no gap", async () => {
     const { network, node } = simulate({ retention: 20 });
     network.closeEmpty(50);
     const oldest = node.oldest;
@@ -36,7 +36,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.ok(Object.values((await state()).contracts)[0]!.fromLedger > oldest);
   });
 
-  test("an event is appended at once, and its ledger counts as scanned", async () => {
+  test("the watcher appends an event at once, and counts its ledger as scanned", async () => {
     const { network, node } = simulate();
     const fixture = await createFixture(network, { nodes: [node] });
     await fixture.turn();
@@ -50,7 +50,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.equal((await fixture.state()).scannedLedger, network.latest);
   });
 
-  test("commits at most 100 events at a time, ascending, and moves its place with the last of a page", async () => {
+  test("commits at most 100 events at a time, in ascending order", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 90; ledger++) network.close(...empty(5));
     const { turn, steps, history } = await createFixture(network, { nodes: [node] });
@@ -60,13 +60,13 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("a page that ends inside a ledger leaves that ledger unscanned, and the next one continues at the cursor", async () => {
+  test("a page that ends inside a ledger leaves that ledger unscanned, and the next page continues at the cursor", async () => {
     const { network, node } = simulate();
     network.close(...empty(3));
     const half = network.close(...empty(10));
     network.closeEmpty(3);
     const fixture = await createFixture(network, { nodes: [node], pageEvents: 8 });
-    // Known well enough that the place may move.
+    // A confirmed head, so that the position may move.
     await fixture.rpc.getHealth();
     network.clock.pass(1_200);
     await fixture.rpc.getHealth();
@@ -82,7 +82,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
 
-  test("goes on over empty pages: one call scans at most 10 000 ledgers", async () => {
+  test("continues over empty pages until the next event", async () => {
     const { network, node } = simulate({ first: 1, scanLimit: 100 });
     network.closeEmpty(250);
     network.close({});
@@ -91,7 +91,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("asks for smaller pages where a node allows no larger ones", async () => {
+  test("requests smaller pages from a node with a lower limit", async () => {
     const { network, node } = simulate({ maxLimit: 100 });
     for (let ledger = 0; ledger < 15; ledger++) network.close(...empty(10));
     const { turn, history } = await createFixture(network, { nodes: [node] });
@@ -99,7 +99,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
-  test("halves a page that is larger than the gateway reads until it fits, and then grows it again (T11)", async () => {
+  test("halves the page size for answers that are too large, and increases it again later (T11)", async () => {
     const { network, node } = simulate();
     const bytes = 400_000;
     for (let ledger = 0; ledger < 10; ledger++) network.close(...Array.from({ length: 6 }, () => ({ bytes })));
@@ -117,7 +117,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.ok(node.calls.findLast(({ method }) => method === "getEvents")!.params.pagination!.limit > 100);
   });
 
-  test("leaves out other contracts, other types and failed calls, whatever the node's filter did", async () => {
+  test("ignores events of other contracts, other types and failed calls that a node returns", async () => {
     const { network, node } = simulate();
     network.close({}, { inSuccessfulContractCall: false }, { inSuccessfulContractCall: true });
     const foreign = network.close({});
@@ -148,7 +148,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual(events.map((event) => event.ledgerClosedAt), ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"]);
   });
 
-  test("an event is known at the network's time, whatever this machine's clock says", async () => {
+  test("an event's knownAt is the network's time, also when this machine's clock is 40 days ahead", async () => {
     const { network, node, clock } = simulate();
     const fixture = await createFixture(network, { nodes: [node] });
     await fixture.turn();
@@ -169,7 +169,7 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.deepEqual([steps.length - commits, node.calls.length - calls], [0, 5]);
   });
 
-  test("an idle gateway asks about once a poll and once in half a minute", async () => {
+  test("an idle gateway makes about one call per poll, and one rescan per half minute", async () => {
     const { network, node } = simulate();
     network.closeEmpty(50);
     const { watcher, clock } = await createFixture(network, { nodes: [node] });
@@ -183,9 +183,9 @@ describe("the watcher reads the ledgers that the node holds", () => {
     }
     const minutes = polls * 5 / 60;
     const calls = node.calls.length - before;
-    // Besides, every ten minutes, the hash by which a reset would be told: looked at, and taken anew twice.
+    // Plus, every ten minutes, calls for the checkpoint that detects a reset: one check and two reads.
     assert.ok(calls <= polls + 2 * minutes + 0.3 * minutes + 3, `${calls} calls in ${polls} polls`);
-    assert.ok(calls > polls, "ledgers are looked at a second time");
+    assert.ok(calls > polls, "the watcher rescans ledgers");
   });
 
   test("yields to other work between two commits", async () => {
@@ -204,21 +204,21 @@ describe("the watcher reads the ledgers that the node holds", () => {
     assert.ok(commitsSeen.size >= 5, [...commitsSeen].join());
   });
 
-  test("passes events on only after they are committed, each once", async () => {
+  test("hands each event on once, after its commit", async () => {
     const { network, node } = simulate();
     network.close({}, {});
-    const heard: string[][] = [];
+    const handedOn: string[][] = [];
     const fixture = await createFixture(network, {
       nodes: [node],
-      onEvents: (told) => heard.push(hashesOf(told)),
-      beforeAppend: ({ events }) => assert.ok(events.length === 0 || heard.length <= 1),
+      onEvents: (events) => handedOn.push(hashesOf(events)),
+      beforeAppend: ({ events }) => assert.ok(events.length === 0 || handedOn.length <= 1),
     });
     await fixture.turn();
     await fixture.turn();
-    assert.deepEqual(heard, [hashesOf(network.emitted)]);
+    assert.deepEqual(handedOn, [hashesOf(network.emitted)]);
   });
 
-  test("raw events are decoded after an upgrade and come next in the log (T2)", async () => {
+  test("the gateway decodes raw events after an upgrade, and appends them at the end of the log (T2)", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 150; ledger++) network.close({ decodable: ledger % 2 === 0 }, {});
     const first = await createFixture(network, { nodes: [node] });

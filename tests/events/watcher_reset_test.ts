@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { createFixture, type Fixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId } from "./simulated_node.ts";
 
-describe("the watcher and a reset network", () => {
-  test("a lower ledger that closed later, and a changed hash: a new epoch from its oldest ledger", async () => {
+describe("the watcher after a network reset", () => {
+  test("starts a new epoch for a lower ledger with a later close time and another hash", async () => {
     const { network, node } = simulate({ first: 5_000 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -23,7 +23,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(ids, [rpcId(5_001, 1, 1, 0), `1-${rpcId(11, 1, 1, 0)}`, `1-${rpcId(11, 2, 1, 0)}`]);
   });
 
-  test("while the gateway was off, to ledgers that are higher already: noticed by a ledger's hash (T8)", async () => {
+  test("detects by a ledger's hash that a network was reset to higher ledgers while the gateway was off (T8)", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -36,11 +36,11 @@ describe("the watcher and a reset network", () => {
     await untilAtTip(again);
     assert.equal((await again.state()).epoch, 1);
     assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
-    // None of them was scanned twice.
+    // The rescan of these ledgers had not happened.
     assert.deepEqual(await again.gaps(), [[1_000, 1_015]]);
   });
 
-  test("no page is read after a start until a node returns the hash, for 20 s", async () => {
+  test("reads no page after a start until a node returns the hash", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });
@@ -62,7 +62,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
   });
 
-  test("without a poll for a minute, to ledgers that are higher by then", async () => {
+  test("detects a reset to higher ledgers without a poll in between", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -74,7 +74,7 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
 
-  test("unread ledgers of the old network are a gap of the old epoch, and no job", async () => {
+  test("records unread ledgers of the former epoch as a gap", async () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 30; ledger++) network.close({});
     const fixture = await createFixture(network, { nodes: [node], pageEvents: 1 });
@@ -94,7 +94,7 @@ describe("the watcher and a reset network", () => {
     );
   });
 
-  test("an older node, without hashes and with close times in getLatestLedger only, is recognised all the same", async () => {
+  test("detects a reset at an older node without getLedgers and with close times only in getLatestLedger", async () => {
     const { network, node } = simulate({ first: 5_000 });
     node.tellsCloseTime = { getEvents: false, getHealth: false, getLatestLedger: true };
     node.lacks.add("getLedgers");
@@ -111,7 +111,7 @@ describe("the watcher and a reset network", () => {
     assert.equal((await fixture.state()).epoch, 1);
   });
 
-  /** Of a node that holds one ledger: what it pruned is noticed at the first turn, and certain at the second. */
+  /** For a node that holds one ledger: the first turn finds pruned ledgers, the second confirms them. */
   async function closeTwice({ network, watcher }: Fixture): Promise<void> {
     for (const ledgers of [3, 7]) {
       for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
@@ -131,7 +131,7 @@ describe("the watcher and a reset network", () => {
     await untilAtTip(fixture);
   }
 
-  test("a node that lags after a pause, and holds no more than a ledger, shows no reset", async () => {
+  test("does not detect a reset at a node that holds one ledger and lags after a pause", async () => {
     const { network, node } = simulate({ first: 1_000, retention: 1 });
     network.close();
     const fixture = await createFixture(network, { nodes: [node] });
@@ -139,11 +139,11 @@ describe("the watcher and a reset network", () => {
     await closeTwice(fixture);
     await lagAndReturn(fixture);
     assert.equal((await fixture.state()).epoch, 0);
-    const told = await readAll(fixture.history);
-    assert.deepEqual(told, [...new Set(told)]);
+    const logged = await readAll(fixture.history);
+    assert.deepEqual(logged, [...new Set(logged)]);
   });
 
-  test("a node that lags after a reset that is written down shows no other one", async () => {
+  test("does not detect a second reset at a node that lags after the first", async () => {
     const { network, node } = simulate({ first: 5_000, retention: 1 });
     network.close({});
     const fixture = await createFixture(network, { nodes: [node] });
@@ -155,11 +155,11 @@ describe("the watcher and a reset network", () => {
     await closeTwice(fixture);
     await lagAndReturn(fixture);
     assert.equal((await fixture.state()).epoch, 1);
-    const told = await readAll(fixture.history);
-    assert.deepEqual(told, [...new Set(told)]);
+    const logged = await readAll(fixture.history);
+    assert.deepEqual(logged, [...new Set(logged)]);
   });
 
-  test("after a sandbox reverts the watcher reads on from there, in a new epoch", async () => {
+  test("continues in a new epoch after a sandbox reverts", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
     network.closeEmpty(10);

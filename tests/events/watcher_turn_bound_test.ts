@@ -6,7 +6,7 @@ import { WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-test("a turn that has much to catch up with ends in time, and the next one goes on", async () => {
+test("a turn with a long backlog ends in time, and the next turn continues", async () => {
   const { network, node, clock } = simulate();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   for (let ledger = 0; ledger < 40; ledger++) network.close({});
@@ -14,11 +14,11 @@ test("a turn that has much to catch up with ends in time, and the next one goes 
     nodes: [node],
     store,
     pageEvents: 1,
-    // A node and a database that are far away.
+    // A slow node and a slow database.
     beforeAppend: () => clock.pass(3_000),
   });
   const beganAtMs = clock.monotonicMs();
-  // One that is over at once leaves the next one its own bound.
+  // A turn without time does not shorten the next turn.
   await fixture.watcher.pollFor(0);
   assert.ok(clock.monotonicMs() - beganAtMs <= 7_000);
   const turnedAtMs = clock.monotonicMs();
@@ -30,7 +30,7 @@ test("a turn that has much to catch up with ends in time, and the next one goes 
   assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
 });
 
-test("a hundred gaps that no node can fill keep no turn, nor does a node that does not answer", async () => {
+test("a turn ends in time with 100 gaps that no node can fill and a node that does not answer", async () => {
   const { network, node, clock } = simulate({ retention: 20 });
   const [other, dead] = [network.node({ retention: 30 }), network.node()];
   const store = await openStore("memory:", { now: clock.now, isShared: true });
