@@ -5,8 +5,8 @@ import { startServe } from "../faults/serve_process.ts";
 import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
 
 /**
- * An operator's evening, told to a running sandbox gateway: the store is backed up while cards are registered, a second
- * gateway starts on the copy and knows key, events and cursor, and the doctor finds nothing wrong with either.
+ * On a running sandbox gateway the operator backs up the store while clients register cards. A second
+ * gateway starts on the copy and knows key, events and cursor. The doctor finds no problem with either gateway.
  */
 export async function tellBackup(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const api = createClient(info.gateway, info.apiKey);
@@ -37,7 +37,7 @@ export async function tellBackup(info: SandboxInfo, command: string[], folder: s
   try {
     const copy = createClient(restored.url, info.apiKey);
     const all = (await api.get("/v1/events?limit=1000")).body.events;
-    // What has happened since the copy is read from the network again; nothing is there twice.
+    // The gateway reads events since the copy from the network again; no event is stored twice.
     const deadline = Date.now() + 20_000;
     let events = [];
     while (events.length < all.length && Date.now() < deadline) {

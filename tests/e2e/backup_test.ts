@@ -9,11 +9,11 @@ import { folderForTests } from "../folder.ts";
 const sandbox = sandboxOfFile();
 const folder = folderForTests();
 
-test("a store backed up under load starts another gateway that goes on from there", async () => {
+test("a second gateway starts on a backup that was made under load, and continues from it", async () => {
   await tellBackup(sandbox.info, sourceCommand(), folder);
 });
 
-test("without --state a sandbox leaves nothing behind", async () => {
+test("a sandbox without --state removes its store when it stops", async () => {
   const path = sandbox.info.store.replace(/^[a-z-]+:/, "");
   assert.ok(existsSync(path));
   assert.equal(await sandbox.stop("SIGINT"), 0, sandbox.log());

@@ -10,7 +10,7 @@ import { until } from "../until.ts";
 import { environment } from "./sandbox_process.ts";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-/** A folder that all files of one run share; whoever runs them makes and removes it. Absent: each file compiles its own. */
+/** A folder that all files of one run share; the runner creates and removes it. Absent: each file compiles its own. */
 const RUN_FOLDER = process.env.TEST_RUN_FOLDER;
 
 /** Puts the compiled executable into a new folder that holds it and nothing else; the caller removes the folder. */
@@ -22,7 +22,7 @@ export async function compileExecutable(): Promise<{ folder: string; gateway: st
   return { folder, gateway };
 }
 
-/** The first file of a run compiles; the others wait for what it made. */
+/** The first file of a run compiles; the others wait for its result. */
 async function compiledOnce(shared: string): Promise<string> {
   const done = join(shared, "gateway");
   const failed = join(shared, "failed");
@@ -36,7 +36,7 @@ async function compiledOnce(shared: string): Promise<string> {
     const making = join(shared, "making");
     await mkdir(making);
     await compileInto(making);
-    // As one step: nobody copies half of it.
+    // In one step, so that no process copies an incomplete file.
     await rename(join(making, "gateway"), done);
     return done;
   } catch (error) {

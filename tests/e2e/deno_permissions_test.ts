@@ -20,7 +20,7 @@ const flagsIn = (command: string) =>
   [...command.matchAll(/ (--[\w-]+(?:=\S+)?)/g)].map(([, flag]) => flag!.replaceAll("'", ""));
 const GRANTED = flagsIn(tasks.serve);
 
-test("no task that runs the gateway may load native libraries or start programs", () => {
+test("no task that runs the gateway has the permission to load native libraries or start programs", () => {
   for (const name of ["gateway", "serve", "sandbox"]) {
     assert.doesNotMatch(tasks[name], / -A\b|--allow-(all|ffi|run|sys|import)/, name);
   }
@@ -30,7 +30,7 @@ test("no task that runs the gateway may load native libraries or start programs"
   );
 });
 
-test("the page names the permissions of the task, with the store's folder and the reference's", () => {
+test("the install page shows the permissions of the task, with the folders of the store and the reference", () => {
   const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
   const shown = flagsIn(/deno run --no-prompt(?:[^`]|\\\n)* serve/.exec(page)![0]);
   const reference = "lib/http/pages/reference";
@@ -40,7 +40,7 @@ test("the page names the permissions of the task, with the store's folder and th
   assert.deepEqual(shown, wanted);
 });
 
-describe("under these permissions", { skip: !("deno" in process.versions) && "Bun has none" }, () => {
+describe("with these permissions", { skip: !("deno" in process.versions) && "Bun has no permissions" }, () => {
   /** The program, with a store in this folder. */
   const commandIn = (folder: string) => {
     const reference = join(ROOT, "lib/http/pages/reference");
@@ -59,7 +59,7 @@ describe("under these permissions", { skip: !("deno" in process.versions) && "Bu
     const store = `deno-kv:${join(folder, "gateway.kv")}`;
     const command = commandIn(folder);
     const env = { SERVICE_API_METRICS_TOKEN: "scrape-me-0123456789" };
-    // The gateway itself makes the store.
+    // The gateway creates the store itself.
     gateway = await startServe(flagsFor(sandbox.info, { store }), { command, env });
     key = await makeKey(sourceCommand(), store, { scopes: "read,write,webhooks", rate: 10_000 });
   });
@@ -69,12 +69,12 @@ describe("under these permissions", { skip: !("deno" in process.versions) && "Bu
     rmSync(folder, { recursive: true, force: true });
   });
 
-  // The story counts all events there are: it comes first.
-  test("a card lives its whole life", async () => {
+  // This story counts all events, so it runs first.
+  test("a card passes through its whole life", async () => {
     await tellStory({ ...sandbox.info, gateway: gateway.url, apiKey: key });
   });
 
-  test("pages and metrics are served", async () => {
+  test("the gateway serves pages and metrics", async () => {
     for (const path of ["/console", "/docs/settings", "/docs/reference", "/docs/reference/scalar.js", "/metrics"]) {
       const answer = await fetch(gateway.url + path, { headers: { authorization: "Bearer scrape-me-0123456789" } });
       assert.equal(answer.status, 200, path);
@@ -82,13 +82,17 @@ describe("under these permissions", { skip: !("deno" in process.versions) && "Bu
     }
   });
 
-  test("the log has no refused permission, and SIGTERM ends the gateway in order", async () => {
+  test("the gateway logs no refused permission, and stops cleanly on SIGTERM", async () => {
     gateway.signal("SIGTERM");
     assert.equal(await gateway.ended, 0);
     assert.doesNotMatch(gateway.log(), /NotCapable|Requires .* access|EACCES|EPERM/);
   });
 
-  test("webhooks are posted to public addresses only", { skip: longOnly || ownNetwork === undefined }, async () => {
-    await assertPinned(commandIn(tmpdir()));
-  });
+  test(
+    "the gateway posts webhooks to public addresses only",
+    { skip: longOnly || ownNetwork === undefined },
+    async () => {
+      await assertPinned(commandIn(tmpdir()));
+    },
+  );
 });

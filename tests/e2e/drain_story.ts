@@ -12,11 +12,11 @@ import { flagsFor, makeKey, newAccount, type SandboxInfo, type SandboxProcess } 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /*
- * What becomes of a slow submit, and of a slow webhook, when the gateway is told to stop. `folder`: where a folder for
+ * A slow submit and a slow webhook when the gateway gets a signal to stop. `folder`: where a folder for
  * the store is made.
  */
 
-/** It is answered; meanwhile a load balancer hears of the end, and then nobody new is let in. */
+/** The gateway answers it. Meanwhile its health check is 503, and then it refuses new connections. */
 export async function tellDrain(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withSlowSubmit(info, command, folder, {}, async ({ gateway, answer, hash, release }) => {
     gateway.signal("SIGTERM");
@@ -42,12 +42,12 @@ export async function tellDrain(info: SandboxInfo, command: string[], folder: st
   });
 }
 
-/** One that outlasts the drain is cut off, and the exit code and the last line say so. */
+/** The gateway cuts off a submit that outlasts the drain, and reports it in its exit code and last log line. */
 export async function tellCutOff(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const settings = { "submit-timeout-ms": "1000" };
   await withSlowSubmit(info, command, folder, settings, async ({ gateway, answer, release }) => {
     const outcome = answer.then(({ status }) => status, (error) => error);
-    // It would wait for the node for ten seconds; the drain is over after a second and its margin.
+    // The submit waits ten seconds for the node; the drain ends after one second and its margin.
     gateway.signal("SIGTERM");
     assert.equal(await gateway.ended, 1);
     const last = gateway.lines().at(-1);
@@ -77,7 +77,7 @@ export async function tellSecondSignal(info: SandboxInfo, command: string[], fol
 }
 
 /**
- * A webhook that is being posted is posted to its end and written down: it is not posted again after the restart.
+ * The gateway completes and stores a webhook post during the stop, and does not repeat it after the restart.
  *
  * @param sandbox with `--state` and no webhooks; the story ends it
  * @param restart starts it again, which is the sandbox that is answered
@@ -95,7 +95,7 @@ export async function tellSettling(
     await registerCard(sandbox.info, "5e".repeat(32));
     await receiver.until(1);
     const ended = sandbox.stop("SIGTERM");
-    // Long enough for a gateway that does not wait to be gone.
+    // Long enough for a gateway that does not wait to end.
     assert.equal(await Promise.race([ended, pause(1_000).then(() => "still there")]), "still there");
     release();
     assert.equal(await ended, 0, sandbox.log());
@@ -130,7 +130,7 @@ interface SlowSubmit {
   release(): void;
 }
 
-/** A gateway and a submit on its way, which the node holds back. */
+/** A gateway with a submit in flight, to which the node does not answer yet. */
 async function withSlowSubmit(
   info: SandboxInfo,
   command: string[],

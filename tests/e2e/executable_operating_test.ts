@@ -15,7 +15,7 @@ import { tellStrangers } from "./strangers_story.ts";
 import { tellNewerStore } from "./newer_store_story.ts";
 import { tellWatching } from "./watch_story.ts";
 
-// Before the tests: Bun gives a hook five seconds at most.
+// Outside a hook, because Bun ends a hook after five seconds.
 const { folder, gateway } = await compileExecutable();
 const command = [gateway];
 const stores = await mkdtemp(join(tmpdir(), "gateway-stores-"));
@@ -28,7 +28,7 @@ const { info } = sandbox;
  */
 const lost = Promise.allSettled([tellOutage, tellLag].map((tell) => tell(info, command, stores)));
 const cutOff = tellCutOff(info, command, stores);
-// How it ends its own test says.
+// A test below reports how it ends.
 cutOff.catch(() => {});
 
 after(async () => {
@@ -36,7 +36,7 @@ after(async () => {
   for (const path of [folder, stores]) await rm(path, { recursive: true, force: true });
 });
 
-test("the executable has a doctor that tells each thing that can be wrong from the others", async () => {
+test("the executable's doctor finds no problem on a healthy network, and reports a node that is down", async () => {
   await tellDoctor(info, command, stores);
 });
 
@@ -44,48 +44,48 @@ test("the executable refuses a store of a newer program", async () => {
   await tellNewerStore(info, command, stores);
 });
 
-test("the executable takes nothing on when its store's file is taken away", async () => {
+test("the executable reports a store file that is moved away, accepts no new work, and still answers reads", async () => {
   await tellLostStore(info, command, stores);
 });
 
-test("the executable says in metrics and status what happened, and no secret in its log", async () => {
+test("the executable shows its work in metrics and status, and logs no secret", async () => {
   await tellWatching(info, command, stores);
 });
 
-test("the executable outlives thousands of half-open connections that take its file descriptors", async () => {
+test("the executable keeps serving while thousands of half-open connections use up its file descriptors", async () => {
   await tellStrangers(info, command, stores);
 });
 
-test("the executable goes on with the second node while the first fails", async () => {
+test("the executable uses the second node while the first fails", async () => {
   await tellFailover(info, command, stores);
 });
 
-test(`the executable is restarted ${RESTARTS} times under load and loses no request`, async () => {
+test(`the executable loses no request during ${RESTARTS} restarts under load`, async () => {
   await tellRestarts(info, command, stores);
 });
 
-test("the executable answers a slow submit though it was told to stop", async () => {
+test("the executable answers a slow submit after SIGTERM", async () => {
   await tellDrain(info, command, stores);
 });
 
-test("the executable cuts off a submit that outlasts the drain, and says so", async () => {
+test("the executable cuts off a submit that outlasts the drain, and reports it in exit code and log", async () => {
   await cutOff;
 });
 
-test("the executable posts a webhook to its end, and once", async () => {
+test("the executable completes a webhook post during a stop, and does not repeat it after the restart", async () => {
   const start = () => startSandbox(command, ["--state", join(stores, "settling")]);
   const again = await tellSettling(await start(), start);
   await again.stop();
 });
 
-test("the executable ends at once by a second signal", async () => {
+test("the executable ends at once on a second signal", async () => {
   await tellSecondSignal(info, command, stores);
 });
 
-test("the executable leaves a node that stays broken or lags, and comes back to it", async () => {
+test("the executable leaves a node that fails or lags, and returns to the node after it recovers", async () => {
   for (const told of await lost) assert.equal(told.status, "fulfilled", String((told as { reason?: Error }).reason));
 });
 
-test("the executable leaves nothing in the folder it runs in", async () => {
+test("the executable leaves no file in its own folder", async () => {
   assert.deepEqual(await readdir(folder), ["gateway"]);
 });

@@ -21,17 +21,17 @@ import { tellStory } from "./story.ts";
 
 const run = (...args: string[]) => promisify(execFile)(gateway, args, { cwd: folder, env: environment() });
 
-// Before the tests: Bun gives a hook five seconds at most.
+// Outside a hook, because Bun ends a hook after five seconds.
 const { folder, gateway } = await compileExecutable();
 const sandbox = await startSandbox([gateway]);
 after(() => rm(folder, { recursive: true, force: true }));
 
-// The story counts all events there are: it comes first.
-test("the executable alone carries a payment through its whole life", async () => {
+// This story counts all events, so it runs first.
+test("the executable alone serves the whole life of a card", async () => {
   await tellStory(sandbox.info);
 });
 
-test("the executable has its pages inside", async () => {
+test("the executable contains its pages and serves them", async () => {
   const { gateway: url } = sandbox.info;
   const index = await (await fetch(`${url}/llms.txt`)).text();
   const paths = [...index.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => `/${link}`);
@@ -43,7 +43,7 @@ test("the executable has its pages inside", async () => {
   assert.equal(createHash("sha256").update(script).digest("hex"), manifest.sha256);
 });
 
-test("the executable makes keys, lists them, and explains itself", async () => {
+test("the executable creates and lists keys, and prints its help, version and OpenAPI document", async () => {
   const made = await run("keygen", "--name", "shop", "--scopes", "read,write", "--rate", "300", "--json");
   const { key, id, store } = JSON.parse(made.stdout);
   assert.match(key, new RegExp(`^service_sk_${id}_[0-9A-Za-z]+$`));
@@ -59,49 +59,53 @@ test("the executable makes keys, lists them, and explains itself", async () => {
   assert.ok((await readdir(folder)).every((name) => name.startsWith("gateway")), "nothing else was left in the folder");
 });
 
-test("a wrong flag is one line on standard error and exit code 2", async () => {
+test("the executable reports a wrong flag on standard error with a hint, and exits with code 2", async () => {
   const failed = await run("serve", "--prot", "1").catch((error) => error);
   assert.equal(failed.code, 2);
   assert.match(failed.stderr, /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/);
 });
 
-test("the executable serves the console, in which a newcomer plays the life of a card", {
+test("the executable serves the console, and a new user goes through the life of a card there", {
   skip: longOnly || skip,
 }, async () => {
-  // A story that counts all events, too.
+  // This story also counts all events.
   const [own, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
   await tellLife(browser, own.info);
   await browser.close();
   await own.stop();
 });
 
-test("a browser shows the executable's reference and fills its examples", { skip: longOnly || skip }, async () => {
-  const browser = await startBrowser();
-  const { page, complaints } = await openPage(browser);
-  await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
-  await page.getByText("The examples have this sandbox's key").waitFor();
-  assert.deepEqual(complaints, []);
-  await page.goto(`${sandbox.info.gateway}/docs/reference`);
-  await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
-  await browser.close();
-});
+test(
+  "a browser shows the executable's reference, and examples with the sandbox's key",
+  { skip: longOnly || skip },
+  async () => {
+    const browser = await startBrowser();
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
+    await page.getByText("The examples have this sandbox's key").waitFor();
+    assert.deepEqual(complaints, []);
+    await page.goto(`${sandbox.info.gateway}/docs/reference`);
+    await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
+    await browser.close();
+  },
+);
 
-test("the executable backs a store up under load, and starts on the copy", { skip: longOnly }, async () => {
+test("the executable backs up a store under load, and starts on the copy", { skip: longOnly }, async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), "gateway-restored-"));
   await tellBackup(sandbox.info, [gateway], elsewhere);
   await rm(elsewhere, { recursive: true });
 });
 
-test("the executable shows a newcomer signed webhooks of what it made happen itself", { skip: longOnly }, async () => {
+test("the executable's listen command shows signed webhooks of triggered events", { skip: longOnly }, async () => {
   await tellListen([gateway], await startSandbox([gateway]));
 });
 
-test("the executable connects to nobody whose address or certificate is not what it was vetted for", {
+test("the executable posts to no endpoint whose address or certificate differs from the checked one", {
   skip: longOnly || ownNetwork === undefined,
 }, async () => {
   await assertPinned([gateway]);
 });
 
-test("the executable ends with exit code 0 when it is told to stop", async () => {
+test("the executable exits with code 0 on SIGTERM", async () => {
   assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
 });

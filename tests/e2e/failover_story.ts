@@ -19,8 +19,8 @@ interface NodeStatus {
 }
 
 /**
- * A gateway on two nodes loses the first, in every way a node can be lost for a moment: nothing of it is seen by who
- * reads and pays, and the first is asked again as soon as it is well.
+ * The first of a gateway's two nodes fails for a moment, in every way a node can fail. Clients that read and pay
+ * see no failure, and the gateway uses the first node again as soon as the node recovers.
  */
 export async function tellFailover(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async ({ first, second, works, nodes, until, inUseByMetrics }) => {
@@ -49,7 +49,7 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
   });
 }
 
-/** A node that stays broken is left, and trusted again only when it has been well for half a minute: no flapping. */
+/** The gateway leaves a node that keeps failing, and returns only after half a minute without failures: no flapping. */
 export async function tellOutage(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async ({ first, works, nodes, until, changes }) => {
     await works();
@@ -74,7 +74,7 @@ export async function tellOutage(info: SandboxInfo, command: string[], folder: s
   });
 }
 
-/** A node that answers, but of the past, is left too. */
+/** The gateway also leaves a node that lags. */
 export async function tellLag(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async ({ first, second, works, nodes, until, changes }) => {
     await works();
@@ -111,11 +111,11 @@ export interface Pair {
   until(stand: (nodes: NodeStatus[]) => boolean, meanwhile?: () => Promise<void>): Promise<void>;
   /** Of the first and of the second node, as a scraper sees it. */
   inUseByMetrics(): Promise<(number | undefined)[]>;
-  /** What the log says of nodes that were left or came back. */
+  /** The log lines about nodes that the gateway left or returned to. */
   changes(): Record<string, unknown>[];
 }
 
-/** A gateway with a store of its own and two nodes in front of the sandbox's. */
+/** A gateway with its own store and two proxies of the sandbox's node. */
 export async function withTwoNodes(
   info: SandboxInfo,
   command: string[],

@@ -4,11 +4,11 @@ import type { Change } from "./rpc_proxy.ts";
 import type { SandboxInfo } from "./sandbox_process.ts";
 
 const TEN_YEARS = 315_360_000;
-/** Who rests is asked every ten seconds: three lies. */
+/** The gateway asks a resting node every ten seconds: three wrong answers. */
 const LIES_FOR_MS = 32_000;
 const MOST_PATIENCE_MS = 60_000;
 
-/** Says this of the newest ledger in whatever answer speaks of it. */
+/** Changes the newest ledger in every answer that contains it. */
 function saysOfNewest({ ledgers = 0, seconds = 0 }: { ledgers?: number; seconds?: number }): Change {
   const later = (time: string | number) => typeof time === "string" ? String(Number(time) + seconds) : time + seconds;
   return (result, method) => {
@@ -22,7 +22,7 @@ function saysOfNewest({ ledgers = 0, seconds = 0 }: { ledgers?: number; seconds?
   };
 }
 
-/** One wrong answer each, as findings of real nodes and proxies told. */
+/** One wrong answer each, as seen at real nodes and proxies. */
 const LIES: Record<string, Change> = {
   "a ledger far ahead": saysOfNewest({ ledgers: 1_000_000 }),
   "a ledger beyond all there can be": saysOfNewest({ ledgers: 2 ** 32 }),
@@ -33,8 +33,8 @@ const LIES: Record<string, Change> = {
 };
 
 /**
- * Of two nodes the second lies in every answer, and then the first in one answer of each kind: whoever reads and pays
- * sees nothing of the one, and of the other nothing for longer than seconds.
+ * The second of two nodes returns wrong answers always, and then the first once for each kind. Clients that read and pay
+ * see no effect of the second node, and an effect of the first node for some seconds at most.
  */
 export async function tellLiar(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async (pair) => {

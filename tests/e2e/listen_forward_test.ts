@@ -18,7 +18,7 @@ async function assertSigned({ body, headers }: Received, secret: string) {
   assert.deepEqual([verified.ok, "id" in verified && verified.id], [true, JSON.parse(body).event.id]);
 }
 
-test("listen --gateway follows any gateway with a key from the environment, and forwards what happens, signed", {
+test("listen --gateway follows a gateway with a key from the environment, and forwards new events with a signature", {
   timeout: 240_000,
 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
@@ -34,7 +34,7 @@ test("listen --gateway follows any gateway with a key from the environment, and 
   assert.deepEqual(received.map(({ path, body }) => [path, JSON.parse(body).event.type]), [
     ["/hooks", "device.registered"],
     ["/hooks", "agent.registered"],
-  ], "what happened before it began is not shown");
+  ], "events from before the start are not forwarded");
   await listening.out(
     /device\.registered {3}forwarded, answered 200 .*\n.* agent\.registered {4}forwarded, answered 500/,
   );
@@ -44,7 +44,7 @@ test("listen --gateway follows any gateway with a key from the environment, and 
 });
 
 test(
-  "listen --gateway takes the key on standard input, filters, and prints bodies with --json",
+  "listen --gateway reads the key from standard input, filters by type, and prints bodies with --json",
   { timeout: 240_000 },
   async () => {
     const { gateway, store, rpc } = sandbox.info;
@@ -68,7 +68,7 @@ test(
   },
 );
 
-test("listen --gateway says what a gateway refuses, and does not show the key", { timeout: 240_000 }, async () => {
+test("listen --gateway reports a gateway's refusal, and does not print the key", { timeout: 240_000 }, async () => {
   const key = `service_sk_${"a".repeat(38)}`;
   const wrong: [string, RegExp][] = [
     [sandbox.info.gateway, /the gateway at \S+ refuses: unauthorized: /],
@@ -83,7 +83,7 @@ test("listen --gateway says what a gateway refuses, and does not show the key", 
 });
 
 test(
-  "listen --forward-to hands a sandbox's webhooks on as they came, and its answer back",
+  "listen --forward-to forwards a sandbox's webhooks unchanged, and returns the endpoint's answer to the sandbox",
   { timeout: 240_000 },
   async () => {
     const { rpc } = sandbox.info;
@@ -95,7 +95,7 @@ test(
     const [first, again] = await receiver.until(2, 30_000);
     await assertSigned(first!, secret);
     await assertSigned(again!, secret);
-    assert.equal(again!.body, first!.body, "a refused one is tried again");
+    assert.equal(again!.body, first!.body, "the sandbox retries a refused delivery");
     await listening.out(/forwarded, answered 503 [^]*forwarded, answered 200 /);
     assert.equal(await listening.stop(), 0, listening.errors());
     await receiver.stop();

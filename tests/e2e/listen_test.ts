@@ -28,7 +28,7 @@ test("trigger waits for a sandbox that does not listen yet", { timeout: 240_000 
   late.close();
 });
 
-test("where there is no sandbox, listen and trigger wait a little, and say where they looked and what to do", {
+test("listen and trigger wait up to 10 seconds for a sandbox, and then report its address and what to do", {
   timeout: 240_000,
 }, async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`;
@@ -45,7 +45,7 @@ test("where there is no sandbox, listen and trigger wait a little, and say where
   await other.stop();
 });
 
-test("a wrong event, filter or number is named", async () => {
+test("listen, trigger and tail name a wrong event, filter, number or URL", async () => {
   const at = ["--sandbox", sandbox.info.rpc];
   const wrong: [string[], number, RegExp][] = [
     [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*; got "payment\.made"/],
@@ -87,7 +87,7 @@ test("a wrong event, filter or number is named", async () => {
 });
 
 test(
-  "a listener whose reader has gone ends without a word, and leaves no webhook behind",
+  "listen ends silently when the reader of its output exits, and deletes its webhook",
   async () => {
     const { gateway, apiKey, rpc } = sandbox.info;
     const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';
@@ -109,7 +109,7 @@ test(
   },
 );
 
-test("the sandbox tells its keys to this machine only, and to no page in a browser", async () => {
+test("the sandbox returns its keys without CORS headers, and refuses another Host header with 403", async () => {
   const page = `${sandbox.info.rpc}/sandbox`;
   const told = await fetch(page);
   assert.deepEqual(await told.json(), sandbox.info);
@@ -119,6 +119,6 @@ test("the sandbox tells its keys to this machine only, and to no page in a brows
   assert.ok(!rebound.includes(sandbox.info.apiKey));
 });
 
-test("listen shows what trigger makes happen, and ends when its sandbox does", async () => {
+test("listen shows the events of trigger, and ends when its sandbox ends", async () => {
   await tellListen(sourceCommand(), sandbox);
 });

@@ -6,8 +6,8 @@ import { createClient } from "./client.ts";
 import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 /**
- * Somebody moves the store's file away under a running gateway, with its folder: it says so, takes nothing on that it
- * could not keep, goes on answering reads, and its exit code is none of a gateway that has lost nothing.
+ * The store's file and folder are moved away under a running gateway. The gateway reports it, accepts no work that it
+ * could not store, still answers reads, and exits with a failure code.
  */
 export async function tellLostStore(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const ownFolder = join(folder, "lost");

@@ -5,7 +5,7 @@ import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
 
-/** Nothing is done with a store that a newer program has written, whatever the command; only `backup` would copy it as it is. Told to sources and executable. */
+/** Every command except `backup` refuses a store that a newer program has written. Runs on the sources and the executable. */
 export async function tellNewerStore(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const path = join(mkdtempSync(join(folder, "newer-")), "gateway.db");
   await (await openStore(`sqlite:${path}`)).close();

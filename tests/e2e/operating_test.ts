@@ -15,33 +15,33 @@ const sandbox = sandboxOfFile();
 const folder = folderForTests();
 const command = sourceCommand();
 
-test("the doctor tells each thing that can be wrong from the others", async () => {
+test("the doctor finds no problem on a healthy network, and reports a node that is down", async () => {
   await tellDoctor(sandbox.info, HERE, folder);
 });
 
-test("a store of a newer program is refused", async () => {
+test("the gateway refuses a store of a newer program", async () => {
   await tellNewerStore(sandbox.info, command, folder);
 });
 
-test("a gateway whose store's file is taken away says so, and takes nothing on", async () => {
+test("the gateway reports a store file that is moved away, accepts no new work, and still answers reads", async () => {
   await tellLostStore(sandbox.info, command, folder);
 });
 
-test("metrics and status say what happened, and no secret is in the log", async () => {
+test("the gateway shows its work in metrics and status, and logs no secret", async () => {
   await tellWatching(sandbox.info, command, folder);
 });
 
-test("thousands of half-open connections that take the file descriptors are outlived", async () => {
+test("the gateway keeps serving while thousands of half-open connections use up its file descriptors", async () => {
   await tellStrangers(sandbox.info, command, folder);
 });
 
-test("what a node fails to answer, another does; the first is asked again when it is well", async () => {
+test("the gateway uses the second node while the first fails, and returns to the first after it recovers", async () => {
   await tellFailover(sandbox.info, command, folder);
 });
 
-// Half a minute of waiting, in which the second node rests between its lies.
+// Waits half a minute, because the gateway asks a lying node only every ten seconds.
 test(
-  "a node that lies, always or once, is not believed while another tells the truth",
+  "the gateway works correctly while one of two nodes returns wrong answers",
   { skip: longOnly },
   async () => {
     await tellLiar(sandbox.info, command, folder);

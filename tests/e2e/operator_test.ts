@@ -18,7 +18,7 @@ const folder = folderForTests();
 
 const statusOf = async (key: string) => (await createClient(sandbox.info.gateway, key).get("/v1/network")).status;
 
-test("a key made beside a running gateway works at once, and stops working within a second of being disabled", async () => {
+test("a key created beside a running gateway works at once, and is refused one second after it is disabled", async () => {
   const { store } = sandbox.info;
   const run = (...args: string[]) => runGateway([...args, "--store", store], {}, HERE);
   const made = await run("keygen", "--name", "beside", "--scopes", "read", "--json");
@@ -34,7 +34,7 @@ test("a key made beside a running gateway works at once, and stops working withi
   assert.ok(!shown.stdout.includes(key));
 });
 
-test("a second gateway on the same store is refused, and so is a store of another network", async () => {
+test("the gateway refuses to start on a store in use, with a node of another network, or with a store of another network", async () => {
   const { store, contracts } = sandbox.info;
   const serve = (of: string, ...more: string[]) =>
     runGateway(["serve", "--store", of, "--port", "0", ...more], {}, HERE);
@@ -58,7 +58,7 @@ test("a second gateway on the same store is refused, and so is a store of anothe
   assert.match(bound.stderr, /another network/);
 });
 
-test("with --state a restart goes on where it was, and what is being posted is posted to its end, and once", async () => {
+test("a sandbox with --state continues after a restart, and completes a webhook post during the stop without repeating it", async () => {
   const { info } = sandbox;
   const deviceHash = "5a".repeat(32);
   const api = createClient(info.gateway, info.apiKey);

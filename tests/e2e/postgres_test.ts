@@ -33,10 +33,10 @@ function describeGateways(programs: string): void {
     await database.remove();
   });
 
-  /** Roles are the server's, which other tests share. */
+  /** A role belongs to the server, which other tests share. */
   const role = () => `gateway_of_${database.name}`;
   const store = () => `postgres://${role()}@127.0.0.1:${database.port}/${database.name}`;
-  /** A command beside the gateways; what it says never holds the password. */
+  /** Runs a command beside the gateways, and checks that its output never contains the password. */
   async function command(...args: string[]) {
     const finished = await runGateway(args, { SERVICE_API_STORE: store(), PGPASSWORD: PASSWORD });
     assert.ok(!`${finished.stdout}${finished.stderr}`.includes(PASSWORD));
@@ -65,7 +65,7 @@ function describeGateways(programs: string): void {
   }
 
   describe("gateways on one PostgreSQL database", () => {
-    test("serve the same, deliver each event once, and go on when one is killed; one clock is a day ahead", async () => {
+    test("have the same history, deliver each event once, and continue after one is killed, with one clock a day ahead", async () => {
       const scopes = ["--scopes", "read,write,webhooks", "--rate", "6000"];
       const made = await command("keygen", "--name", "shop", ...scopes, "--json");
       assert.equal(made.code, 0, made.stderr);
@@ -82,7 +82,7 @@ function describeGateways(programs: string): void {
       const ids = received.map(({ headers }) => headers["webhook-id"]);
       const histories = await Promise.all(api.map(async (client) => (await client.get("/v1/events")).body.events));
       assert.deepEqual(histories[1], histories[0]);
-      // Begun in the log's order; with several under way at once they may arrive swapped.
+      // Posts begin in the order of the log. Parallel posts may arrive in another order.
       assert.deepEqual(ids.toSorted(), histories[0].map(({ id }: { id: string }) => id).toSorted());
 
       await one.gateway.kill();
@@ -93,7 +93,7 @@ function describeGateways(programs: string): void {
       for (const { log } of gateways) assert.ok(!log().includes(PASSWORD));
     });
 
-    test("are looked after by the commands, while they serve", async () => {
+    test("serve while an operator uses the commands keygen, keys, webhooks and doctor", async () => {
       const serving = await startServe(flagsFor(sandbox.info, { store: store() }), { env: { PGPASSWORD: PASSWORD } });
       try {
         const listening = serving.lines().find(({ message }) => message === "gateway is listening");
@@ -119,7 +119,7 @@ function describeGateways(programs: string): void {
       }
     });
 
-    test("have a store that says what it needs: a backup of its own, a URL without a password in the flags", async () => {
+    test("have a store for which the commands refuse backup, a password in a flag, and a missing schema", async () => {
       const backup = await command("backup", "copy.db");
       assert.equal(backup.code, 2);
       assert.match(backup.stderr, /pg_dump/);
@@ -136,4 +136,5 @@ function describeGateways(programs: string): void {
 
 const programs = findPostgres();
 if (programs !== undefined) describeGateways(programs);
-else describe("gateways on PostgreSQL", () => void test("need its programs, which are not here", { skip: true }));
+else {describe("gateways on PostgreSQL", () =>
+    void test("need PostgreSQL's programs, which are not installed", { skip: true }));}

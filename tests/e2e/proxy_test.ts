@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 import { startCommand } from "./running_command.ts";
 
-describe("behind the proxy of a company, which knows nothing of this machine", () => {
+describe("behind a company's proxy that cannot reach this machine", () => {
   /** The URLs of the requests to the proxy. It refuses all of them. */
   const asked: string[] = [];
   const proxy = createServer((request, response) => {
@@ -22,7 +22,7 @@ describe("behind the proxy of a company, which knows nothing of this machine", (
   before(async () => {
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    // The second name in NO_PROXY is one that an operator has put there.
+    // An operator has set the name in NO_PROXY.
     env = {
       HTTP_PROXY: url,
       HTTPS_PROXY: url,
@@ -30,7 +30,7 @@ describe("behind the proxy of a company, which knows nothing of this machine", (
       https_proxy: url,
       NO_PROXY: "intranet.example",
       no_proxy: "",
-      // Once a day Deno asks for a newer version, through the proxy.
+      // Once a day Deno checks for a newer version through the proxy.
       DENO_NO_UPDATE_CHECK: "1",
     };
     sandbox = await startSandbox(sourceCommand(), [], env);
@@ -65,11 +65,15 @@ describe("behind the proxy of a company, which knows nothing of this machine", (
     },
   );
 
-  test("an answer of the proxy names the variable of the proxy", { timeout: 240_000 }, async () => {
-    const args = ["doctor", "--rpc-url", "http://node.example:8000", "--store", "memory:"];
-    const { code, stdout, stderr } = await runGateway(args, env);
-    assert.equal(code, 1, stderr);
-    assert.match(stdout, /http:\/\/node\.example:8000 answered HTTP 403 through the proxy of http_proxy/);
-    assert.match(asked.join(), /node\.example:8000/);
-  });
+  test(
+    "the doctor names the proxy's environment variable when the proxy refuses a request",
+    { timeout: 240_000 },
+    async () => {
+      const args = ["doctor", "--rpc-url", "http://node.example:8000", "--store", "memory:"];
+      const { code, stdout, stderr } = await runGateway(args, env);
+      assert.equal(code, 1, stderr);
+      assert.match(stdout, /http:\/\/node\.example:8000 answered HTTP 403 through the proxy of http_proxy/);
+      assert.match(asked.join(), /node\.example:8000/);
+    },
+  );
 });

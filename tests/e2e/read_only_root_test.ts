@@ -41,7 +41,7 @@ function canConfine(): boolean {
   }
 }
 
-test("a card lives its whole life on a gateway that may write its store's folder alone, without capabilities", {
+test("a gateway without capabilities that can write only its store's folder serves the whole life of a card", {
   skip: longOnly || !canConfine() && "needs root, unshare and setpriv",
 }, async () => {
   const { folder, gateway: executable } = await compileExecutable();

@@ -13,12 +13,12 @@ export interface Receiver {
   /** `http://127.0.0.1:port`. */
   url: string;
   received: Received[];
-  /** Waits until so many have come, at most so long. */
+  /** Waits until so many deliveries have arrived, at most so long. */
   until(count: number, timeoutMs?: number): Promise<Received[]>;
   stop(): Promise<void>;
 }
 
-/** An application's back end: hears webhooks on this machine and answers as `answer` says, 200 when absent. */
+/** An application's back end: receives webhooks on this machine, and returns the status of `answer`, or 200. */
 export async function startReceiver(
   answer: (request: Received) => number | Promise<number> = () => 200,
 ): Promise<Receiver> {

@@ -13,7 +13,7 @@ const ANSWERS = 100;
 const PAUSE_MS = 15;
 /** A gateway that stops asks for the end of its connections for a quarter of a second (cli/serve.ts). */
 const FAREWELL_MS = 250;
-/** How often it is looked whether this machine lets the test run at all. */
+/** How often the test checks that this machine is not too busy for the test. */
 const TICK_MS = 10;
 const REMEMBERED_MS = 3_000;
 
@@ -26,12 +26,12 @@ interface Count {
   unheard: string[];
   /** Ids of requests on a connection that had rested for longer than the gateway says farewell: nothing is promised to them. */
   rested: string[];
-  /** Everything that must not happen. */
+  /** Observed violations. */
   lost: string[];
 }
 
 /**
- * A gateway is restarted again and again while clients ask on and on: none of what it has read stays without an answer.
+ * A gateway restarts again and again while clients send requests: it answers every request that it has read.
  */
 export async function tellRestarts(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const store = `sqlite:${join(mkdtempSync(join(folder, "restarts-")), "gateway.db")}`;
@@ -124,7 +124,7 @@ async function ask(
     else if (outcome.isFresh) count.unheard.push(id);
     else if (restedMs > FAREWELL_MS / 2 || stoodStill()) count.rested.push(id);
     else count.lost.push(`${path} ${outcome.code} on a kept connection`);
-    // Now and then a connection rests, as a pool's do.
+    // Sometimes a connection is idle, as in a connection pool.
     await pause(outcome instanceof ConnectionError ? 20 : Math.random() * 2 * PAUSE_MS);
   }
   close();

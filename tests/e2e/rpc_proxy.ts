@@ -1,15 +1,15 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A node of the sandbox's network that a test can break and mend: it hands everything on to the sandbox's own. */
+/** A proxy of the sandbox's node that a test can break and repair. */
 export interface RpcProxy {
   /** `http://127.0.0.1:port`; any path leads to it. */
   url: string;
   /** Methods it was asked, in order. */
   asked: string[];
-  /** What it does instead of answering: breaks connections off, or one of them, or answers with this HTTP status. */
+  /** The fault: closes all connections, or one of them, or answers with this HTTP status. */
   fault: "breaks off" | "breaks off once" | number | undefined;
-  /** Makes something else of what the sandbox's node answered. */
+  /** Changes the answers of the sandbox's node. */
   change: Change | undefined;
   /** Holds the answers to this method back, from the next one on, until they are released. */
   hold(method: string): { arrived: Promise<void>; release(): void };
@@ -44,7 +44,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
         if (answer.result !== undefined && proxy.change) answer.result = proxy.change(answer.result, method);
         response.writeHead(200, headers).end(JSON.stringify(answer));
       } catch {
-        // The sandbox is gone: so is this node.
+        // The sandbox has ended, so this node ends too.
         request.socket.destroy();
       }
     });

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { environment, sourceCommand } from "./sandbox_process.ts";
 
-/** A command that goes on until it is stopped, of the sources unless said otherwise, and what it has printed so far. */
+/** A command that runs until it is stopped, from the sources by default, with its output so far. */
 export function startCommand(
   args: string[],
   { env = {}, stdin = "", command = sourceCommand() }: {
@@ -30,7 +30,7 @@ export function startCommand(
   return {
     isGone: () => child.exitCode !== null,
     until,
-    /** The first match in what was printed, as soon as there is one. */
+    /** Waits for the first match in the output. */
     out: async (pattern: RegExp) => pattern.exec(await until((out) => pattern.test(out)))!,
     ended,
     stop: () => (process.kill(child.pid!, "SIGINT"), ended),

@@ -57,7 +57,7 @@ async function serve(store: string): Promise<{ url: string; gateway: MortalGatew
   return { url: (await gateway.ready)!, gateway };
 }
 
-test("a gateway that serves from the copy goes on: cursors are good, what is owed comes, nothing comes twice", async () => {
+test("a gateway on the copy accepts old cursors, sends pending deliveries, and repeats no completed delivery", async () => {
   const [from, to] = [fileStore("from.store"), otherStore("moved")];
   let isDown = false;
   const receiver = await startReceiver(() => isDown ? 503 : 200);
@@ -98,7 +98,7 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
     const second = await serve(to);
     const copy = createClient(second.url, key);
     await until(() => receiver.received.length >= before + 2);
-    // What else would come would have come by then.
+    // By now any repeated delivery would have arrived.
     await passed(1_500);
     const all = (await copy.get("/v1/events")).body.events;
     assert.deepEqual(all.map(({ deviceHash }: { deviceHash: string }) => Number(`0x${deviceHash}`)), [1, 2, 3, 4]);
@@ -114,7 +114,7 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
   }
 });
 
-test("a copy that is killed is no store, and is made again elsewhere, or once it is removed", async () => {
+test("the commands refuse the target of a killed store copy, and a second copy to a new target succeeds", async () => {
   const [from, to] = [`sqlite:${join(folder, "large.db")}`, otherStore("killed")];
   const source = await openStore(from);
   await fillStore(source);

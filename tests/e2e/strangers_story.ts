@@ -5,13 +5,13 @@ import { startServe } from "../faults/serve_process.ts";
 import { createClient } from "./client.ts";
 import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
-/** Few enough to be used up, and enough for a gateway that is left alone. */
+/** Few enough to be used up, and enough for a gateway without strangers. */
 const DESCRIPTORS = 128;
 const CONNECTIONS = 2_000;
 
 /**
- * Strangers open thousands of connections, most half-way through a request, until the gateway has no file descriptors:
- * it lives, and serves whoever asks it, its node included, while they hold on.
+ * Strangers open thousands of connections, most in the middle of a request, until the gateway has no file descriptors.
+ * The gateway keeps running, serves clients and reaches its node meanwhile.
  */
 export async function tellStrangers(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   const store = `sqlite:${join(folder, "strangers.db")}`;
@@ -40,7 +40,7 @@ export async function tellStrangers(info: SandboxInfo, command: string[], folder
   assert.equal(await gateway.ended, 0, gateway.log());
 }
 
-/** Health, and a read that needs a connection of the gateway's own; connections may be refused at first. */
+/** Checks the health, and a read for which the gateway needs a connection itself. Connections may be refused at first. */
 async function isServing(url: string, key: string): Promise<void> {
   const api = createClient(url, key);
   for (const deadline = Date.now() + 30_000;;) {

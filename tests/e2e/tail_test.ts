@@ -17,7 +17,7 @@ const at = () => ["--sandbox", sandbox.info.rpc];
 const startTail = (flags: string[], env: Record<string, string> = {}) => startCommand(["tail", ...flags], { env });
 
 test(
-  "tail prints what happens from now on in the sandbox, and with --from-ledger what was before",
+  "tail prints new events of the sandbox, and with --from-ledger also earlier events",
   { timeout: 240_000 },
   async () => {
     await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
@@ -25,7 +25,7 @@ test(
     await now.until((out) => /Following http:\S+ after ledger \d+\. Ctrl-C ends it\./.test(out));
     await runGateway(["trigger", "agent.registered", ...at()], {}, HERE);
     const out = await now.until((out) => out.includes("agent.registered"));
-    assert.equal(out.split("device.registered").length, 2, "what happened before it began is not shown");
+    assert.equal(out.split("device.registered").length, 2, "events from before the start are not shown");
     assert.match(out, /^\d\d:\d\d:\d\d {2}agent\.registered\s+ledger \d+ {2}card [0-9a-f]{4}…/m);
     assert.equal(await now.stop(), 0, now.errors());
     assert.equal(now.errors(), "");
@@ -44,7 +44,7 @@ test(
 );
 
 test(
-  "tail goes on where it was when its gateway was away, and ends when the key no longer stands",
+  "tail continues after its gateway restarts, and ends when an operator disables the key",
   { timeout: 90_000 },
   async () => {
     const store = `sqlite:${join(folder, "tail.db")}`;
@@ -53,7 +53,7 @@ test(
     let gateway = await serve("0");
     const { port } = new URL(gateway.url);
     const tail = startTail(["--gateway", gateway.url, "--json"], { SERVICE_API_KEY: key });
-    // Without a word it follows: what is triggered a moment later is heard.
+    // With --json tail prints no line at the start, so wait a moment before the trigger.
     const heard = (out: string) =>
       out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).event.type);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -74,7 +74,7 @@ test(
   },
 );
 
-test("tail --once that is stopped before all is printed does not end as if it were", async () => {
+test("tail --once exits with code 130 when it is stopped before it has printed all events", async () => {
   const asked = Promise.withResolvers<void>();
   // A gateway that is slow to answer.
   const gateway = createServer(() => asked.resolve());
@@ -88,7 +88,7 @@ test("tail --once that is stopped before all is printed does not end as if it we
   gateway.close();
 });
 
-test("tail names what is wrong with its flags", async () => {
+test("tail names the wrong flag or argument", async () => {
   const wrong: [string[], RegExp][] = [
     [["--from-ledger", "0"], /--from-ledger must be an integer from 1 to 4294967295; got "0"/],
     [["--from-ledger", "1", "--cursor", "x"], /--from-ledger and --cursor exclude each other/],

@@ -8,7 +8,7 @@ import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 const TOKEN = "scrape-me-0123456789";
 
-/** What the status says of deliveries where nothing is owed and nothing failed. */
+/** The status of deliveries when none is pending or failed. */
 export const NOTHING_OWED = {
   pending: 0,
   atLeast: false,
@@ -88,7 +88,7 @@ async function tellStatus(info: SandboxInfo, url: string, key: string): Promise<
   assert.deepEqual(body.deliveries, NOTHING_OWED);
 }
 
-/** The value of the series with these labels; 0 where there is none. */
+/** The value of the series with these labels; 0 without such a series. */
 function value(families: Map<string, Family>, name: string, labels: Record<string, string> = {}): number {
   const has = (sample: Sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
   return families.get(name)?.samples.find(has)?.value ?? 0;

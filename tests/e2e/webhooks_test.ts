@@ -34,7 +34,7 @@ function assertSigned({ headers, body }: Received, secret: string): void {
   assert.equal(headers["content-type"], "application/json");
 }
 
-test("a receiver hears the whole life of a card once, signed, in the ledger's order", async () => {
+test("a receiver gets each event of a card's life once, signed, in the ledger's order", async () => {
   const api = createClient(sandbox.info.gateway, sandbox.info.apiKey);
   const created = await api.post("/v1/webhooks", { url: `${receiver.url}/all` });
   assert.equal(created.status, 201, JSON.stringify(created.body));
@@ -65,16 +65,16 @@ test("a receiver hears the whole life of a card once, signed, in the ledger's or
     ),
   );
   assert.deepEqual((await api.get("/v1/status")).body.deliveries, NOTHING_OWED);
-  assert.equal(sandbox.log(), "", "nothing was worth a warning");
+  assert.equal(sandbox.log(), "", "the log has no warning");
 });
 
-/** The verifiers that a receiver may use; each throws when it does not believe a delivery. */
+/** The verifiers that a receiver may use. Each throws for an invalid delivery. */
 const VERIFIERS: Record<string, (secret: string, received: Received) => unknown> = {
   standardwebhooks: (secret, { headers, body }) =>
     new StandardWebhook(secret).verify(body, headers as Record<string, string>),
   svix: (secret, { headers, body }) => new SvixWebhook(secret).verify(body, headers as Record<string, string>),
   async "this program's own"(secret, { headers, body }) {
-    // Both kinds of signature, and the one alone.
+    // Both kinds of signature, and x-service-signature alone.
     for (const given of [headers, { "x-service-signature": String(headers["x-service-signature"]) }]) {
       const verified = await verifyWebhook({ body, headers: given, secret });
       if (!verified.ok) throw new Error(verified.message);
@@ -92,7 +92,7 @@ async function assertVerified(received: Received, secrets: string[], wrongSecret
   }
 }
 
-test("ready-made verifiers take what is sent, with both secrets during a rotation", async () => {
+test("ready-made verifiers accept deliveries and test calls, with both secrets during a rotation", async () => {
   const { info: { gateway, apiKey, accounts: { owner, agent }, asset } } = sandbox;
   const api = createClient(gateway, apiKey);
   const wanted = { url: `${receiver.url}/hook`, types: ["escrow.funded"] };
