@@ -9,15 +9,15 @@ export interface FleetAnswer {
   body: any;
 }
 
-/** A client does not wait for longer: who stands still answers late, or never. */
+/** A client's time-out: a suspended gateway answers late, or never. */
 const ANSWER_MS = 4_000;
-/** How long one who reads pages pauses, and one who asks for more than its key may have. */
+/** The pause between the requests of a page reader, and of a client that exceeds its rate. */
 const PAGES_PAUSE_MS = forTier({ test: 400, all: 100 });
 const OVERLOAD_PAUSE_MS = forTier({ test: 100, all: 25 });
-/** A live stream says something every five seconds. */
+/** A live stream sends a frame at least every five seconds. */
 const STREAM_SILENCE_MS = 12_000;
 
-/** Asks a gateway once; undefined when there is none, or no answer came. */
+/** Sends one request to a gateway; undefined without a gateway or an answer. */
 export async function ask(
   gateway: FleetGateway,
   apiKey: string,
@@ -39,7 +39,7 @@ export async function ask(
   }
 }
 
-/** A program that reads the log somewhere, and goes on after its cursor somewhere else when that fails. */
+/** A client that reads the log at one gateway, and continues at its cursor at another one after a failure. */
 export interface LogFollower {
   /** What it has read so far, the ids in their order. */
   ids: string[];
@@ -63,7 +63,7 @@ export function followPages(choose: () => FleetGateway, apiKey: string): LogFoll
   return { ids, stop: () => (isOver = true, following) };
 }
 
-/** Reads a live stream until it breaks or falls silent, and then another after the last id that was heard. */
+/** Reads a live stream until it breaks or is silent, and then another one from the last id. */
 export function followStream(choose: () => FleetGateway, apiKey: string): LogFollower {
   const ids: string[] = [];
   let place = "";
@@ -105,13 +105,13 @@ export function followStream(choose: () => FleetGateway, apiKey: string): LogFol
   };
 }
 
-/** A request that was let through. Monotonic ms. */
+/** An admitted request. Monotonic ms. */
 export interface Admission {
   sentAt: number;
   answeredAt: number;
 }
 
-/** Asks one gateway for more than a key may have, all the time. */
+/** Sends one gateway more requests than the key's rate allows, all the time. */
 export function overload(gateway: FleetGateway, apiKey: string): { admissions: Admission[]; stop(): Promise<void> } {
   const admissions: Admission[] = [];
   let isOver = false;
@@ -125,7 +125,7 @@ export function overload(gateway: FleetGateway, apiKey: string): { admissions: A
   return { admissions, stop: () => (isOver = true, asking) };
 }
 
-/** By how much requests exceed, in the worst stretch of time, what one bucket of this rate a minute lets through. */
+/** By how much requests exceed one bucket of this rate per minute, in the worst period. */
 export function mostBeyondRate(admissions: Admission[], rate: number): number {
   const sorted = admissions.toSorted((a, b) => a.answeredAt - b.answeredAt);
   let worst = -Infinity;

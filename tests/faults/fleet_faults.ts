@@ -27,8 +27,8 @@ export interface FleetFaultsParts {
 export type DatabaseTrouble = "sessions ended" | "restarted" | "crashed" | "full";
 
 /**
- * Does everything once that may happen to gateways and their database: at the same time to each gateway something else,
- * and to the database one thing after the other. Of two gateways the second has all but the suspension. It takes about 17 s.
+ * Runs every fault of gateways and their database once. At any time each gateway has another fault,
+ * and the database has one fault after the other. Of two gateways the second has all faults but the suspension. Takes about 17 s.
  *
  * @param isFirst in the first round the first gateway, which is the watcher, is the one that is suspended
  */
@@ -120,7 +120,7 @@ export async function faultRound(parts: FleetFaultsParts, isFirst: boolean) {
   }
 
   const killing = kill(killed!);
-  // Nobody steps the clock of a process that is only starting.
+  // Do not step the clock of a process that is starting.
   const stepping = (misdated === killed ? killing : Promise.resolve()).then(() => stepClock(misdated!));
   await Promise.all([suspend(suspended!), killing, loseTheWay(unreachable!), stepping, troubleDatabase()]);
 }

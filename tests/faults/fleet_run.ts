@@ -24,21 +24,21 @@ export interface FleetRun {
   happenings: Happening[];
   listeners: Listener[];
   receipts: Receipt[];
-  /** The whole log as each gateway answers it in the end, in its order. */
+  /** The whole log at the end, in order, from each gateway. */
   logs: { id: string; txHash: string }[][];
-  /** The event ids that each reader was given, by what it is. */
+  /** The event ids that each reader got, by the reader's name. */
   followed: Map<string, string[]>;
-  /** What each gateway let through for the key of `RATE`. */
+  /** The requests that each gateway admitted for the key of `RATE`. */
   admissions: Admission[][];
-  /** Failed deliveries as they are kept in the end, by the listener's name. */
+  /** The stored failed deliveries at the end, by the listener's name. */
   kept: Map<string, KeptDelivery[]>;
-  /** What each gateway says is kept of them. */
+  /** Their count in each gateway's status. */
   saidKept: { retrying: number; rejected: number; dead: number }[];
-  /** Deliveries that wait in the log although nothing keeps them back any more. */
+  /** Deliveries that wait in the log without a reason. */
   waiting: number;
   /** Logs of gateways that ended by themselves. */
   ended: string[];
-  /** From the last fault to when all was as it should be. */
+  /** The time from the last fault to full recovery. */
   recoveryMs: number;
 }
 
@@ -100,7 +100,7 @@ async function endure(parts: FleetRunParts): Promise<FleetRun> {
   const { traffic, receiver, listeners, apiKey } = stage;
   const { gateways } = fleet;
   const anyGateway = () => random.pick(gateways);
-  // So that nothing is due later than the schedule says, and nobody waits for an answer in the end.
+  // So that no retry is due later than in the schedule, and no request waits at the end.
   for (const { moods } of listeners) delete moods.tooMany, delete moods.hang;
   const names = new Map<string, string>();
   const subscribe = async (wanted: Listener[]) => {
@@ -237,7 +237,7 @@ async function keptDeliveries(cluster: Cluster, names: Map<string, string>): Pro
   return kept;
 }
 
-/** What a listener was to hear, has not taken, and is not kept for it either. */
+/** A listener's events that it has not accepted and that are not stored for a retry. */
 export function lost({ happenings, receipts, kept, logs }: FleetRun, listener: Listener): Happening[] {
   const hashes = new Set(kept.get(listener.name)!.map(({ sequence }) => logs[0]![sequence - 1]?.txHash));
   return missing(listener, happenings, receipts).filter(({ txHash }) => !hashes.has(txHash));

@@ -10,9 +10,9 @@ import { type FleetRun, type FleetRunOptions, lost, RATE, runFleet } from "./fle
 import { assertNone, assertReceipts } from "./receipts.ts";
 
 /*
- * Four gateways in processes of their own on one PostgreSQL database, which are killed, suspended for longer than their
- * leases, cut off from the database and misdated, while that is restarted, ends their sessions and has no connection left.
- * The short form has two gateways and fewer troubles. FAULT_ROUNDS: how often all of it happens, each time to
+ * Four gateways in their own processes on one PostgreSQL database. The gateways are killed, suspended for longer than their
+ * leases, cut off from the database and get wrong clocks. The database restarts, ends sessions and runs out of connections.
+ * The short form has two gateways and fewer faults. FAULT_ROUNDS: how often all of it happens, each time to
  * others; FAULT_SEED: repeats the choices of an earlier run.
  */
 const isShort = !isLong && process.env.FAULT_ROUNDS === undefined;
@@ -38,27 +38,27 @@ function assertLog({ happenings, logs, followed }: FleetRun): void {
 
 function assertDeliveries(run: FleetRun): void {
   for (const listener of run.listeners) {
-    assertNone(lost(run, listener), `were not heard by ${listener.name}, nor kept for it`);
+    assertNone(lost(run, listener), `were not received by ${listener.name}, nor stored for it`);
     const ended = run.kept.get(listener.name)!.filter(({ state }) => state !== "retrying");
     assertNone(ended, `were given up for ${listener.name}`);
-    // A step of a clock puts nothing off.
+    // A clock step delays no retry.
     const late = run.kept.get(listener.name)!.filter(({ attempts, dueInMs }) =>
       dueInMs > SCHEDULE[attempts - 1]! * 1_000 * (1 + JITTER)
     );
-    assertNone(late, `are tried again too late for ${listener.name}`);
+    assertNone(late, `are retried too late for ${listener.name}`);
   }
   assertReceipts(run);
   const retrying = [...run.kept.values()].flat().length;
-  assert.equal(run.waiting, 0, "nothing waits but what failed");
+  assert.equal(run.waiting, 0, "only failed deliveries wait");
   for (const said of run.saidKept) {
     assert.deepEqual([said.rejected, said.dead], [0, 0]);
-    assert.ok(said.retrying >= retrying, "what is kept is shown");
+    assert.ok(said.retrying >= retrying, "the status counts the stored failures");
   }
 }
 
 function describeFleet(programs: string): void {
-  describe(`${SIZE.count} gateways on one PostgreSQL database, and ${ROUNDS} times everything that may happen to them`, () => {
-    test("nothing is lost or appended twice, no limit exceeded, and nobody has to help", {
+  describe(`${SIZE.count} gateways on one PostgreSQL database with ${ROUNDS} rounds of faults`, () => {
+    test("lose no event, append no event twice, exceed no rate limit, and recover by themselves", {
       timeout: 600_000 + ROUNDS * 60_000,
     }, async () => {
       console.log(`FAULT_SEED=${SEED}`);
@@ -84,4 +84,5 @@ function describeFleet(programs: string): void {
 
 const programs = findPostgres();
 if (programs !== undefined) describeFleet(programs);
-else describe("four gateways on PostgreSQL", () => void test("need its programs, which are not here", { skip: true }));
+else {describe("four gateways on PostgreSQL", () =>
+    void test("need PostgreSQL's programs, which are not installed", { skip: true }));}

@@ -9,9 +9,9 @@ import { hears, type Listener, missing } from "./listener.ts";
 import { assertNone, assertReceipts } from "./receipts.ts";
 
 /*
- * A gateway in a process of its own, on a store file, is killed at random moments, again and again, while cards pay on a
- * network that lives on and endpoints answer 200, 500, 429, nothing, or hang. The short form kills it once at each of the
- * dearest moments. FAULT_KILLS: how often it is killed (in both tests together), FAULT_SEED: repeats the choices of an
+ * A gateway in its own process, on a store file, is killed at random moments, again and again, while cards pay on a
+ * network that keeps running, and endpoints answer 200, 500, 429, nothing, or hang. The short form kills it once at each of the
+ * most critical moments. FAULT_KILLS: how often it is killed (in both tests together), FAULT_SEED: repeats the choices of an
  * earlier run.
  */
 const MOMENTS: Moment[] = ["leases.acquire", "events.append", "deliveries.settle", "posting", "starting"];
@@ -39,14 +39,14 @@ function mostOvertaken(listener: Listener, { happenings, receipts }: KillRun): n
 
 function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
   const { happenings, listeners, receipts, backlog, deliveredAt } = run;
-  // Each life's clock is ahead of the network's, and says so.
+  // Each process has a clock ahead of the network's, and reports it.
   const said = run.log.split("\n").filter((line) => !line.includes('"kind":"clock_disagrees"'));
   assert.deepEqual(said, [""]);
   assert.ok(happenings.length > KILLS, "cards were busy");
   for (const listener of listeners) {
-    assertNone(missing(listener, happenings, receipts), `were not heard by ${listener.name}`);
+    assertNone(missing(listener, happenings, receipts), `were not received by ${listener.name}`);
     const overtaken = mostOvertaken(listener, run);
-    // What is sent again and what is new are two orders.
+    // Retries and new events each have their own order.
     const isInOrder = listener.isLate || overtaken <= mostOvertakenAllowed;
     assert.ok(isInOrder, `${listener.name}: first attempts overtake ${overtaken} others`);
   }
@@ -61,7 +61,7 @@ describe(`a gateway that is killed ${KILLS} times`, () => {
     { what: "with one post at a time", driver: "sqlite", postsPerEndpoint: 1, skip: isShort && longOnly },
   ];
   for (const [index, { what, driver, postsPerEndpoint, skip }] of runs.entries()) {
-    test(`loses no event and keeps their order, ${what} (${driver})`, { timeout: TIMEOUT_MS, skip }, async () => {
+    test(`delivers every event in order, ${what} (${driver})`, { timeout: TIMEOUT_MS, skip }, async () => {
       const seed = SEED + index;
       console.log(`FAULT_SEED=${SEED}: ${driver}, ${postsPerEndpoint} at a time`);
       const startedMs = Date.now();
@@ -71,7 +71,7 @@ describe(`a gateway that is killed ${KILLS} times`, () => {
       const most = Math.max(...listeners.filter((one) => !one.isLate).map((listener) => mostOvertaken(listener, run)));
       const seconds = Math.round((Date.now() - startedMs) / 1000);
       console.log(`${happenings.length} events, ${receipts.length} posts, ${most} overtaken, ${seconds} s`);
-      // Posts that are under way at once may overtake one another, a little more when one of them has to connect first.
+      // Parallel posts may overtake one another, more so when one of them has to connect first.
       assertKept(run, 2 * (postsPerEndpoint - 1));
     });
   }

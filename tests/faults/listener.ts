@@ -1,13 +1,13 @@
 import type { Happening } from "./card_traffic.ts";
 import type { Moods, Receipt } from "./moody_receiver.ts";
 
-/** A subscription: what it wants to hear, and how its endpoint behaves. */
+/** A subscription: its filter, and the behaviour of its endpoint. */
 export interface Listener {
   /** Also the path of its endpoint. */
   name: string;
   filter: { types?: string[]; deviceHash?: string; merchant?: string };
   moods: Moods;
-  /** It comes when much has happened already, and has all of it sent again. */
+  /** It is created late, and has all earlier events replayed. */
   isLate?: true;
 }
 
@@ -27,14 +27,14 @@ export function listenersOf(deviceHashes: string[], merchants: string[]): Listen
   ];
 }
 
-/** Whether its filter lets this through, as the documentation says it. */
+/** Whether its filter matches this event, by the documentation. */
 export function hears({ filter }: Listener, { type, deviceHash, merchant }: Happening): boolean {
   return (filter.types === undefined || filter.types.includes(type)) &&
     (filter.deviceHash === undefined || filter.deviceHash === deviceHash) &&
     (filter.merchant === undefined || filter.merchant === merchant);
 }
 
-/** What it was to hear and has not taken with a 200 yet. */
+/** The matching events that its endpoint has not yet answered with 200. */
 export function missing(listener: Listener, happenings: Happening[], receipts: Receipt[]): Happening[] {
   const taken = new Set(
     receipts.filter((one) => one.listener === listener.name && one.mood === "ok").map(({ event }) => event.txHash),

@@ -17,9 +17,9 @@ import { startServe } from "./serve_process.ts";
 
 /** Longer than leases last; minutes with FAULT_STANDSTILL_SECONDS. */
 const STANDSTILL_MS = Number(process.env.FAULT_STANDSTILL_SECONDS ?? 12) * 1_000;
-/** Of fifty large bodies at once. */
+/** Rounds of fifty large bodies at once. */
 const FLOODS = forTier({ test: 8, all: 40 });
-/** What the machine itself does to a gateway. */
+/** Faults of the machine on which a gateway runs. */
 const sandbox = sandboxOfFile();
 const folder = folderForTests();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -28,7 +28,7 @@ after(() => disk.remove());
 
 const RPC = "--rpc-url http://127.0.0.1:9 --port 0";
 
-test("a read-only disk is named, whether the store is there or not", {
+test("the commands report a read-only disk, with an existing store and without one", {
   skip: disk.isPossible ? false : "needs to mount a disk",
 }, () => {
   const lines = disk.run(`
@@ -45,7 +45,7 @@ test("a read-only disk is named, whether the store is there or not", {
   assert.deepEqual([lines[2], lines[4], lines[6]], ["1", "1", "1"], lines.join("\n"));
 });
 
-describe("a file system that gives up while it is served from", () => {
+describe("a gateway whose file system fails", () => {
   const image = join(folder, "image");
   const place = join(folder, "place");
   mkdirSync(place);
@@ -53,7 +53,7 @@ describe("a file system that gives up while it is served from", () => {
   const isPossible = spawnSync("sh", ["-c", `truncate -s 256M "$0" && mkfs.ext4 -qF "$0"`, image]).status === 0 &&
     spawnSync("unshare", ["--mount", "sh", "-c", ...mounted("true")]).status === 0;
 
-  test("reads go on, the log says so, it stops as it should, and the store opens again", {
+  test("still answers reads, logs the failure, stops cleanly, and its store opens again", {
     skip: isPossible ? false : "needs loop devices and ext4",
   }, async () => {
     const store = `sqlite:${join(place, "gateway.db")}`;
@@ -85,7 +85,7 @@ describe("a file system that gives up while it is served from", () => {
   });
 });
 
-test("a gateway that was stopped for longer than its leases last goes on, and nothing is lost", async () => {
+test("a gateway suspended for longer than its leases continues, and loses no event", async () => {
   const store = `sqlite:${join(folder, "stopped.db")}`;
   const key = await makeKey(HERE, store, { scopes: "read,webhooks", rate: 1_000 });
   const receiver = await startReceiver();
@@ -96,7 +96,7 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
     const api = createClient((await gateway.ready)!, key);
     const subscription = { url: receiver.url, types: ["escrow.funded"] };
     let made = await api.post("/v1/webhooks", subscription);
-    // Before it has seen a ledger it does not know from where on to listen.
+    // Without a first ledger the gateway does not know where the subscription starts.
     for (let tries = 0; made.status === 502 && tries < 100; tries++) {
       await pause(100);
       made = await api.post("/v1/webhooks", subscription);
@@ -132,9 +132,9 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
   }
 });
 
-describe("little memory", () => {
+describe("a gateway with little memory", () => {
   const group = `/sys/fs/cgroup/memory/gateway-test-${process.pid}`;
-  /** What the program needs to start is most of it. */
+  /** The program needs most of it to start. */
   const LIMIT = 320_000_000;
   const isPossible = ((): boolean => {
     try {
@@ -149,7 +149,7 @@ describe("little memory", () => {
     if (existsSync(group)) rmdirSync(group);
   });
 
-  test("a flood of the largest bodies does not get a gateway killed", {
+  test("survives a flood of the largest request bodies", {
     skip: isPossible ? false : "needs a memory control group",
   }, async () => {
     const store = `sqlite:${join(folder, "memory.db")}`;

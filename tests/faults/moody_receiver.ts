@@ -1,7 +1,7 @@
 import { OK_ANSWER, startReceiver } from "../webhooks/receiver.ts";
 import type { SeededRandom } from "./seeded_random.ts";
 
-/** What an endpoint does with a request: its answer, or how it gives none. */
+/** How an endpoint treats a request: its answer, or how it fails to answer. */
 export type Mood = "ok" | "error" | "tooMany" | "close" | "hang";
 
 /** How likely an endpoint is to be in each mood. */
@@ -29,7 +29,7 @@ export interface MoodyReceiver {
 
 const RETRY_AFTER = ["1", "7", "3600", "1000000000", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "-1"] as const;
 
-/** The back ends of all subscriptions on one port, each in a mood of its own from one request to the next. */
+/** The back ends of all subscriptions on one port. Each request gets a random mood. */
 export async function startMoodyReceiver(
   moodsOf: (listener: string) => Moods,
   random: SeededRandom,

@@ -1,10 +1,10 @@
-/** The life of one gateway in this process. Once it is over nothing it does has any effect, as after SIGKILL. */
+/** The life of one gateway in this process. After its end the gateway has no effect, as after SIGKILL. */
 export interface Life {
   /** Resolves when it is over. */
   over: Promise<void>;
   readonly isOver: boolean;
   end(): void;
-  /** Does one thing in the world: it may die just before, or just after without hearing what came of it. */
+  /** Does one step: the gateway may die just before it, or just after it without the result. */
   step<T>(act: () => Promise<T>): Promise<T>;
 }
 

@@ -6,7 +6,7 @@ import type { Pinning } from "./pinning_process.ts";
 const UNSHARE = [["unshare", "--net", "--mount"], ["unshare", "--map-root-user", "--net", "--mount"]] as const;
 const TRIAL = "ip link set lo up && mount --bind /etc/hosts /etc/resolv.conf && openssl version";
 
-/** How to get a network and a name server of one's own; undefined where the machine forbids it, or lacks ip or openssl. */
+/** The command for a private network and name server; undefined when the machine forbids it, or lacks ip or openssl. */
 export const ownNetwork: readonly string[] | undefined = UNSHARE.find(([command, ...args]) => {
   try {
     execFileSync(command, [...args, "sh", "-c", TRIAL], { stdio: "ignore" });
@@ -16,7 +16,7 @@ export const ownNetwork: readonly string[] | undefined = UNSHARE.find(([command,
   }
 });
 
-/** Runs this program on a network of its own and checks that it posts to nobody but public addresses that are who they say. */
+/** Runs this program on a private network, and checks that it posts only to public addresses with a matching certificate. */
 export async function assertPinned(command: string[]): Promise<void> {
   const own = { args: command, wrapper: [...ownNetwork!] };
   const pinning = await runOwnProcess<Pinning>("../faults/pinning_process.ts", own);

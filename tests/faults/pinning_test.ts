@@ -5,9 +5,9 @@ import { assertPinned, ownNetwork } from "./pinning.ts";
 
 describe("on a public network, the gateway", () => {
   if (ownNetwork === undefined) {
-    return void test("needs a network namespace, which this machine forbids", { skip: true });
+    return void test("needs a network namespace, which this machine does not allow", { skip: true });
   }
-  test("connects to nobody whose address or certificate is not what it was vetted for", async () => {
+  test("posts to no endpoint whose address or certificate differs from the checked one", async () => {
     await assertPinned(sourceCommand());
   });
 });

@@ -14,7 +14,7 @@ import { afterPowerLoss, type FileOperation, readOperations } from "./lost_write
 import { seededRandom } from "./seeded_random.ts";
 import { endedOf } from "../store/webhook_samples.ts";
 
-/** At how many moments the power goes: `FAULT_POWER_LOSSES=20000` takes minutes. */
+/** The number of power losses: `FAULT_POWER_LOSSES=20000` takes minutes. */
 const LOSSES = Number(process.env.FAULT_POWER_LOSSES ?? forTier({ test: 30, all: 60 }));
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000);
 const ROUNDS = 300;
@@ -25,7 +25,7 @@ const source = new URL("./record_writes.c", import.meta.url).pathname;
 const isPossible = process.platform === "linux" &&
   spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"]).status === 0;
 
-/** Has a process write to a store while every write is noted; answers the store's file as it began, and the notes. */
+/** Records every write of a process to a store; returns the store's file from before, and the recorded operations. */
 async function recorded(): Promise<{ before: Uint8Array; operations: FileOperation[]; file: string }> {
   const disk = join(folder, "disk");
   mkdirSync(disk);
@@ -43,14 +43,14 @@ async function recorded(): Promise<{ before: Uint8Array; operations: FileOperati
   return { before, operations: readOperations(readFileSync(log)), file };
 }
 
-/** What had been acknowledged by then. */
+/** The newest acknowledged event and cursor in these operations. */
 function acknowledged(operations: FileOperation[]): { last: number; cursor: number } {
   const note = operations.findLast(({ path }) => path.endsWith("/acknowledged"));
   const [last = 0, cursor = 0] = note === undefined ? [] : new TextDecoder().decode(note.bytes).split(" ").map(Number);
   return { last, cursor };
 }
 
-/** Says what is wrong with what the disk holds, undefined when nothing is. */
+/** Returns the problem of the store on this disk; undefined without a problem. */
 async function troubleWith(path: string, owed: { last: number; cursor: number }): Promise<string | undefined> {
   const database = await openSqlite(path);
   const { integrity_check: found } = database.prepare<{ integrity_check: string }>("PRAGMA integrity_check").get()!;
@@ -72,7 +72,7 @@ async function troubleWith(path: string, owed: { last: number; cursor: number })
   }
 }
 
-describe("when the power goes", { skip: isPossible ? false : "needs Linux and a C compiler" }, () => {
+describe("after a power loss", { skip: isPossible ? false : "needs Linux and a C compiler" }, () => {
   async function troubles(losses: number, all: FileOperation[], before: Uint8Array, file: string): Promise<string[]> {
     const found: string[] = [];
     for (let loss = 0; loss < losses; loss++) {
@@ -94,13 +94,13 @@ describe("when the power goes", { skip: isPossible ? false : "needs Linux and a 
     return found;
   }
 
-  test("a sqlite store opens, and holds whatever was acknowledged", async () => {
+  test("a sqlite store opens, and contains every acknowledged write", async () => {
     const { before, operations, file } = await recorded();
     const counts = Map.groupBy(operations, ({ kind, path }) => `${kind} ${path.slice(file.length - 10)}`);
     assert.ok(operations.filter(({ kind }) => kind === "sync").length >= 2 * ROUNDS, [...counts.keys()].join());
     assert.ok(operations.some(({ kind, path }) => kind === "write" && path === file), "nothing was checkpointed");
     assert.deepEqual(await troubles(LOSSES, operations, before, file), []);
-    // A disk that says it has written and has not loses what was acknowledged: the test would see it.
+    // Control: the test detects a disk that ignores sync and so loses acknowledged writes.
     const lying = operations.filter(({ kind }) => kind !== "sync");
     assert.notDeepEqual(await troubles(Math.min(LOSSES, 60), lying, before, file), []);
   });

@@ -3,7 +3,7 @@ import type { Happening } from "./card_traffic.ts";
 import { hears, type Listener } from "./listener.ts";
 import type { Receipt } from "./moody_receiver.ts";
 
-/** Nobody has been sent what was not for them, and an event is the same to all who were sent it. */
+/** No listener got an event that its filter excludes, and all listeners got the same body for an event. */
 export function assertReceipts(
   { happenings, listeners, receipts }: { happenings: Happening[]; listeners: Listener[]; receipts: Receipt[] },
 ): void {
@@ -17,12 +17,12 @@ export function assertReceipts(
   assert.ok(receipts.every(({ event }) => event.type === types.get(event.txHash)));
 }
 
-/** In few words: there may be hundreds. */
+/** Shows a few only: there may be hundreds. */
 export function assertNone(found: unknown[], what: string): void {
   assert.equal(found.length, 0, `${found.length} events ${what}, the first: ${JSON.stringify(found[0])}`);
 }
 
-/** However often and to whomever an event is sent, it has one id, and no other has it. */
+/** An event has the same id in every delivery, and no other event has this id. */
 function assertSameIds(receipts: Receipt[]): void {
   const idOf = new Map<string, string>();
   for (const { eventId, event } of receipts) {

@@ -9,24 +9,24 @@ const command = sourceCommand();
 const sandbox = sandboxOfFile();
 const folder = folderForTests();
 
-test(`${RESTARTS} restarts under load lose no request`, async () => {
+test(`the gateway loses no request during ${RESTARTS} restarts under load`, async () => {
   await tellRestarts(sandbox.info, command, folder);
 });
 
-/** A drain that nothing ends takes its time: it passes while the other stories are told. */
+/** A drain that reaches its time limit is slow: it runs while the other stories run. */
 let cutOff: Promise<void>;
 
-test("a slow submit is answered though the gateway was told to stop, while new connections are refused", async () => {
+test("the gateway answers a slow submit after SIGTERM, while it refuses new connections", async () => {
   cutOff = tellCutOff(sandbox.info, command, folder);
-  // How it ends its own test says.
+  // A test below reports how it ends.
   cutOff.catch(() => {});
   await tellDrain(sandbox.info, command, folder);
 });
 
-test("a second signal ends the gateway at once", async () => {
+test("the gateway ends at once on a second signal", async () => {
   await tellSecondSignal(sandbox.info, command, folder);
 });
 
-test("a submit that outlasts the drain is cut off, and the exit code and the last line say so", async () => {
+test("the gateway cuts off a submit that outlasts the drain, and reports it in exit code and last log line", async () => {
   await cutOff;
 });

@@ -32,7 +32,7 @@ after(() => receiver.close());
 
 const live = () => startSandbox(undefined, ["--state", folder]);
 
-/** Funds the card until the gateway is dead, and adds the transactions that were confirmed. */
+/** Funds the card until the gateway ends, and collects the confirmed transactions. */
 async function fundOnAndOn({ gateway, apiKey, accounts, asset }: SandboxInfo, confirmed: string[]): Promise<void> {
   const api = createClient(gateway, apiKey);
   const { owner } = accounts;
@@ -45,7 +45,7 @@ async function fundOnAndOn({ gateway, apiKey, accounts, asset }: SandboxInfo, co
   }
 }
 
-/** The transactions of the escrow's events in the ledger's order, asked of the node itself. */
+/** The transactions of the escrow's events in the ledger's order, from the node itself. */
 async function fundings({ rpc, contracts }: SandboxInfo): Promise<string[]> {
   const filters = [{ type: "contract", contractIds: [contracts.paymentEscrow] }];
   const params = { startLedger: 2, filters, pagination: { limit: 10_000 } };
@@ -58,7 +58,7 @@ async function fundings({ rpc, contracts }: SandboxInfo): Promise<string[]> {
   return result.events.map(({ txHash }: { txHash: string }) => txHash);
 }
 
-/** The transactions whose events this webhook took, in the order in which they came first. */
+/** The transactions whose events this webhook accepted, in the order of their first arrival. */
 function arrivals(name: string): string[] {
   const receipts = receiver.receipts.filter((one) => one.listener === name && one.mood === "ok");
   return [...new Set(receipts.map(({ event }) => event.txHash))];
@@ -75,7 +75,7 @@ async function drained(sandbox: SandboxProcess, expected: number): Promise<void>
   }
 }
 
-test(`a sandbox that is killed ${KILLS} times goes on where it was, and its webhooks hear everything`, {
+test(`a sandbox that is killed ${KILLS} times keeps confirmed transactions, and its webhooks get every event`, {
   timeout: 2 * DRAIN_TIMEOUT_MS + KILLS * 60_000,
 }, async () => {
   console.log(`FAULT_SEED=${SEED}`);
@@ -94,7 +94,7 @@ test(`a sandbox that is killed ${KILLS} times goes on where it was, and its webh
     const sandbox = await live();
     const funding = fundOnAndOn(sandbox.info, confirmed);
     await pause(random.between(0, LIFE_MS));
-    // On a busy machine nothing may come as far in any of these lives.
+    // On a busy machine no earlier process may have confirmed a transaction.
     if (kill === KILLS - 1) await until(() => confirmed.length > 0);
     await sandbox.stop("SIGKILL");
     await funding;

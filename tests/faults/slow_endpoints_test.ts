@@ -23,10 +23,10 @@ function drip(socket: Socket): void {
 const TROUBLES: ((socket: Socket) => void)[] = [() => {}, drip];
 
 /*
- * Whoever waits for a troubled endpoint waits until the gateway gives it up, which takes ten seconds. So what the others
- * are owed has to arrive before: told by order, not by the clock of a machine that may be busy.
+ * The gateway gives up a hanging or dripping endpoint after ten seconds. The deliveries of the other endpoints
+ * must arrive before that. The test compares the order, because the clock of a busy machine is no measure.
  */
-test(`one hanging and one dripping endpoint among ${SUBSCRIPTIONS} hold up nothing for the others`, async () => {
+test(`one hanging and one dripping endpoint among ${SUBSCRIPTIONS} do not delay deliveries to the others`, async () => {
   let arrived = 0;
   let complete = () => {};
   const isComplete = new Promise<"complete">((resolve) => complete = () => resolve("complete"));
