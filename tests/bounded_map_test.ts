@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { createRecentMap } from "../lib/bounded_map.ts";
 
 describe("a recent map", () => {
-  test("holds what was used last, as many as its capacity, and never more than twice as many", () => {
+  test("holds at least the recently used entries up to its capacity, and never more than twice its capacity", () => {
     const uses = fc.array(fc.integer({ min: 0, max: 30 }).map(String), { maxLength: 300 });
     fc.assert(fc.property(fc.integer({ min: 1, max: 8 }), uses, (capacity, keys) => {
       const map = createRecentMap<string>(capacity);
@@ -21,7 +21,7 @@ describe("a recent map", () => {
     }));
   });
 
-  test("replaces a value and forgets everything when cleared", () => {
+  test("replaces a value, and is empty after clear()", () => {
     const map = createRecentMap<number>(2);
     map.set("a", 1);
     map.set("a", 2);

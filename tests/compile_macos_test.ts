@@ -12,7 +12,7 @@ const SIGNED_BYTES = 4_096;
 
 const folder = mkdtempSync(join(tmpdir(), "compile-macos-"));
 
-/** A Mach-O file of one segment, which ends with the signature. */
+/** A Mach-O file with one segment, which ends with the signature. */
 function machO({ cpu = X86_64, isSigned = true } = {}): string {
   const bytes = new Uint8Array(SIGNED_BYTES + (isSigned ? 100 : 0)).fill(0xee, 200);
   const view = new DataView(bytes.buffer);
@@ -32,14 +32,14 @@ function machO({ cpu = X86_64, isSigned = true } = {}): string {
 describe("removeSignature", () => {
   after(() => rmSync(folder, { recursive: true }));
 
-  test("leaves a file for x86-64 as it would be had it never been signed", () => {
+  test("restores a file for x86-64 to its content before it was signed", () => {
     const signed = machO();
     assert.equal(removeSignature(signed), true);
     assert.deepEqual(readFileSync(signed), readFileSync(machO({ isSigned: false })));
     assert.equal(removeSignature(signed), false);
   });
 
-  test("leaves a file for arm64 alone, which must be signed, and what is no Mach-O", () => {
+  test("does not change a file for arm64, which must be signed, or a file that is not Mach-O", () => {
     for (const path of [machO({ cpu: ARM64 }), join(folder, "other")]) {
       if (path.endsWith("other")) writeFileSync(path, new Uint8Array(64));
       const before = readFileSync(path);

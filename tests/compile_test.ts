@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Runs ./compile.sh with programs that stand in for those it calls; answers how it ended, and what is in `dist` then. */
+/** Runs ./compile.sh with stubs for the programs that it calls; returns how it ended, and the content of `dist`. */
 function compiled(programs: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-compile-"));
   try {
@@ -31,13 +31,13 @@ function compiled(programs: Record<string, string>) {
 
 const skip = process.platform === "win32";
 
-test("compile.sh leaves nothing behind when it is ended in the middle of a build", { skip }, () => {
+test("compile.sh leaves no file behind when SIGTERM ends it in the middle of a build", { skip }, () => {
   const { status, signal, left } = compiled({ npx: "kill -TERM $PPID; sleep 0.2; exit 1" });
   assert.ok(status === 143 || signal === "SIGTERM", `${status} ${signal}`);
   assert.deepEqual(left, []);
 });
 
-test("compile.sh builds nothing, and nowhere else, when it cannot make a folder to build in", { skip }, () => {
+test("compile.sh starts no build when it cannot create a build folder", { skip }, () => {
   const { status, isBuilt } = compiled({ mktemp: "exit 1", npx: "touch $CALLED; exit 1" });
   assert.deepEqual([status, isBuilt], [1, false]);
 });

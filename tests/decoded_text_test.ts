@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodedText } from "../lib/decoded_text.ts";
 
-test("text in UTF-8 and in UTF-16 is read by its byte order mark", () => {
+test("decodedText reads UTF-8 with or without a byte order mark, and UTF-16 with one", () => {
   const text = '[{ "id": "kä€" }]';
   const utf16 = (isLittle: boolean) => {
     const bytes = new DataView(new ArrayBuffer(2 * text.length + 2));

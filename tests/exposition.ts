@@ -16,7 +16,7 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const VALUE = /^(NaN|[+-]?Inf|[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)$/;
 
 /**
- * Reads Prometheus' text format 0.0.4 and refuses whatever a strict reader would: samples outside of their family, a
+ * Reads Prometheus' text format 0.0.4, and refuses what a strict reader refuses: samples outside their family, a
  * family or series twice, bad escapes, histograms that do not add up.
  */
 export function parseExposition(text: string): Map<string, Family> {

@@ -140,7 +140,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   version: [],
 };
 
-test("imports run one way through the house", () => {
+test("each room imports only from the rooms in its list", () => {
   const wrong = ALL.flatMap(({ path, imports }) =>
     imports.filter((to) => {
       const [from, into] = [room(path), room(to)];
@@ -150,16 +150,16 @@ test("imports run one way through the house", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("which rooms a room may import from goes one way, too", () => {
+test("the list of allowed imports has no circle", () => {
   assert.deepEqual(circlesOf(new Map(Object.entries(MAY_IMPORT))), []);
 });
 
-test("no files import one another in a circle, not even types", () => {
+test("no files import one another in a circle, types included", () => {
   const circles = circlesOf(new Map(ALL.map(({ path, imports }) => [path, imports])));
   assert.deepEqual(circles, []);
 });
 
-/** The groups in which each leads to each (Tarjan's strongly connected components). */
+/** Groups of nodes that all reach one another (Tarjan's strongly connected components). */
 function circlesOf(arrows: Map<string, string[]>): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();
@@ -182,7 +182,7 @@ function circlesOf(arrows: Map<string, string[]>): string[][] {
   return circles;
 }
 
-/** What a room should come down to, in lines with their comments: a goal for whoever works on it, not a rule. */
+/** The target size of each room in lines, comments included: a goal, not a rule. */
 const BUDGETS: [rooms: string[], lines: number][] = [
   [["store"], 8_000],
   [["sandbox"], 7_000],
@@ -199,7 +199,7 @@ const BUDGETS: [rooms: string[], lines: number][] = [
 ];
 
 test("every line is in a room, or at the top", () => {
-  // What is made by a program is nobody's to shorten.
+  // Generated files do not count.
   const written = ALL.filter(({ path }) => !path.endsWith("api_types.ts"));
   const linesOf = (isCounted: (room: string) => boolean) =>
     written.filter(({ path }) => isCounted(room(path))).reduce(
@@ -219,7 +219,7 @@ test("every line is in a room, or at the top", () => {
   assert.equal(all.reduce((sum, [, lines]) => sum + lines, 0), linesOf(() => true));
 });
 
-test("only lib/runtime speaks to Deno or Bun", () => {
+test("only lib/runtime uses the APIs of Deno or Bun", () => {
   const wrong = ALL
     .filter(({ path }) => !path.startsWith("lib/runtime/"))
     .filter(({ text }) => /\b(Deno|Bun)\.|from "bun:/.test(text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")))
@@ -235,11 +235,11 @@ test("only cli reads argv and prints", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("nothing lies at the top but what is listed here", () => {
+test("the top folder contains only the files and folders in this list", () => {
   assert.deepEqual(belongingTo("."), [...AT_THE_TOP, ...CONFIGURATION].sort());
 });
 
-test("nothing lies at the top of lib/ but the rooms, what every room may use, and the settings", () => {
+test("lib/ contains only the rooms, the files that every room may use, and the settings", () => {
   const rooms = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile"].includes(name));
   const files = [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime");
   assert.deepEqual(
@@ -258,7 +258,7 @@ const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${lette
 /** The drivers that share the nouns of lib/store/sql. */
 const SQL_DRIVERS = ["postgres", "sqlite"];
 
-test("each driver of the store has a file of the same name for each noun, or the SQL drivers share one", () => {
+test("each store driver has one file per noun of the interface, or the SQL drivers share it", () => {
   const files = ALL.map(({ path }) => path).filter((path) => path.startsWith("lib/store/"));
   const folders = new Set(
     files.map((path) => path.split("/")).filter(({ length }) => length > 3).map((path) => path[2]!),
@@ -278,13 +278,13 @@ test("file names are snake_case", () => {
   assert.deepEqual(ALL.map(({ path }) => path).filter((path) => !/^[a-z0-9_/]+\.ts$/.test(path)), []);
 });
 
-test("main.ts has no default export, which Bun would take for a server", () => {
+test("main.ts has no default export, because Bun would start it as a server", () => {
   assert.doesNotMatch(read("main.ts").text, /export default/);
 });
 
 const TESTS = sources("tests");
 
-test("each file of tests says in its first line what it needs", () => {
+test("each test file declares in its first line what it needs", () => {
   const silent = TESTS.filter(({ path, text }) => path.endsWith("_test.ts") && needsOf(text) === undefined);
   assert.deepEqual(silent.map(({ path }) => path), []);
 });
@@ -292,7 +292,7 @@ test("each file of tests says in its first line what it needs", () => {
 /** What differs by runtime: servers, processes, and what lies in lib/runtime but for reading wasm and the runtime's name. */
 const DIFFERS = /"node:(child_process|https?|http2|net|tls)"|lib\/runtime\/(?!wasm_files|runtime\.ts)/;
 
-test("what is called neutral imports nothing that differs by runtime", () => {
+test("a test file marked neutral imports no module that differs by runtime", () => {
   const byPath = new Map(TESTS.map((source) => [source.path, source]));
   const differs = ({ text, imports }: Source, seen = new Set<string>()): boolean =>
     DIFFERS.test(text) || imports.some((path) => {

@@ -11,7 +11,7 @@ function written(format: "json" | "pretty", message: string, fields: Record<stri
 
 const FORGED = "/a\n12:00:00.000 error all is lost\r\u001b[2J\u009b31m\u2028\u202egnp\u0000\u007f";
 
-test("what somebody wrote ends no line, moves no cursor and turns nothing around, in either form", () => {
+test("a client's text cannot break a log line, move the cursor or reverse the text direction, in either format", () => {
   for (const format of ["json", "pretty"] as const) {
     const line = written(format, `asked for ${FORGED}`, { path: FORGED, error: new TypeError(FORGED) });
     assert.equal(line.indexOf("\n"), line.length - 1, line);
@@ -21,7 +21,7 @@ test("what somebody wrote ends no line, moves no cursor and turns nothing around
   assert.match(written("pretty", "m", { path: "/a\u001b[2J" }), / path=\/a\\u001b\[2J\n$/);
 });
 
-test("keys, signing secrets and seeds are masked wherever they stand", () => {
+test("the log masks API keys, signing secrets and seeds in messages and fields", () => {
   const key = "service_sk_2ErLrTPg5T_av526x9JjiO1JmM3I8bwXVdxAPET37rpOC";
   const seed = "SAV76USXIJOBMEQXPANUOQM6F5LIOTLPDIDVRJBFFE2MDJXG24TAPUU7";
   const signing = "whsec_c2VjcmV0/c2Vj+cmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=";

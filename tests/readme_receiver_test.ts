@@ -16,7 +16,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const OLD = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const NEW = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-test("the README's receiver takes either secret during a rotation, and nothing else", {
+test("the README's receiver accepts a delivery signed with its secret, also during a rotation, and refuses others", {
   skip: !isInstalled("node") && "needs node",
 }, async () => {
   const source = /cat > receiver\.mjs <<'END'\n([\s\S]*?)\nEND\n/.exec(

@@ -16,7 +16,7 @@ import { freePort } from "./faults/serve_process.ts";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
-test("the README and the other pages link to files that are there", () => {
+test("the README and the other pages link only to existing files", () => {
   const pages = [
     "README.md",
     "CONTRIBUTING.md",
@@ -32,7 +32,7 @@ test("the README and the other pages link to files that are there", () => {
   assert.deepEqual(links.filter((path) => !existsSync(join(ROOT, path))), []);
 });
 
-test("the README says what the contracts leave open, and lists the page that tells all of it", () => {
+test("the README warns that anyone may call the contracts directly, and links the security page", () => {
   const start = readme.slice(0, readme.indexOf("\n## "));
   assert.match(start, /anyone\s+may\s+call\s+them\s+directly[\s\S]+\]\(docs\/security\.md\)/);
   assert.match(readme.slice(readme.indexOf("\n## Documentation")), /\]\(docs\/security\.md\)/);
@@ -44,7 +44,7 @@ test("the README fits under 150 lines", () => {
 
 const missing = ["bash", "curl", "node", "sha256sum"].filter((program) => !isInstalled(program));
 
-test("the README's walk-through runs as it stands", {
+test("the README's walk-through runs unchanged", {
   skip: missing.length > 0 && `not installed: ${missing.join(", ")}`,
 }, async () => {
   const walk = /## Walk-through[\s\S]*?(?=\n## )/.exec(readme)![0];
@@ -58,7 +58,7 @@ test("the README's walk-through runs as it stands", {
     const port = String(await freePort());
     const walked = blocks.join("\n");
     assert.equal(walked.split("9099").length, 3, "the receiver's port");
-    // A failing step must not leave the receiver behind: its output would never end.
+    // Stop the receiver also after a failing step: its output would never end.
     const script = ["set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", sandboxExports(sandbox.info)]
       .concat(walked.replaceAll("9099", port)).join("\n");
     const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder, env: environment() });

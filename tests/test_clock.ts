@@ -1,10 +1,10 @@
 import type { Clock, Wait } from "../lib/clock.ts";
 
-/** A clock that stands still until it is advanced; the wall clock can be moved apart from the monotonic one. */
+/** A clock that a test advances; the wall clock can move independently of the monotonic clock. */
 export interface TestClock extends Clock {
-  /** Every pause that was asked for, in milliseconds. */
+  /** Every requested wait, in milliseconds. */
   readonly pauses: number[];
-  /** Resolves when somebody begins to wait, after `act` was done. */
+  /** Runs `act`, and resolves when a wait begins. */
   untilPause(act: () => void): Promise<void>;
   /** Lets time pass. */
   advance(ms: number): void;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 
 /**
- * Looks again and again, until what it looks for is there (neither undefined nor false), and answers that. Fails when it
- * has not come by then: where nothing is said, after so long that no machine is too slow.
+ * Calls the function again and again until its result is neither undefined nor false, and returns the result. Fails when the
+ * time is over; the default is long enough for any slow machine.
  */
 export async function until<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
