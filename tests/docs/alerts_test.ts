@@ -17,7 +17,7 @@ function expressionOf(name: string): string {
   return groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === name)!.expr;
 }
 
-/** Whether an alert fires that does so for the hour after a time that a metric tells, when that page has just been scraped. */
+/** Evaluates an alert `time() - METRIC < 3600` on a page of metrics scraped at `nowMs`. */
 function alertWithinTheHour(name: string): (metrics: string, nowMs: number) => boolean {
   const expr = expressionOf(name);
   const [, metric] = /^time\(\) - (\w+) < 3600$/.exec(expr) ?? assert.fail(expr);
@@ -37,7 +37,7 @@ const ALL_WELL: Condition = {
   solvency: undefined,
 };
 
-/** Whether the alert fires while these many of so many gateways answer. */
+/** Whether GatewayAlone fires while `up` of `of` gateways answer. */
 function firesAlone(up: number, of: number): boolean {
   const expr = expressionOf("GatewayAlone");
   const form = /^sum\(up\{job="gateway"\}\) (==|<=) (\d+) and count\(up\{job="gateway"\}\) > (\d+)$/;
@@ -45,7 +45,7 @@ function firesAlone(up: number, of: number): boolean {
   return (compared === "<=" ? up <= Number(most) : up === Number(most)) && of > Number(least);
 }
 
-test("the alert that may alone wake somebody fires when one of several gateways is left, and when none is", () => {
+test("the alert GatewayAlone fires when one of several gateways is up, and when all are down", () => {
   assert.equal(firesAlone(2, 2), false);
   assert.equal(firesAlone(1, 2), true);
   assert.equal(firesAlone(0, 2), true);
@@ -54,14 +54,14 @@ test("the alert that may alone wake somebody fires when one of several gateways 
 
 const FOREIGN = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
 
-test("a movement in a foreign asset that happens while a gateway is restarted fires its alert, for an hour", async () => {
+test("a movement of a foreign asset while the gateway restarts fires GatewayForeignMovement for one hour", async () => {
   const fires = alertWithinTheHour("GatewayForeignMovement");
   const store = await memoryStore();
   const { contractId } = eventAt(1);
   const assets = { has: (asset: string) => asset !== FOREIGN };
   let nowMs = START_MS;
 
-  /** A gateway that runs for so many minutes; at which of them its alert fires. */
+  /** Runs a gateway for so many minutes; returns the minutes at which the alert fires. */
   async function run(minutes: number): Promise<number[]> {
     const metrics = createGatewayMetrics({ now: () => nowMs });
     const movements = createBypassMovements({ log: store.events, contractIds: [contractId], assets, onBypass() {} });
@@ -81,7 +81,7 @@ test("a movement in a foreign asset that happens while a gateway is restarted fi
   await store.close();
 });
 
-/** Whether the alert fires at any minute of so many, by the clock of a Prometheus elsewhere. */
+/** Whether the alert fires within so many minutes, by the correct clock of Prometheus. */
 async function firesWithin({ clock, history }: Fixture, minutes: number): Promise<boolean> {
   const fires = alertWithinTheHour("GatewayHistoryGap");
   const metrics = createGatewayMetrics({ now: clock.now });
@@ -97,7 +97,7 @@ async function firesWithin({ clock, history }: Fixture, minutes: number): Promis
 const DAY_MS = 86_400_000;
 const CLOCKS = [["right", 0, 60], ["a day behind", -DAY_MS, 60], ["a day ahead", DAY_MS, 60]] as const;
 for (const [clock, stepMs, minutes] of CLOCKS) {
-  test(`a gap that a gateway finds at its start, its clock ${clock}, fires its alert for ${minutes} minutes`, async () => {
+  test(`a history gap that a gateway finds at its start fires GatewayHistoryGap for ${minutes} minutes, with its clock ${clock}`, async () => {
     const { network, fixture } = await follow(simulate({ retention: 10 }), 5);
     assert.equal(await firesWithin(fixture, 5), false);
     network.clock.pass(DAY_MS);

@@ -7,7 +7,7 @@ import { plainClient } from "../faults/plain_client.ts";
 import { freePort } from "../faults/serve_process.ts";
 import { PROXIES } from "./proxies.ts";
 
-/** A load balancer of the documented configuration in front of two gateways; without TLS, which is no matter here. */
+/** A load balancer with the documented configuration in front of two gateways, without TLS. */
 export interface Balancer {
   port: number;
   /** All that it wrote to standard error so far. */
@@ -15,13 +15,13 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
-/** The documented proxies that know of more than one gateway. */
+/** The documented proxies that balance between gateways. */
 export const BALANCERS = ["haproxy", "nginx"];
 
-/** Servers are where only root has them in its path. */
+/** Servers are in /usr/sbin, which only root has in its path. */
 export const SERVERS_PATH = [process.env.PATH, "/usr/sbin"].join(delimiter);
 
-/** Starts one and waits until it answers for a gateway. */
+/** Starts a balancer and waits until it forwards a gateway's answer. */
 export async function startBalancer(name: string, upstreamPorts: [number, number]): Promise<Balancer> {
   const folder = mkdtempSync(join(tmpdir(), `gateway-${name}-`));
   const port = await freePort();

@@ -33,7 +33,7 @@ async function pending(): Promise<string> {
   return (await createClient(gateway, apiKey).get(`/v1/merchants/${merchant.address}/pending`)).body.pending;
 }
 
-test("the page about clients pays in TypeScript", { timeout: PAYMENT_MS }, async () => {
+test("the TypeScript samples of the clients page make a payment", { timeout: PAYMENT_MS }, async () => {
   const [write] = blocks("signing", "TypeScript");
   const [card] = blocks("take-a-payment", "TypeScript");
   const [, ...client] = blocks("clients", "TypeScript");
@@ -41,9 +41,9 @@ test("the page about clients pays in TypeScript", { timeout: PAYMENT_MS }, async
   assert.equal(await pending(), "40000000");
 });
 
-/** With the card of the test before. */
+/** Uses the card of the previous test. */
 test(
-  "the page about clients pays in Python",
+  "the Python samples of the clients page make a payment",
   { skip: longOnly, timeout: INSTALL_MS + PAYMENT_MS },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
@@ -71,7 +71,7 @@ function signed() {
 }
 
 for (const tab of ["TypeScript", "Standard Webhooks"]) {
-  test(`the receiver of the page about webhooks accepts signed bodies only: ${tab}`, async () => {
+  test(`the ${tab} receiver of the webhooks page accepts only signed bodies`, async () => {
     const [module] = await importSamples({ "hook.ts": sampleTexts("webhooks.md", tab)[0]! });
     const hook = module!.hook as (request: Request, secret: string) => Promise<Response>;
     const { log } = console;
@@ -87,7 +87,7 @@ for (const tab of ["TypeScript", "Standard Webhooks"]) {
   });
 }
 
-test("the receiver of the page about webhooks accepts signed bodies only: Python", {
+test("the Python receiver of the webhooks page accepts only signed bodies", {
   skip: !isInstalled("python3") && "needs python3",
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
@@ -106,7 +106,7 @@ test("the receiver of the page about webhooks accepts signed bodies only: Python
   }
 });
 
-test("the commands of the page about testing work on a running sandbox", async () => {
+test("the commands of the testing page succeed on a running sandbox", async () => {
   const commands = [...readDoc("testing.md").matchAll(/^gateway (sandbox (?!--).*?)\s*(#.*)?$/gm)].map(([, text]) =>
     text!
   );

@@ -3,22 +3,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cut, json, python, skip } from "./client_py_stage.ts";
 
-test("an answer that breaks off is asked for again", { skip }, async () => {
-  const { told } = await python(
-    `told = refusal(lambda: gateway.request("GET", "/v1/network"))`,
+test("the Python client retries a read whose answer breaks off", { skip }, async () => {
+  const { result } = await python(
+    `result = refusal(lambda: gateway.request("GET", "/v1/network"))`,
     [cut(json({ latestLedger: 7 })), json({ latestLedger: 7 })],
   );
-  assert.deepEqual(told, { latestLedger: 7 });
+  assert.deepEqual(result, { latestLedger: 7 });
 });
 
-test("what is created is asked for again as the same thing, and another call is another thing", { skip }, async () => {
+test("the Python client retries a creation with the same Idempotency-Key, and uses a new key for another call", {
+  skip,
+}, async () => {
   const made = json({ id: "wh_1" }, "201 Created");
-  const { told, keys } = await python(
+  const { result, keys } = await python(
     `create = lambda *headers: gateway.request("POST", "/v1/webhooks", {"url": "https://shop.example/"}, *headers)
-told = [create(), create(), create({"Idempotency-Key": "mine"}), gateway.request("GET", "/v1/webhooks")]`,
+result = [create(), create(), create({"Idempotency-Key": "mine"}), gateway.request("GET", "/v1/webhooks")]`,
     [cut(made), made],
   );
-  assert.deepEqual(told, Array(4).fill({ id: "wh_1" }));
+  assert.deepEqual(result, Array(4).fill({ id: "wh_1" }));
   const [lost, again, another, own, read] = keys;
   assert.ok(lost);
   assert.equal(again, lost, "a second webhook would have every event sent twice");
@@ -26,48 +28,48 @@ told = [create(), create(), create({"Idempotency-Key": "mine"}), gateway.request
   assert.deepEqual([own, read], ["mine", undefined]);
 });
 
-test("a replay is asked for again as the same one", { skip }, async () => {
+test("the Python client retries a replay with the same Idempotency-Key", { skip }, async () => {
   const begun = json({ id: "rp_1", deliveries: 7 }, "202 Accepted");
-  const { told, keys: [lost, again] } = await python(
-    `told = gateway.request("POST", "/v1/webhooks/wh_1/replay", {"fromLedger": 7})`,
+  const { result, keys: [lost, again] } = await python(
+    `result = gateway.request("POST", "/v1/webhooks/wh_1/replay", {"fromLedger": 7})`,
     [cut(begun), begun],
   );
-  assert.deepEqual(told, { id: "rp_1", deliveries: 7 });
+  assert.deepEqual(result, { id: "rp_1", deliveries: 7 });
   assert.ok(lost);
   assert.equal(again, lost, "all would be sent twice");
 });
 
-test("the events go on where a gateway was killed in the middle of a stream", { skip }, async () => {
+test("events() resumes at the last cursor after a stream breaks off", { skip }, async () => {
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const stream = (...chunks: string[]) =>
     `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n${
       chunks.map(chunk).join("")
     }`;
   const event = (id: string) => `id: ${id}\ndata: {"id":"${id}"}\n\n`;
-  const { told, asked } = await python(
-    `told = []
+  const { result, asked } = await python(
+    `result = []
 def read():
     for event, cursor in gateway.events():
-        told.append(cursor)
+        result.append(cursor)
         if cursor == "c2": return "both"
-told.append(refusal(read))`,
+result.append(refusal(read))`,
     [cut(stream(event("c1"), event("lost"))), stream(event("c2"))],
   );
-  assert.deepEqual(told, ["c1", "c2", "both"]);
+  assert.deepEqual(result, ["c1", "c2", "both"]);
   assert.match(asked[1]!, /cursor=c1/);
 });
 
-test("who reads the events is told where some may be missing", { skip }, async () => {
+test("events() passes each gap to on_gap", { skip }, async () => {
   const stream = 'event: gap\ndata: {"reason":"history"}\n\nevent: caught_up\nid: c1\ndata: {"latestLedger":9}\n\n';
-  const { told } = await python(
-    `told = []
-list(gateway.events(live=False, on_gap=told.append))`,
+  const { result } = await python(
+    `result = []
+list(gateway.events(live=False, on_gap=result.append))`,
     [`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n${stream}`],
   );
-  assert.deepEqual(told, [{ reason: "history" }]);
+  assert.deepEqual(result, [{ reason: "history" }]);
 });
 
-test("whatever answers in the gateway's place, what goes wrong is a GatewayError", { skip }, async () => {
+test("an answer from another server than the gateway raises GatewayError not_a_gateway", { skip }, async () => {
   for (
     const answer of [
       json({ error: "Bad Gateway" }, "400 Bad Request"),
@@ -75,65 +77,69 @@ test("whatever answers in the gateway's place, what goes wrong is a GatewayError
       json([1], "400 Bad Request"),
     ]
   ) {
-    const { told } = await python(
-      `told = [refusal(lambda: gateway.request("GET", "/v1/network")), refusal(lambda: list(gateway.events()))]`,
+    const { result } = await python(
+      `result = [refusal(lambda: gateway.request("GET", "/v1/network")), refusal(lambda: list(gateway.events()))]`,
       [answer],
     );
-    assert.deepEqual(told, ["GatewayError not_a_gateway", "GatewayError not_a_gateway"], answer);
+    assert.deepEqual(result, ["GatewayError not_a_gateway", "GatewayError not_a_gateway"], answer);
   }
 });
 
-test("amounts lose no digit, however many they have", { skip }, async () => {
-  const { told } = await python(
-    `told = [to_units("12345678901.123456789012345678", 18), to_units("17014118346046923173168730371588.4105727")]`,
+test("to_units converts amounts of any length without losing a digit", { skip }, async () => {
+  const { result } = await python(
+    `result = [to_units("12345678901.123456789012345678", 18), to_units("17014118346046923173168730371588.4105727")]`,
     [""],
   );
-  assert.deepEqual(told, ["12345678901123456789012345678", "170141183460469231731687303715884105727"]);
+  assert.deepEqual(result, ["12345678901123456789012345678", "170141183460469231731687303715884105727"]);
 });
 
-test("a signature of any characters is wrong, and nothing worse", { skip }, async () => {
-  const { told } = await python(
-    `told = [refusal(lambda: receive(b"{}", "t=1,v1=\\u00e9", "whsec_x")), refusal(lambda: receive(b"{}", None, "whsec_x"))]`,
+test("receive returns None for a non-ASCII signature and for a missing one", { skip }, async () => {
+  const { result } = await python(
+    `result = [refusal(lambda: receive(b"{}", "t=1,v1=\\u00e9", "whsec_x")), refusal(lambda: receive(b"{}", None, "whsec_x"))]`,
     [""],
   );
-  assert.deepEqual(told, [null, null]);
+  assert.deepEqual(result, [null, null]);
 });
 
-test("an API key that no header can carry is not repeated, and nothing is asked for a minute", { skip }, async () => {
-  const { told, asked } = await python(
-    `def told_of(key):
+test(
+  "the Python client refuses an API key that no header can carry: at once, without a request, without showing the key",
+  { skip },
+  async () => {
+    const { result, asked } = await python(
+      `def result_of(key):
     one = Gateway(gateway.base_url, key, patience=5)
     try:
         return list(one.events(live=False)) if events else one.request("GET", "/v1/network")
     except Exception as error:
         return [getattr(error, "reason", type(error).__name__), getattr(error, "retry", None), "service_sk" in str(error)]
-told = []
+result = []
 for events in (False, True):
-    told += [told_of("service_sk_x\\ny"), told_of("\\u201cservice_sk_x\\u201d")]
+    result += [result_of("service_sk_x\\ny"), result_of("\\u201cservice_sk_x\\u201d")]
 events = False
-told.append(told_of("service_sk_x\\n"))`,
-    [json({ latestLedger: 7 })],
-  );
-  const refused = ["invalid_request", "never", false];
-  assert.deepEqual(told, [refused, refused, refused, refused, { latestLedger: 7 }]);
-  assert.equal(asked.length, 1);
-});
+result.append(result_of("service_sk_x\\n"))`,
+      [json({ latestLedger: 7 })],
+    );
+    const refused = ["invalid_request", "never", false];
+    assert.deepEqual(result, [refused, refused, refused, refused, { latestLedger: 7 }]);
+    assert.equal(asked.length, 1);
+  },
+);
 
-test("an address without http:// is said at once", { skip }, async () => {
-  const { told } = await python(
-    `told = []
+test("the Python client refuses a base URL without http:// at once", { skip }, async () => {
+  const { result } = await python(
+    `result = []
 for url in ("localhost:8787", "gateway.example.com"):
     try:
         Gateway(url, "service_sk_x").request("GET", "/v1/network")
     except GatewayError as error:
-        told.append(error.retry)`,
+        result.append(error.retry)`,
     [""],
   );
-  assert.deepEqual(told, ["never", "never"]);
+  assert.deepEqual(result, ["never", "never"]);
 });
 
-test("the API key is not sent on to where a redirect points", { skip }, async () => {
-  const { told } = await python(
+test("the Python client does not send the API key to the target of a redirect", { skip }, async () => {
+  const { result } = await python(
     `import http.server, threading
 seen = []
 class Elsewhere(http.server.BaseHTTPRequestHandler):
@@ -150,11 +156,11 @@ try:
     gateway.request("GET", f"/v1/network?to={elsewhere.server_port}")
 except GatewayError:
     pass
-told = seen`,
+result = seen`,
     [(asked: string) =>
       `HTTP/1.1 302 Found\r\nLocation: http://localhost:${
         /to=(\d+)/.exec(asked)![1]
       }/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`],
   );
-  assert.deepEqual((told as unknown[]).filter((key) => key !== null), []);
+  assert.deepEqual((result as unknown[]).filter((key) => key !== null), []);
 });

@@ -7,22 +7,23 @@ import { isInstalled } from "./tools.ts";
 
 const DOCS = join(import.meta.dirname!, "../../docs");
 const RUN_MS = 30_000;
-/** Where there is no Python. */
+/** The reason to skip a test on a machine without Python. */
 export const skip = isInstalled("python3") ? false : "needs python3";
 
 const run = promisify(execFile);
 
-/** As it is, or made from the first line of the request. */
+/** The answer's text, or a function that makes it from the first line of the request. */
 type Answer = string | ((asked: string) => string);
 
 /**
- * Runs lines of Python beside docs/client.py against a server that answers these texts, one a connection, as they are.
+ * Runs lines of Python that use docs/client.py against a server that sends these answers, one for each connection.
+ * `result`: the variable `result` of the script. `asked`: the first line of each request.
  * `keys`: the `Idempotency-Key` of each request.
  */
 export async function python(
   lines: string,
   answers: Answer[],
-): Promise<{ told: unknown; asked: string[]; keys: unknown[] }> {
+): Promise<{ result: unknown; asked: string[]; keys: unknown[] }> {
   const asked: string[] = [];
   const keys: unknown[] = [];
   const server = createServer((socket: Socket) => {
@@ -50,13 +51,13 @@ def refusal(act):
     except Exception as error:
         return type(error).__name__
 ${lines}
-print(json.dumps(told))
+print(json.dumps(result))
 `;
   try {
     // Nothing listens there: no request to this machine may go through a proxy.
     const env = { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: "1", http_proxy: "http://127.0.0.1:9" };
     const { stdout } = await run("python3", ["-c", script], { env, timeout: RUN_MS });
-    return { told: JSON.parse(stdout), asked, keys };
+    return { result: JSON.parse(stdout), asked, keys };
   } finally {
     server.close();
   }
@@ -67,5 +68,5 @@ export const json = (body: unknown, status = "200 OK", more = "") => {
   const text = JSON.stringify(body);
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`;
 };
-/** The same, whose end does not come. */
+/** The answer without its last five characters, as when the connection breaks off. */
 export const cut = (answer: string) => answer.slice(0, -5);

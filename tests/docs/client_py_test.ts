@@ -18,12 +18,12 @@ const STORY_MS = 120_000;
 
 const run = promisify(execFile);
 
-test("the Python client is a page long", () => {
+test("the Python client has at most 236 lines", () => {
   assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 236);
 });
 
 test(
-  "the Python client writes a card's life, hears of it, and signs nothing but what was asked for",
+  "the Python client performs a card's whole life, receives its events, and refuses to sign altered envelopes",
   { skip: longOnly, timeout: INSTALL_MS + STORY_MS },
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "python-client-"));
@@ -62,29 +62,29 @@ test(
 );
 
 test(
-  "the Python client refuses a URL with parts that no request would use, without showing them",
+  "the Python client refuses a base URL with user, password, query or fragment, without showing them",
   { skip },
   async () => {
-    const lines = `told = []
+    const lines = `result = []
 for part in ["shop:geheim@127.0.0.1", "geheim@127.0.0.1", "127.0.0.1?key=geheim", "127.0.0.1/#geheim"]:
     try:
         Gateway("http://" + part, "service_sk_x").request("GET", "/v1/network")
     except GatewayError as error:
-        told.append(str(error))`;
-    const { told, asked } = await python(lines, []);
+        result.append(str(error))`;
+    const { result, asked } = await python(lines, []);
     const message = "invalid_request: base_url must have no user, password, query or fragment";
-    assert.deepEqual([told, asked], [Array(4).fill(message), []]);
+    assert.deepEqual([result, asked], [Array(4).fill(message), []]);
   },
 );
 
-test("the Python client makes the same deviceHash of a UID as the others", { skip }, async () => {
+test("the Python client computes the same deviceHash of a UID as the other clients", { skip }, async () => {
   const vectors = JSON.parse(readFileSync(join(DOCS, "../tests/client/device_hashes.json"), "utf8"));
   const lines = `def hash_of(uid):
     try:
         return device_hash(uid)
     except ValueError:
         return None
-told = [hash_of(one["uid"]) for one in json.loads(${JSON.stringify(JSON.stringify(vectors))})]`;
-  const { told } = await python(lines, []);
-  assert.deepEqual(told, vectors.map(({ deviceHash }: { deviceHash: string | null }) => deviceHash));
+result = [hash_of(one["uid"]) for one in json.loads(${JSON.stringify(JSON.stringify(vectors))})]`;
+  const { result } = await python(lines, []);
+  assert.deepEqual(result, vectors.map(({ deviceHash }: { deviceHash: string | null }) => deviceHash));
 });

@@ -8,7 +8,7 @@ import { before, test } from "node:test";
 import { isInstalled, readDoc } from "./tools.ts";
 import { folderForTests } from "../folder.ts";
 
-/** What the page has done in the folder before Docker is called. */
+/** The page's commands that prepare the folder before Docker runs. */
 const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("container.md"))![0];
 
 const folder = folderForTests();
@@ -18,7 +18,7 @@ before(() => {
 
 const prepare = () => spawnSync("sh", ["-c", preparing], { cwd: folder });
 
-test("HAProxy, which is user 99 in its image, may read the private key, and no other user", (t) => {
+test("only user 99, HAProxy's user in its image, may read the private key", (t) => {
   if (process.getuid?.() !== 0) return t.skip("needs root");
   prepare();
   const { uid, mode } = statSync(join(folder, "gateway.pem"));
@@ -26,7 +26,7 @@ test("HAProxy, which is user 99 in its image, may read the private key, and no o
   assert.equal(statSync(join(folder, "haproxy.cfg")).mode & 0o777, 0o644);
 });
 
-test("who runs the page's lines again, as for another image, keeps the database's password and the secrets key", (t) => {
+test("a second run of the page's commands keeps the database password and the secrets key", (t) => {
   if (!isInstalled("openssl")) return t.skip("needs openssl");
   prepare();
   const settings = readFileSync(join(folder, "gateway.env"), "utf8");
@@ -36,20 +36,20 @@ test("who runs the page's lines again, as for another image, keeps the database'
   assert.equal(statSync(join(folder, "gateway.env")).mode & 0o777, 0o600);
 });
 
-test("an update goes on to the second gateway only where the first, with the new image, is well", () => {
+test("an update replaces the second gateway only after the first one is healthy on the new image", () => {
   const [, updating] = /^# Another image: .*\n([\s\S]*?)^```$/m.exec(readDoc("container.md"))!;
-  const told = join(folder, "told");
-  /** What Docker was asked to do, where commands in these containers fail. */
+  const calls = join(folder, "calls");
+  /** The services that the page updates when commands in the container `broken` fail. */
   const updated = (broken: string): string[] => {
-    writeFileSync(told, "");
-    const docker = `#!/bin/sh\necho "$*" >> ${told}\ncase "$*" in *" exec "*${broken}*) exit 1 ;; esac\n`;
+    writeFileSync(calls, "");
+    const docker = `#!/bin/sh\necho "$*" >> ${calls}\ncase "$*" in *" exec "*${broken}*) exit 1 ;; esac\n`;
     for (const [name, text] of [["docker", docker], ["sleep", "#!/bin/sh\n"]] as const) {
       writeFileSync(join(folder, name), text);
       chmodSync(join(folder, name), 0o755);
     }
     const [compose] = /^compose\(\) .*$/m.exec(preparing)!;
     spawnSync("sh", ["-c", `${compose}\n${updating}`], { env: { PATH: `${folder}:/usr/bin:/bin` } });
-    return [...readFileSync(told, "utf8").matchAll(/ up -d --no-deps (\S+)$/gm)].map(([, service]) => service!);
+    return [...readFileSync(calls, "utf8").matchAll(/ up -d --no-deps (\S+)$/gm)].map(([, service]) => service!);
   };
   assert.deepEqual(updated("nowhere"), ["gateway-1", "gateway-2"]);
   assert.deepEqual(updated("gateway-1"), ["gateway-1"]);

@@ -31,7 +31,7 @@ describe("HAProxy", () => {
   before(() => folder = mkdtempSync(join(tmpdir(), "gateway-haproxy-")));
   after(() => rmSync(folder, { recursive: true }));
 
-  test("finds nothing wrong with the configuration", () => {
+  test("accepts the documented configuration without a warning", () => {
     const certificates = createTestCertificates()!;
     const { cert, key } = certificates.issue("DNS:gateway.example.com");
     certificates.remove();
@@ -47,7 +47,7 @@ describe("HAProxy", () => {
   });
 });
 
-/** How a Compose file is read: by Docker's plugin, or by the module that the plugin is made of; undefined: by nobody here. */
+/** A parser of Compose files: Docker's plugin, or the Go module of that plugin. Undefined if this machine has neither. */
 async function composeReader(folder: string): Promise<((file: string) => Promise<string>) | undefined> {
   const env = { ...process.env, PGPASSWORD: "hush" };
   const read = async (program: string, args: string[]) => (await run(program, args, { cwd: folder, env })).stdout;
@@ -66,7 +66,7 @@ async function composeReader(folder: string): Promise<((file: string) => Promise
 }
 
 test(
-  "Compose reads its file, in which both gateways are alike and may write nothing",
+  "Compose parses compose.yaml, whose two gateways are identical and read-only",
   { timeout: INSTALL_MS * 2 },
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "gateway-compose-"));
@@ -83,14 +83,14 @@ test(
         assert.ok(target! in services, `${target} is no service`);
       }
       writeFileSync(join(folder, "wrong.yaml"), readDoc("compose.yaml").replace("image: gateway", "imagine: gateway"));
-      await assert.rejects(read("wrong.yaml"), "whoever reads it would find a mistake");
+      await assert.rejects(read("wrong.yaml"), "the parser finds a mistake");
     } finally {
       await rm(folder, { recursive: true });
     }
   },
 );
 
-test("the manifest is as Kubernetes' schemas have it", { timeout: INSTALL_MS }, async (t) => {
+test("the manifest conforms to the schemas of Kubernetes", { timeout: INSTALL_MS }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "gateway-kubernetes-"));
   const python = join(folder, "bin", "python");
   try {
@@ -110,7 +110,7 @@ test("the manifest is as Kubernetes' schemas have it", { timeout: INSTALL_MS }, 
     }
     const wrong = join(folder, "wrong.yaml");
     writeFileSync(wrong, readDoc("kubernetes.yaml").replace("replicas:", "replicants:"));
-    await assert.rejects(validate(wrong, KUBERNETES_RELEASES[0]!), "it would find a mistake");
+    await assert.rejects(validate(wrong, KUBERNETES_RELEASES[0]!), "the validator finds a mistake");
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -7,12 +7,12 @@ import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { readDoc } from "./tools.ts";
 
 /*
- * What can be seen of these files without the programs that read them. deployment_files_test.ts has those read them.
+ * Checks these files without Docker and Kubernetes; deployment_files_test.ts checks them with the real parsers.
  */
 const skip = "bun" in process.versions ? false : "only Bun reads YAML";
 
 for (const name of ["compose.yaml", "kubernetes.yaml"]) {
-  test(`${name} sets only what are settings, and a store that can be read`, () => {
+  test(`${name} sets only existing settings, and a valid store`, () => {
     const text = readDoc(name);
     const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
     const named = [...text.matchAll(/\b(?:SERVICE_API_\w+)/g)].map(([setting]) => setting);
@@ -24,7 +24,7 @@ for (const name of ["compose.yaml", "kubernetes.yaml"]) {
   });
 }
 
-test("the Compose file is YAML, in which both gateways are alike, may write nothing, and are what HAProxy asks", {
+test("the Compose file is YAML with two identical read-only gateways, to which HAProxy forwards", {
   skip,
 }, () => {
   const { services } = Bun.YAML.parse(readDoc("compose.yaml")) as { services: Record<string, { read_only?: boolean }> };
@@ -35,12 +35,16 @@ test("the Compose file is YAML, in which both gateways are alike, may write noth
   assert.deepEqual(targets, ["gateway-1", "gateway-2"]);
 });
 
-test("the manifest is YAML, of a deployment, its budget and its service, which name the same gateway", { skip }, () => {
-  const parts = Bun.YAML.parse(readDoc("kubernetes.yaml")) as {
-    kind: string;
-    spec: { selector: { matchLabels?: object } };
-  }[];
-  assert.deepEqual(parts.map(({ kind }) => kind), ["Deployment", "PodDisruptionBudget", "Service"]);
-  const [deployment, budget, service] = parts.map(({ spec: { selector } }) => selector.matchLabels ?? selector);
-  assert.deepEqual([budget, service], [deployment, deployment]);
-});
+test(
+  "the manifest is YAML with a deployment, a disruption budget and a service that select the same pods",
+  { skip },
+  () => {
+    const parts = Bun.YAML.parse(readDoc("kubernetes.yaml")) as {
+      kind: string;
+      spec: { selector: { matchLabels?: object } };
+    }[];
+    assert.deepEqual(parts.map(({ kind }) => kind), ["Deployment", "PodDisruptionBudget", "Service"]);
+    const [deployment, budget, service] = parts.map(({ spec: { selector } }) => selector.matchLabels ?? selector);
+    assert.deepEqual([budget, service], [deployment, deployment]);
+  },
+);

@@ -17,7 +17,7 @@ const only = (name: string): string => {
   return found[0]!.args;
 };
 
-test("the Dockerfile copies the executable and runs it as nobody in particular, in the folder of its volume", () => {
+test("the Dockerfile copies the executable and runs it as an unprivileged user in the volume's folder", () => {
   assert.equal(instructions[0]!.name, "FROM");
   const [source, target] = only("COPY").split(" ");
   assert.equal(source, "gateway", "what ./compile.sh leaves in dist");
@@ -27,7 +27,7 @@ test("the Dockerfile copies the executable and runs it as nobody in particular, 
   assert.equal(only("VOLUME"), only("WORKDIR"));
 });
 
-test("the Dockerfile's port is the standard one and its variables are settings", () => {
+test("the Dockerfile exposes the default port and sets only existing settings", () => {
   assert.equal(only("EXPOSE"), SETTINGS.port.standard);
   const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
   for (const { args } of instructions.filter(({ name }) => name === "ENV")) {
@@ -35,7 +35,7 @@ test("the Dockerfile's port is the standard one and its variables are settings",
   }
 });
 
-test("what the containers of the pages log cannot fill the disk", () => {
+test("the containers of the pages limit the size of their logs", () => {
   const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
   assert.match(command, / --log-opt max-size=\d+m --log-opt max-file=\d+ /);
   const compose = readDoc("compose.yaml");
@@ -48,7 +48,7 @@ test("what the containers of the pages log cannot fill the disk", () => {
   for (const [, next] of images) assert.match(next!, /^ +logging: \*logging$/);
 });
 
-test("the page's container comes back after a crash and a restart of the machine, and is given time to stop", () => {
+test("Docker restarts the page's container after a crash or reboot, and gives it enough time to stop", () => {
   const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
   assert.match(command, / --restart unless-stopped /);
   const stopSeconds = Number(/ --stop-timeout (\d+) /.exec(command)![1]);
@@ -56,7 +56,7 @@ test("the page's container comes back after a crash and a restart of the machine
   assert.ok(command.includes(` -v gateway:${only("WORKDIR")} `));
 });
 
-test("no gateway of the recipes may write its root file system, has a capability, or gains privileges", () => {
+test("every gateway of the recipes has a read-only root file system, no capability and no way to gain privileges", () => {
   const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
   for (const flag of ["--read-only", "--cap-drop ALL", "--security-opt no-new-privileges"]) {
     assert.ok(command.includes(` ${flag} `), flag);

@@ -21,7 +21,7 @@ const sections = new Map(
   }),
 );
 
-test("the index of errors has a section with cause, cure and retry for every name an error can have, and no other", () => {
+test("the index of errors has exactly one section with cause, cure and retry for each error name", () => {
   const names = [...new Set([...Object.keys(ERRORS), ...NAMED_CONTRACT_ERRORS, ...REJECTIONS])];
   assert.deepEqual([...sections.keys()].sort(), names.sort());
   for (const [name, section] of sections) {
@@ -29,7 +29,7 @@ test("the index of errors has a section with cause, cure and retry for every nam
   }
 });
 
-test("the index of errors says of retries what the errors say", () => {
+test("the index of errors gives the same retry advice as the errors' answers", () => {
   const said = (name: string) => /\*\*Retry:\*\* (.+)/.exec(sections.get(name)!)![1]!;
   for (const code of REJECTIONS) {
     const { retry } = rejection(code, "ab".repeat(32));
@@ -38,7 +38,7 @@ test("the index of errors says of retries what the errors say", () => {
   }
   for (const [code, { status }] of Object.entries(ERRORS)) {
     const [, statuses] = /^\nStatus ([\d, and]+)\./.exec(sections.get(code)!)!;
-    // Of one code the errors differ, and each says itself what to do.
+    // The errors of the code invalid_request differ; each states its own retry.
     const differs = code === "invalid_request";
     assert.deepEqual(statuses!.match(/\d+/g)!.map(Number), differs ? INVALID_REQUEST_STATUSES : [status], code);
     if (differs) { for (const retry of RETRIES) assert.ok(said(code).includes(`\`${retry}\``), retry); }
@@ -47,7 +47,7 @@ test("the index of errors says of retries what the errors say", () => {
   }
 });
 
-test("the index of errors has the limits by which requests are refused that have rate left", () => {
+test("the index of errors lists the limits that refuse a request of a key with rate left", () => {
   const number = (value: number) => String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
   for (
     const limit of [
@@ -60,12 +60,12 @@ test("the index of errors has the limits by which requests are refused that have
   assert.ok(sections.get("unavailable")!.includes(`${number(STREAM_LIMITS.inAll)} event streams`));
 });
 
-test("the index of errors has the reasons of a payment check, in their order", () => {
+test("the index of errors lists the reasons of a payment check in their order", () => {
   const table = text.slice(text.indexOf("## Reasons of a payment check"), text.indexOf("## Contract errors"));
   assert.deepEqual([...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason), [...REFUSAL_REASONS]);
 });
 
-test("an error's answer links to what the index says of it, by the name that says most", () => {
+test("an error's answer links to its section of the index, by its most specific name", () => {
   const linkOf = (error: unknown) => errorResponse(error, {}, true).headers.get("link");
   const to = (anchor: string) => `</docs/errors#${anchor}>; rel="help"`;
   assert.equal(linkOf(new GatewayError("rate_limited", "")), to("rate_limited"));

@@ -14,7 +14,7 @@ import { MAX_SUBSCRIPTIONS_PER_KEY } from "../../lib/webhooks/creation.ts";
 import { MAX_URL_LENGTH } from "../../lib/webhooks/targets/policy.ts";
 import { readDoc } from "./tools.ts";
 
-/** 10 000, but 1000. */
+/** Groups the digits of numbers from 10 000: 10 000, but 1000. */
 const spaced = (value: number) => value < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
 
 const LIMITS: Record<string, string> = {
@@ -32,7 +32,7 @@ const LIMITS: Record<string, string> = {
   "a prepared envelope": `valid for ${VALID_FOR_SECONDS / 60} minutes; a submitted one for at most an hour`,
 };
 
-test("the page of limits has the numbers of the code", () => {
+test("the limits page states the limits that the code has", () => {
   assert.equal(KEPT_INTENTS.mostInAll, 1_000_000, "a million in all");
   assert.equal(LONGEST_VALIDITY_SECONDS, 3_600, "an hour");
   const rows = new Map(

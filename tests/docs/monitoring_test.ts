@@ -22,7 +22,7 @@ const { api } = gatewayOfFile((on) => ({
 let families: Map<string, Family>;
 before(async () => void (families = await everyMetric()));
 
-/** Makes the gateway show every metric it has: by using it, not by naming them. */
+/** Uses the gateway until it exposes every metric, and returns them. */
 async function everyMetric(): Promise<Map<string, Family>> {
   losses = 2;
   await api.registerDevice();
@@ -40,7 +40,7 @@ async function everyMetric(): Promise<Map<string, Family>> {
 /** Labels that Prometheus adds to every series. */
 const TARGET_LABELS = ["job", "instance"];
 
-/** Checks that an expression names nothing but metrics and labels that the gateway really shows. */
+/** Checks that an expression uses only metrics and labels that the gateway exposes. */
 function checkExpression(expression: string): void {
   assert.equal(expression.split("(").length, expression.split(")").length, `parentheses: ${expression}`);
   const selectors = [...expression.matchAll(/\b(up|(?:gateway|process)_[a-z_]+)(?:\{([^}]*)\})?/g)];
@@ -71,7 +71,7 @@ interface Rule {
   annotations: { summary: string; what_to_do?: string };
 }
 
-test("the alert rules parse, and name only metrics and labels that the gateway shows", () => {
+test("the alert rules parse, and use only metrics and labels that the gateway exposes", () => {
   const { groups } = parseRulesYaml(file("alerts.yml")) as unknown as { groups: { name: string; rules: Rule[] }[] };
   const rules = groups.flatMap((group) => group.rules);
   assert.ok(rules.length >= 10);
@@ -86,7 +86,7 @@ test("the alert rules parse, and name only metrics and labels that the gateway s
   }
 });
 
-test("the commands that the alerts tell to run are whole ones, with what they need and no flag that they do not know", async () => {
+test("the commands in the alerts are complete: each has its required arguments and only flags that exist", async () => {
   const commands = [...file("alerts.yml").matchAll(/`gateway ([^`]+)`/g)].map(([, command]) => command!);
   assert.ok(commands.length >= 5);
   for (const command of commands) {
@@ -102,7 +102,7 @@ test("the commands that the alerts tell to run are whole ones, with what they ne
   }
 });
 
-test("the Grafana board parses, its panels do not overlap, and its queries name only what the gateway shows", () => {
+test("the Grafana board parses, its panels do not overlap, and its queries use only metrics that the gateway exposes", () => {
   const board = JSON.parse(file("grafana.json"));
   assert.equal(new Set(board.panels.map(({ id }: { id: number }) => id)).size, board.panels.length);
   const places = new Set<string>();
@@ -118,7 +118,7 @@ test("the Grafana board parses, its panels do not overlap, and its queries name 
   }
 });
 
-test("every metric of the gateway is on the board", () => {
+test("the Grafana board shows every metric of the gateway", () => {
   const text = file("grafana.json");
   const absent = [...families.keys()].filter((name) => !text.includes(name) && name !== "process_start_time_seconds");
   assert.deepEqual(absent, []);

@@ -2,17 +2,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readDoc, replaceEach } from "./tools.ts";
 
-/** Where a documented proxy is to run in a test. */
+/** Folder and ports of a documented proxy in a test. */
 export interface Site {
-  /** A folder of its own; `cert.pem` and `key.pem` are in it where it has TLS. */
+  /** A folder for this proxy alone. With TLS it contains `cert.pem` and `key.pem`. */
   folder: string;
   port: number;
-  /** Of the gateways; one that only balances has two of them. */
+  /** The gateways' ports: two for a load balancer. */
   upstreamPorts: [number] | [number, number];
   hasTls: boolean;
 }
 
-/** The documented configuration with the site's certificate and ports put in; answers how to start it. */
+/** Writes the documented configuration with the site's certificate and ports; returns the command that starts the proxy. */
 export const PROXIES: Record<string, (site: Site) => string[]> = {
   nginx({ folder, port, upstreamPorts, hasTls }) {
     const certificate = "ssl_certificate /etc/letsencrypt/live/gateway.example.com/fullchain.pem;";

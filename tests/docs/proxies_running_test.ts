@@ -19,7 +19,7 @@ import { isInstalled, readDoc, replaceEach } from "./tools.ts";
 describe("two proxies in a row", () => {
   if (!isInstalled("nginx")) return void test("needs nginx, not on this machine", { skip: true });
 
-  /** Which address the gateway takes a caller for, whose first proxy wrote that it is 203.0.113.7. */
+  /** The address that the gateway assigns to a caller for which the first proxy wrote 203.0.113.7. */
   async function seenBehind(setting: string, trusted: number): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), "gateway-two-proxies-"));
     const upstream = createServer(({ headers }, response) => response.end(headers["x-forwarded-for"]));
@@ -45,7 +45,7 @@ describe("two proxies in a row", () => {
     }
   }
 
-  test("are believed in as the page says", async () => {
+  test("give the client's address to a gateway with SERVICE_API_TRUST_PROXY=2 and the header that the page names", async () => {
     assert.equal(await seenBehind("X-Forwarded-For $remote_addr;", 2), "of nginx itself");
     const [, said] = /`(X-Forwarded-For \$\w+;)`/.exec(readDoc("behind-tls.md")) ??
       assert.fail("the page says nothing");
@@ -54,9 +54,9 @@ describe("two proxies in a row", () => {
 });
 
 interface RunningProxy {
-  /** Asks the proxy as a client at this address would: answers what curl printed, headers first. */
+  /** Sends a request from this address; returns curl's output, headers first. */
   ask(path: string, options?: { from?: string; args?: string[] }): Promise<string>;
-  /** Begins an answer and hands on what has come of it so far, whenever more comes. */
+  /** Starts a request and calls `onText` with all text so far whenever more arrives. */
   listen(path: string, onText: (soFar: string) => void): ChildProcess;
   stop(): Promise<void>;
 }
@@ -135,13 +135,13 @@ for (const name of Object.keys(PROXIES)) {
       await on.network.stop();
     });
 
-    test("answers over TLS to who has a key", async () => {
+    test("answers a caller with a key over TLS", async () => {
       const answer = await proxy.ask("/v1/network", { args: ["--header", `Authorization: Bearer ${api.apiKey}`] });
       assert.equal(statusOf(answer), 200, answer);
       assert.match(answer, /"networkPassphrase"/);
     });
 
-    test("slows each caller without a key down by its own address, whatever it claims", async () => {
+    test("limits the rate of callers without a key by their own address, not by a forged X-Forwarded-For", async () => {
       const strangers = (from: string, claim: string) =>
         proxy.ask("/v1/network", { from, args: ["--header", `X-Forwarded-For: ${claim}`] });
       for (let i = 0; i < 4; i++) assert.equal(statusOf(await strangers("127.0.0.1", `203.0.113.${i}`)), 401);
@@ -171,10 +171,10 @@ for (const name of Object.keys(PROXIES)) {
       await new Promise((resolve) => upstream.close(resolve));
     });
 
-    test("goes out as it comes", async () => {
+    test("reaches the client piece by piece, without buffering", async () => {
       await new Promise<void>((resolve) => {
         proxy.listen("/stream", (soFar) => {
-          // Written only once the client has what came before: a proxy that collects would never get it.
+          // The second event follows only after the client has the first: a proxy that buffers would never get it.
           if (soFar === "data: first\n\n") streaming!.write("data: second\n\n");
           if (soFar === "data: first\n\ndata: second\n\n") streaming!.end();
         }).once("close", resolve);

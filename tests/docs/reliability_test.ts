@@ -9,7 +9,7 @@ import { readDoc } from "./tools.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url).href);
 const page = readDoc("reliability.md") + readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
 
-/** Whether there is a file or a folder of that name, in which `*` stands for anything. */
+/** Whether a file or folder matches this path; `*` in its last part matches anything. */
 function isThere(path: string): boolean {
   const [folder, pattern] = [path.slice(0, path.lastIndexOf("/")), path.slice(path.lastIndexOf("/") + 1)];
   if (!pattern.includes("*")) return existsSync(join(ROOT, path));
@@ -17,7 +17,7 @@ function isThere(path: string): boolean {
   return readdirSync(join(ROOT, folder)).some((file) => name.test(file));
 }
 
-test("the tests that the reliability page names are there, and so are the variables that prolong and repeat them", () => {
+test("the tests and the FAULT_ and FUZZ_ variables that the reliability page and CONTRIBUTING.md name exist", () => {
   const paths = [...page.matchAll(/\btests\/[\w/*]+(?:\.ts)?/g)].map(([path]) => path);
   assert.ok(paths.length >= 15);
   assert.deepEqual(paths.filter((path) => !isThere(path)), []);

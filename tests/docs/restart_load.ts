@@ -8,18 +8,18 @@ const WRITERS = 2;
 const BETWEEN_READS_MS = 5;
 const BEGIN_AGAIN_MS = 50;
 
-/** Clients that ask a balancer on and on. */
+/** Clients that send requests to a balancer without a pause. */
 export interface RestartLoad {
   /** How many reads were answered 200. */
   reads: number;
-  /** Reads that got anything else, or nothing. */
+  /** Reads that got another status or no answer. */
   lostReads: string[];
-  /** How many POSTs were sent, and which of them got no good answer. */
+  /** The number of POSTs, and those without an answer 200. */
   posts: number;
   lostPosts: string[];
-  /** The cards that were registered, each under an `Idempotency-Key` of its own until it was. */
+  /** The registered cards; each has its own `Idempotency-Key`, which all its retries use. */
   registered: string[];
-  /** Lets all finish what they are at. */
+  /** Stops the clients after their current request or registration. */
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function startRestartLoad(info: SandboxInfo, port: number, key: string): 
     close();
   }
 
-  /** As the README has it: after any failure, prepare, sign and submit again with the same key and the same body. */
+  /** As the README advises: after any failure, prepare, sign and submit again with the same key and the same body. */
   async function write(): Promise<void> {
     const owner = await newAccount(info);
     const { request, close } = client();

@@ -10,7 +10,7 @@ import { isInstalled, sampleTexts } from "./tools.ts";
  */
 const PAGES = ["signing", "take-a-payment", "get-paid", "lost-card", "clients", "webhooks"];
 
-test("each page has its samples, in every language", () => {
+test("each page has its number of samples in each language", () => {
   const languages = ["TypeScript", "Python", "Java", "Go", "stellar CLI", "Freighter"];
   const counts = PAGES.map((page) => languages.map((language) => sampleTexts(`${page}.md`, language).length));
   assert.deepEqual(counts, [
@@ -31,13 +31,13 @@ function assertSyntax(program: string, args: string[], text: string): void {
   assert.equal(status, 0, `${stderr}\n${text}`);
 }
 
-test("Python parses its samples", { skip: !isInstalled("python3") && "needs python3" }, () => {
+test("Python parses the Python samples", { skip: !isInstalled("python3") && "needs python3" }, () => {
   const texts = PAGES.flatMap((page) => sampleTexts(`${page}.md`, "Python")).filter(isNotInstall);
   const reading = "import ast, json, sys\nfor text in json.load(sys.stdin): ast.parse(text)";
   assertSyntax("python3", ["-c", reading], JSON.stringify(texts));
 });
 
-test("Go parses its sample", { skip: !isInstalled("gofmt") && "needs gofmt" }, () => {
+test("gofmt parses the Go samples", { skip: !isInstalled("gofmt") && "needs gofmt" }, () => {
   for (const text of sampleTexts("signing.md", "Go")) assertSyntax("gofmt", ["-e"], text);
 });
 
@@ -45,7 +45,7 @@ test("a shell parses the sample of the stellar CLI", () => {
   for (const text of sampleTexts("signing.md", "stellar CLI")) assertSyntax("sh", ["-n"], text);
 });
 
-test("the Java and Go functions have the name and the parameters of the other languages", () => {
+test("the Java and Go samples have a function sign with parameters xdr, networkPassphrase and secret", () => {
   const [java] = sampleTexts("signing.md", "Java");
   const [go] = sampleTexts("signing.md", "Go");
   assert.match(

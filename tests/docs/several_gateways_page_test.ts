@@ -12,7 +12,7 @@ const page = readDoc("several-gateways.md");
 const upgradePage = readDoc("backup-and-upgrade.md");
 const source = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url).href), "utf8");
 
-/** A number that a file of the program keeps to itself, by its name. */
+/** A constant of a source file, by its name. */
 function constantOf(path: string, name: string): number {
   const found = new RegExp(`^(?:export )?const ${name} = ([\\d_]+);$`, "m").exec(source(path));
   assert.ok(found, `${path} has no number ${name}`);
@@ -28,7 +28,7 @@ const submitMs = Number(SETTINGS.submitTimeoutMs.standard);
 const pollMs = Number(SETTINGS.pollMs.standard);
 const lookMs = constantOf("lib/webhooks/delivery/worker.ts", "LOOK_MS");
 
-/** How long what a dead gateway held is nobody's. */
+/** The table of how soon another gateway takes over each lease of a dead one. */
 function deathTable(): string {
   const watcherMs = constantOf("lib/events/log_writer.ts", "SHORTEST_LEASE_MS");
   const partitions = "lib/webhooks/delivery/partitions.ts";
@@ -46,7 +46,7 @@ function deathTable(): string {
   ].join("\n");
 }
 
-/** How soon one gateway knows what another has done. */
+/** The table of how soon a gateway sees another gateway's changes. */
 function sharingTable(): string {
   const keysMs = constantOf("lib/keys/verifier.ts", "MAX_STALE_MS");
   const usedMs = constantOf("lib/keys/verifier.ts", "USE_INTERVAL_MS") +
@@ -72,11 +72,11 @@ function between(name: string): string | undefined {
   return new RegExp(`<!-- ${name}:.*-->\\n([\\s\\S]*?)\\n?<!-- /${name} -->`).exec(page)?.[1];
 }
 
-test("the page's table of what a dead gateway held is the code's", () => {
+test("the page's table of a dead gateway's leases has the times of the code", () => {
   assert.equal(between("figures of a death"), deathTable());
 });
 
-test("the page's table of what gateways see of one another is the code's", () => {
+test("the page's table of delays between gateways has the times of the code", () => {
   assert.equal(between("figures of sharing"), sharingTable());
 });
 
@@ -93,7 +93,7 @@ function stopMs(): { farewellMs: number; drainMs: number; stepsMs: number } {
   };
 }
 
-test("the page about upgrades, the Compose file and the manifest give a stop the time that it may take", () => {
+test("the upgrade page, the Compose file and the manifest give the gateway enough time to stop", () => {
   const { farewellMs, drainMs, stepsMs } = stopMs();
   for (const ms of [farewellMs, drainMs, stepsMs]) assert.ok(upgradePage.includes(duration(ms)), duration(ms));
   const neededMs = farewellMs + drainMs + stepsMs;
@@ -104,11 +104,11 @@ test("the page about upgrades, the Compose file and the manifest give a stop the
   const seconds = (pattern: RegExp) => Number(pattern.exec(manifest)![1]);
   const sleepSeconds = seconds(/preStop: \{ sleep: \{ seconds: (\d+) \} \}/);
   assert.ok(seconds(/terminationGracePeriodSeconds: (\d+)/) * 1_000 > neededMs + sleepSeconds * 1_000);
-  // By then the Service has heard of it, and the probe was asked more often than it may fail.
+  // During the sleep the probe fails often enough for the Service to remove the pod.
   assert.ok(sleepSeconds > seconds(/periodSeconds: (\d+)/) * seconds(/failureThreshold: (\d+)/));
 });
 
-test("the pages' connections, streams and times are those of the program", () => {
+test("the pages state the connections, stream limits and times of the code", () => {
   const { poolSize } = parsePostgresSetting("postgres://gateway@db.example.com/gateway", {});
   assert.ok(readDoc("postgres.md").includes(`(8 + 1) × ${poolSize + 1} = ${9 * (poolSize + 1)}`));
   assert.equal(constantOf("lib/store/postgres/pool.ts", "IDLE_MS"), 300_000, "five minutes");
@@ -117,7 +117,7 @@ test("the pages' connections, streams and times are those of the program", () =>
   assert.ok(page.includes(`\`SERVICE_API_SUBMIT_TIMEOUT_MS\` (${duration(submitMs)})`));
 });
 
-test("HAProxy waits longer than a submit may take, and hears of a stop before the gateway stops accepting", () => {
+test("HAProxy waits longer than the longest submit takes, and detects a stop before the gateway stops accepting connections", () => {
   const text = readDoc("haproxy.cfg");
   const serverSeconds = Number(/timeout server (\d+)s/.exec(text)![1]);
   assert.ok(serverSeconds * 1_000 >= submitMs + 10_000);
@@ -126,7 +126,7 @@ test("HAProxy waits longer than a submit may take, and hears of a stop before th
   assert.ok(Number(everyMs) * Number(misses) < constantOf("cli/serve.ts", "FAREWELL_MS"));
 });
 
-test("the alerts and the metrics of the page about monitoring are there", () => {
+test("the alerts and metrics that the monitoring page names exist", () => {
   const alerts = readDoc("alerts.yml");
   const page = readDoc("monitoring.md");
   for (const [alert] of page.matchAll(/\bGateway[A-Z]\w+/g)) assert.ok(alerts.includes(`alert: ${alert}\n`), alert);

@@ -28,7 +28,7 @@ import { isInstalled } from "./tools.ts";
 const ROUNDS = 2;
 /** How many cards are registered between two restarts. */
 const CARDS = 10;
-/** How many requests a gateway that came back has had when the balancer counts on it. */
+/** The number of requests to a restarted gateway after which the balancer uses it again. */
 const TRUSTED_AFTER = 3;
 const TIMEOUT_MS = 600_000;
 const LOOK_MS = 50;
@@ -54,7 +54,7 @@ function describeSeveral(programs: string): void {
     await cluster?.remove();
   });
 
-  /** As an operator restarts one: until the balancer sends requests to it again, be they only for its health. */
+  /** Restarts a gateway and waits until the balancer sends requests to it again, if only for its health. */
   async function restart(which: number): Promise<void> {
     gateways[which]!.signal("SIGTERM");
     assert.equal(await gateways[which]!.ended, 0, gateways[which]!.log());
@@ -62,7 +62,7 @@ function describeSeveral(programs: string): void {
     while (started.lines().filter(({ path }) => path !== undefined).length < TRUSTED_AFTER) await passed(LOOK_MS);
   }
 
-  /** A card that is registered at a gateway; answers its hash. */
+  /** Registers a card at a gateway; returns its hash. */
   async function register(gateway: ServeProcess): Promise<string> {
     const deviceHash = crypto.randomUUID().replaceAll("-", "").repeat(2);
     const operation = { kind: "registerDevice", deviceHash, agent: sandbox.info.accounts.agent.address };
@@ -71,7 +71,7 @@ function describeSeveral(programs: string): void {
     return deviceHash;
   }
 
-  /** Waits until the log that this gateway shows has the cards; answers how often it has each. */
+  /** Waits until this gateway's log has the cards; returns how often it has each. */
   async function logged({ url }: ServeProcess, cards: string[]): Promise<Map<string, number>> {
     const api = createClient(url, key);
     const times = new Map(cards.map((card) => [card, 0]));
@@ -97,7 +97,7 @@ function describeSeveral(programs: string): void {
       });
       after(async () => await balancer?.stop());
 
-      test("are restarted one after the other under load: all reads are answered, all cards registered once", {
+      test("answer all reads and register each card once while an operator restarts them in turn", {
         timeout: TIMEOUT_MS,
       }, async () => {
         const load = startRestartLoad(sandbox.info, balancer.port, key);
@@ -123,7 +123,7 @@ function describeSeveral(programs: string): void {
   }
 
   describe("two gateways on one PostgreSQL database", () => {
-    test("go on when a newer program has changed the tables; an older one that starts then is refused", async () => {
+    test("keep working after a newer version migrates the store; an older version refuses to start", async () => {
       await cluster.sql("UPDATE gateway.store SET schema_version = schema_version + 90");
       try {
         for (const gateway of gateways) assert.equal((await logged(gateway, [await register(gateway)])).size, 1);
@@ -138,7 +138,7 @@ function describeSeveral(programs: string): void {
       }
     });
 
-    test("answer 503 while the database is away, are well all the same, and go on when it is back", async () => {
+    test("answer 503 while the database is down, report healthy, and work again when it is back", async () => {
       const answers = async (path: string) => {
         const { status, headers } = await createClient(gateways[0]!.url, key).get(path);
         return [status, headers.get("retry-after")];
@@ -157,7 +157,7 @@ function describeSeveral(programs: string): void {
       assert.equal((await logged(gateways[1]!, [await register(gateways[0]!)])).size, 1);
     });
 
-    test("are copied with pg_dump while they serve; a gateway on the copy has their keys and history", async () => {
+    test("serve while pg_dump copies their store; a gateway on the copy has their keys and history", async () => {
       const card = await register(gateways[0]!);
       await logged(gateways[0]!, [card]);
       await cluster.sql("CREATE DATABASE restored");
@@ -179,7 +179,7 @@ function describeSeveral(programs: string): void {
       }
     });
 
-    test("miss the one that reads the network, killed, for no longer than until its lease is over", {
+    test("log events again when the killed leader's lease has expired", {
       timeout: TIMEOUT_MS,
     }, async () => {
       const [killed, other] = gateways as [ServeProcess, ServeProcess];
@@ -196,4 +196,5 @@ function describeSeveral(programs: string): void {
 
 const programs = findPostgres();
 if (programs !== undefined) describeSeveral(programs);
-else describe("several gateways", () => void test("need PostgreSQL's programs, which are not here", { skip: true }));
+else {describe("several gateways", () =>
+    void test("need PostgreSQL's programs, which are not on this machine", { skip: true }));}

@@ -19,7 +19,7 @@ const FETCH_MS = 240_000;
 const COMPILE_MS = 600_000;
 const skip = "bun" in process.versions ? false : "runs under Bun only: the samples run on neither runtime";
 
-/** Why a sample cannot be tried here: its language is not on this machine, or its packages cannot be fetched. */
+/** The reason to skip a sample: its packages cannot be fetched. */
 class NotAtHand extends Error {}
 
 /** A sample as a program: answers the envelope XDR, signed for the network of PASSPHRASE with the seed SECRET. */
@@ -118,7 +118,7 @@ const LANGUAGES = [
 
 for (const [index, { language, programs, compile }] of LANGUAGES.entries()) {
   test(
-    `the network takes what the page's ${language} has signed`,
+    `the network accepts an envelope that the signing page's ${language} sample signed`,
     { skip, timeout: FETCH_MS + COMPILE_MS },
     async (t) => {
       const missing = programs.filter((program) => !isInstalled(program));

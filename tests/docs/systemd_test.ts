@@ -10,7 +10,7 @@ import { isInstalled, readDoc, replaceEach, run } from "./tools.ts";
 
 const unit = readDoc("gateway.service");
 
-test("the unit gives a stop longer than a submit may take, and sets only settings there are", () => {
+test("the unit waits for a stop longer than the longest submit takes, and sets only existing settings", () => {
   const stopSeconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]);
   assert.ok(stopSeconds * 1000 > Number(SETTINGS.submitTimeoutMs.standard) + 45_000);
   const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
@@ -19,14 +19,14 @@ test("the unit gives a stop longer than a submit may take, and sets only setting
   }
 });
 
-test("the unit starts the gateway again however often it could not start, and not after a wrong setting", () => {
+test("the unit restarts the gateway after any number of failed starts, but not after an invalid setting", () => {
   // Otherwise systemd gives up after five starts within ten seconds: a database that is away for eight would be enough.
   assert.match(unit, /^\[Unit\]\n(?:(?!\[).*\n)*StartLimitIntervalSec=0$/m);
   assert.match(unit, /^Restart=always$/m);
   assert.match(unit, /^RestartPreventExitStatus=2$/m);
 });
 
-test("the unit leaves the gateway no capability, no device, no new privilege, and its store alone to write", () => {
+test("the unit gives the gateway no capability, device or new privilege, and makes only its store writable", () => {
   const lines = unit.split("\n");
   for (const name of ["CapabilityBoundingSet", "AmbientCapabilities"]) assert.ok(lines.includes(`${name}=`), name);
   for (
@@ -38,13 +38,13 @@ test("the unit leaves the gateway no capability, no device, no new privilege, an
   assert.deepEqual(lines.filter((line) => /^(ReadWritePaths|BindPaths|DeviceAllow)=/.test(line)), []);
 });
 
-test("a line of the settings as the page shows it is read by a shell as the unit reads it", () => {
+test("a shell reads the page's example line of settings with its exact value", () => {
   const [, name, value] = /^(SERVICE_API_\w+)=(.*)$/m.exec(readDoc("systemd.md"))!;
   const reading = `set -eu\n${name}=${value}\nprintf %s "$${name}"`;
   assert.equal(run("sh", ["-c", reading]), "Public Global Stellar Network ; September 2015");
 });
 
-test("who follows the page again, as for an update, keeps the settings", () => {
+test("a second run of the page's commands keeps the settings", () => {
   const folder = mkdtempSync(join(tmpdir(), "gateway-settings-"));
   try {
     const file = join(folder, "gateway.env");
@@ -60,7 +60,7 @@ test("who follows the page again, as for an update, keeps the settings", () => {
   }
 });
 
-test("what the page installs lies where it says, in the folder in which the executable is built", () => {
+test("the files that the page installs exist at the paths that the page names", () => {
   const sources = [...readDoc("systemd.md").matchAll(/^install -m \d+ (\S+) /gm)].map(([, source]) => source!);
   assert.equal(sources.length, 2);
   for (const source of sources) {
@@ -69,7 +69,7 @@ test("what the page installs lies where it says, in the folder in which the exec
   }
 });
 
-test("after a move to PostgreSQL the unit's gateway serves from there, and only where the copy has succeeded", () => {
+test("the page's move to PostgreSQL changes the unit's settings and starts the gateway only after a successful copy", () => {
   const folder = mkdtempSync(join(tmpdir(), "gateway-moved-"));
   try {
     const file = join(folder, "gateway.env");
@@ -89,7 +89,7 @@ test("after a move to PostgreSQL the unit's gateway serves from there, and only 
   }
 });
 
-test("what the pages have root do to the unit's store is done as its owner: a lock of root's would keep the gateway out", () => {
+test("the pages run commands on the unit's store as its owner, because a lock of root's blocks the gateway", () => {
   const commands = ["postgres.md", "systemd.md"].flatMap((page) =>
     [...readDoc(page).matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.split("\n"))
   ).filter((line) => /gateway (store|keygen|doctor|backup) /.test(line) && line.includes("/var/lib/gateway/"));
@@ -100,7 +100,7 @@ test("what the pages have root do to the unit's store is done as its owner: a lo
 });
 
 describe("systemd-analyze", () => {
-  if (!isInstalled("systemd-analyze")) return void test("systemd-analyze is not on this machine", { skip: true });
+  if (!isInstalled("systemd-analyze")) return void test("is not on this machine", { skip: true });
   let folder: string;
   let file: string;
   before(() => {
@@ -111,11 +111,11 @@ describe("systemd-analyze", () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  test("finds nothing wrong with the unit", () => {
+  test("accepts the unit without a warning", () => {
     assert.equal(run("systemd-analyze", ["verify", file]), "");
   });
 
-  test("rates its exposure as low as the page says", () => {
+  test("rates the unit's exposure as low as the page states", () => {
     const most = Number(/rates it (\d\.\d) of 10 or less/.exec(readDoc("systemd.md"))![1]);
     assert.ok(most <= 1.5);
     const rated = run("systemd-analyze", [

@@ -14,7 +14,7 @@ import { MAX_ATTEMPTS } from "../../lib/webhooks/delivery/schedule.ts";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const page = (name: string) => readFileSync(join(ROOT, "docs", `${name}.md`), "utf8");
 
-/** The table of settings. What stands when nothing is said of the store depends on the runtime. */
+/** The table of settings. The default store depends on the runtime. */
 function settingsTable(): string {
   const rows = Object.values(SETTINGS).map((setting) => {
     const { env, flag, standard, help } = setting as { env: string; flag?: string; standard?: string; help: string };
@@ -28,12 +28,12 @@ function settingsTable(): string {
   return ["| setting | flag | standard | |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-test("the table of settings is that of lib/config.ts", () => {
+test("the table of settings matches lib/config.ts", () => {
   const found = /<!-- settings:.*-->\n([\s\S]*?)\n<!-- \/settings -->/.exec(page("settings"))?.[1];
   assert.equal(found, settingsTable());
 });
 
-test("the table of commands has each command with its actions", async () => {
+test("the table of commands lists each command with its actions", async () => {
   const table = /<!-- commands:.*-->\n([\s\S]*?)\n<!-- \/commands -->/.exec(page("command-line"))![1]!;
   const rows = [...table.matchAll(/^\| `([\w-]+)` \| (.*?) \|/gm)].map(([, name, does]) => [name!, does!] as const);
   assert.deepEqual(rows.map(([name]) => name), Object.keys(COMMANDS));
@@ -62,12 +62,12 @@ function duration(seconds: number): string {
   return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
 }
 
-test("the table of retries is that of lib/webhooks/delivery/schedule.ts", () => {
+test("the table of retries matches lib/webhooks/delivery/schedule.ts", () => {
   const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(page("webhooks"))?.[1];
   assert.equal(found, scheduleTable());
 });
 
-test("the delivery that is shown has each field of its event", () => {
+test("the webhooks page's example delivery has each field of its event", () => {
   const { event } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page("webhooks"))![1]!);
   assert.equal(event.type, "payment.authorized");
   const { components } = JSON.parse(JSON.stringify(openApiDocument(NOUNS, "1.0.0")));

@@ -15,7 +15,7 @@ import { importSamples, samples } from "./tools.ts";
 
 const run = promisify(execFile);
 const STORY_MS = 120_000;
-/** In the order of a card's life: each goes on where the one before has ended. */
+/** In the order of a card's life: each page continues where the previous one ends. */
 const TASKS = ["take-a-payment", "get-paid", "lost-card"];
 const LIFE = [
   "device.registered",
@@ -36,7 +36,7 @@ after(() => sandbox.stop());
 
 const blocks = (page: string, tab: string) => samples(`${page}.md`, tab, sandbox.info);
 
-/** The types of the events that were not there before, in their order. */
+/** Waits for the events after the first `count`; returns their types in order. */
 async function eventsSince(count: number): Promise<string[]> {
   const client = createClient(sandbox.info.gateway, sandbox.info.apiKey);
   while (true) {
@@ -47,15 +47,19 @@ async function eventsSince(count: number): Promise<string[]> {
   }
 }
 
-test("the task pages' TypeScript lives a card's life on the sandbox", { timeout: STORY_MS }, async () => {
-  const [write] = blocks("signing", "TypeScript");
-  const tasks = TASKS.map((name) => [`${name}.ts`, blocks(name, "TypeScript").join("\n")]);
-  assert.ok(tasks.every(([, text]) => text!.length > 100));
-  await importSamples({ "write.ts": write!, ...Object.fromEntries(tasks) });
-  assert.deepEqual(await eventsSince(0), LIFE);
-});
+test(
+  "the TypeScript samples of the task pages perform a card's life on the sandbox",
+  { timeout: STORY_MS },
+  async () => {
+    const [write] = blocks("signing", "TypeScript");
+    const tasks = TASKS.map((name) => [`${name}.ts`, blocks(name, "TypeScript").join("\n")]);
+    assert.ok(tasks.every(([, text]) => text!.length > 100));
+    await importSamples({ "write.ts": write!, ...Object.fromEntries(tasks) });
+    assert.deepEqual(await eventsSince(0), LIFE);
+  },
+);
 
-test("two writes of the page about signing whose intent is null are two", async () => {
+test("two calls of the signing page's write with intent null make two payments", async () => {
   const { asset, accounts: { owner, agent } } = sandbox.info;
   const [module] = await importSamples({ "write.ts": blocks("signing", "TypeScript")[0]! });
   const write = module!.write as (secret: string, operation: object, intent?: string | null) => Promise<object>;
@@ -67,7 +71,7 @@ test("two writes of the page about signing whose intent is null are two", async 
   assert.equal(body.escrowBalance, "14");
 });
 
-test("the page about signing signs, in TypeScript, as everybody does", async () => {
+test("the signing page's TypeScript sample makes the same signature as the SDK", async () => {
   const { gateway, apiKey, networkPassphrase, accounts: { owner, agent } } = sandbox.info;
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
   const { body } = await createClient(gateway, apiKey)
@@ -78,7 +82,7 @@ test("the page about signing signs, in TypeScript, as everybody does", async () 
 });
 
 test(
-  "the task pages' Python lives a card's life on the sandbox",
+  "the Python samples of the task pages perform a card's life on the sandbox",
   { skip: longOnly, timeout: INSTALL_MS + STORY_MS },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
@@ -103,7 +107,7 @@ test(
       }
       assert.deepEqual(await eventsSince(held.length), LIFE);
       const { stdout } = await run(python, [join(folder, "empty.py")]);
-      assert.match(stdout, /Idempotency-Key must be 1 to 255/, "an empty intent is not another one each time");
+      assert.match(stdout, /Idempotency-Key must be 1 to 255/, "the gateway refuses an empty intent");
     } finally {
       rmSync(folder, { recursive: true });
     }

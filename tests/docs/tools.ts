@@ -12,10 +12,10 @@ export function readDoc(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url).href), "utf8");
 }
 
-/** The samples of a page that stand under a tab, filled as the page in the browser fills them on this sandbox. */
+/** The samples under a tab of a page, filled with this sandbox's values as the browser fills them. */
 export function samples(page: string, tab: string, sandbox: SandboxInfo): string[] {
   const { gateway, apiKey, asset, contracts, networkPassphrase, accounts: { owner, agent, merchant } } = sandbox;
-  // A name that begins with another one comes before it.
+  // A name that starts with another name comes before it.
   const known: Record<string, string> = {
     GATEWAY: gateway,
     KEY: apiKey,
@@ -36,13 +36,13 @@ export function samples(page: string, tab: string, sandbox: SandboxInfo): string
   );
 }
 
-/** The samples of a page that stand under a tab, as the page has them. */
+/** The samples under a tab of a page, with their placeholders. */
 export function sampleTexts(page: string, tab: string): string[] {
   const blocks = [...readDoc(page).matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)];
   return blocks.filter(([, title]) => title === tab).map(([, , code]) => code!);
 }
 
-/** Imports these files one after the other, by name, as in a project that has the packages. They print nothing. */
+/** Imports these files in turn, as a project with the packages would, with console.log silenced. */
 export async function importSamples(files: Record<string, string>): Promise<Record<string, unknown>[]> {
   const folder = mkdtempSync(join(ROOT, ".docs-"));
   const { log } = console;
@@ -60,12 +60,12 @@ export async function importSamples(files: Record<string, string>): Promise<Reco
   }
 }
 
-/** Whether a program is on this machine; servers are where only root has them in its path. */
+/** Whether a program is on this machine, also in /usr/sbin, which only root has in its path. */
 export function isInstalled(program: string): boolean {
   return spawnSync("sh", ["-c", `PATH="$PATH:/usr/sbin" command -v ${program}`]).status === 0;
 }
 
-/** Runs a program to its end and answers what it wrote; throws with its words when it fails. */
+/** Runs a program to its end and returns its output; throws an error with that output when it fails. */
 export function run(program: string, args: string[], env: Record<string, string> = {}): string {
   const result = spawnSync(program, args, { encoding: "utf8", env: { PATH: "/usr/bin:/bin:/usr/sbin", ...env } });
   const output = `${result.stdout}${result.stderr}`;
@@ -73,7 +73,7 @@ export function run(program: string, args: string[], env: Record<string, string>
   return output;
 }
 
-/** Replaces each of these once; throws when one is not there exactly once, so that a test follows its document. */
+/** Replaces each text once; throws when the document does not contain it exactly once. */
 export function replaceEach(text: string, replacements: [string, string][]): string {
   for (const [what, by] of replacements) {
     if (text.split(what).length !== 2) throw new Error(`${JSON.stringify(what)} is not there once`);
