@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { ERRORS, INVALID_REQUEST_STATUSES } from "../../lib/errors.ts";
 
-/** An answer as a test has it. */
+/** An answer of the gateway, independent of how a test requested it. */
 export interface Answered {
   status: number;
   headers: { get(name: string): string | null | undefined };
-  /** As it came. */
+  /** The raw body. */
   text: string;
 }
 
 /**
- * What holds of every answer of the gateway, whatever was asked: no failure of its own (but of the node, where it may
- * fail), the body of an error when it is one, nothing of what is inside, and the headers that stand on every answer.
+ * Asserts that an answer is sound: no 5xx of the gateway (502 and 503 with `nodeFails`), an error body for an error, no
+ * internal text in its message, and the headers of every answer.
  */
 export function assertSound({ status, headers, text }: Answered, about: string, { nodeFails = false } = {}): void {
   const shown = `${about}\n→ ${status} ${text.slice(0, 500)}`;

@@ -7,12 +7,12 @@ import { test } from "node:test";
 import { signed } from "../e2e/client.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { assertSound } from "./answers.ts";
-import { count, fuzzRandom, inputCount, seed, timeoutMs, told } from "./inputs.ts";
+import { count, fuzzRandom, inputCount, report, seed, timeoutMs } from "./inputs.ts";
 import { mutatedBytes } from "./mutations.ts";
 
 type Account = { address: string; secret: string };
 
-/** Envelopes of every kind of operation, signed and not, and some that are none of the gateway's. */
+/** Envelopes of every kind of operation, signed and unsigned, a fee bump, and a classic payment. */
 async function samples(on: TestNetwork, api: GatewayUnderTest): Promise<string[]> {
   const { owner, agent, merchant } = on.sandbox.accounts;
   const { asset } = on.sandbox;
@@ -50,7 +50,7 @@ async function samples(on: TestNetwork, api: GatewayUnderTest): Promise<string[]
   return [...envelopes, bump.toXDR(), classic.toXDR()];
 }
 
-test("whatever is submitted in the place of an envelope has a sound answer", { timeout: timeoutMs }, async () => {
+test("submit answers any text in place of an envelope with a sound answer", { timeout: timeoutMs }, async () => {
   const on = await startTestNetwork();
   const api = await startGateway(on, { started: false });
   const envelopes = (await samples(on, api)).map((xdr) => Uint8Array.from(Buffer.from(xdr, "base64")));
@@ -67,14 +67,14 @@ test("whatever is submitted in the place of an envelope has a sound answer", { t
     count(outcomes, `${status} ${body.error?.code ?? ""}`);
     assertSound({ status, headers, text: JSON.stringify(body) }, `seed ${seed}, input ${n}: ${xdr.slice(0, 3_000)}`);
   }
-  told("envelopes", inputs, outcomes);
+  report("envelopes", inputs, outcomes);
   assert.ok((outcomes.get("400 invalid_request") ?? 0) > inputs / 2);
   assert.doesNotMatch(api.log(), /"level":"error"/);
   await api.stop();
   await on.network.stop();
 });
 
-/** The envelope signed by everybody whom it may concern, where it still is one: it gets further. */
+/** The envelope, signed again by all accounts if it still parses, so that it passes more checks. */
 function signedAgain(xdr: string, { network: { passphrase }, sandbox: { accounts } }: TestNetwork): string {
   try {
     const transaction = TransactionBuilder.fromXDR(xdr, passphrase);

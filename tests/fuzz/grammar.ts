@@ -38,14 +38,14 @@ export interface OpenApi {
   components?: Record<string, unknown>;
 }
 
-/** A request that an OpenAPI description leads to, more or less. */
+/** A request that an OpenAPI description allows, or nearly allows. */
 export interface FuzzRequest {
-  /** The operation that was meant: `POST /v1/payments/check`. */
+  /** The operation from which the request was made: `POST /v1/payments/check`. */
   operation: string;
   method: string;
   /** With its query. */
   path: string;
-  /** Undefined: none. A string is sent as it is. */
+  /** Sent unchanged. Undefined for a request without a body. */
   body: string | undefined;
   headers: Record<string, string>;
 }
@@ -53,7 +53,7 @@ export interface FuzzRequest {
 /** Values that mean something where the tests run, by the names of fields; `any` fits anywhere. */
 export type Samples = Record<string, readonly unknown[]>;
 
-/** What no schema asks for. */
+/** Values that no schema asks for. */
 const ODD_VALUES: readonly unknown[] = [
   null,
   true,
@@ -138,7 +138,7 @@ function requestOf(
   });
 }
 
-/** Nine times in ten the first. */
+/** The first in nine of ten cases. */
 function often<A, B>(usual: fc.Arbitrary<A>, odd: fc.Arbitrary<B>): fc.Arbitrary<A | B> {
   return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
@@ -169,7 +169,7 @@ function headersOf(): fc.Arbitrary<Record<string, string>> {
   return often(fc.constant({}), odd);
 }
 
-/** As a step of a path or a value of a query: most clients encode what needs it. */
+/** Encodes a step of a path or a value of a query, as most clients do. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

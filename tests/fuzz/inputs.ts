@@ -13,10 +13,10 @@ export function inputCount(short: number): number {
   return isLong ? wanted : forTier({ test: short, all: 10 * short });
 }
 
-/** FUZZ_SEED: of a run that is to be repeated. Each run of the long form has its own, the short form always the same. */
+/** FUZZ_SEED: the seed of a run to repeat. Without it each long run has a new seed, and the short form always the same. */
 export const seed = Number(process.env.FUZZ_SEED ?? (isLong ? Date.now() % 2 ** 31 : 14));
 
-/** Random choices of this run; said where a test fails, so that it can be repeated. */
+/** Random choices of this run. A failing test shows the seed, so that the run can be repeated. */
 export function fuzzRandom(): SeededRandom {
   return seededRandom(seed);
 }
@@ -24,8 +24,8 @@ export function fuzzRandom(): SeededRandom {
 /** How long a fuzz test may take: the long form hours. */
 export const timeoutMs = isLong ? 12 * 3_600_000 : forTier({ test: 60_000, all: 900_000 });
 
-/** Says at the end of a test what it tried. */
-export function told(what: string, count: number, outcomes: Map<string, number>): void {
+/** Reports at the end of a long test how many inputs it tried, with which outcomes. */
+export function report(what: string, count: number, outcomes: Map<string, number>): void {
   if (!isLong) return;
   const sorted = [...outcomes].sort(([, a], [, b]) => b - a).map(([outcome, n]) => `${outcome}: ${n}`);
   process.stderr.write(`${what}: ${count} inputs with seed ${seed}; ${sorted.join(", ")}\n`);

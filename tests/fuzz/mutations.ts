@@ -15,7 +15,7 @@ type ByteMutation = (bytes: Bytes, random: SeededRandom) => Bytes;
 
 const place = (bytes: Bytes, random: SeededRandom) => Math.floor(random.next() * bytes.length);
 
-/** What is most often still read, and so gets furthest. */
+/** The mutation after which the bytes most often still parse, and so pass most checks. */
 const flippedBit: ByteMutation = (bytes, random) => {
   const at = place(bytes, random);
   bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random.next() * 8));
@@ -27,7 +27,7 @@ const BYTE_MUTATIONS: ByteMutation[] = [
     bytes[place(bytes, random)] = random.pick([0, 1, 0x7f, 0x80, 0xff]);
     return bytes;
   },
-  // Lengths and kinds stand in words of four bytes in XDR.
+  // XDR writes lengths and kinds as words of four bytes.
   (bytes, random) => {
     const at = place(bytes, random) & ~3;
     const word = random.pick([[0, 0, 0, 0], [0xff, 0xff, 0xff, 0xff], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0, 1]]);
@@ -95,7 +95,7 @@ function placesIn(value: unknown): { parent: object; key: string }[] {
   ]);
 }
 
-/** False: the whole is to be replaced. */
+/** Mutates one place. Returns false if the caller must replace the whole value. */
 function mutatePlace(holder: Record<string, unknown>, key: string, random: SeededRandom): boolean {
   const was = holder[key];
   const how = random.next();

@@ -6,12 +6,12 @@ import { sleep, systemClock } from "../../lib/clock.ts";
 import type { SeededRandom } from "../faults/seeded_random.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { assertSound } from "./answers.ts";
-import { count, fuzzRandom, inputCount, seed, timeoutMs, told } from "./inputs.ts";
+import { count, fuzzRandom, inputCount, report, seed, timeoutMs } from "./inputs.ts";
 import { mutatedBytes, mutatedJson } from "./mutations.ts";
 
 const deviceHash = "5a".repeat(32);
 
-/** What a node of this mood makes of the sandbox's answer. */
+/** A random distortion of the sandbox's answer, or the answer itself. */
 async function bent(answer: Response, random: SeededRandom): Promise<Response> {
   const how = random.next();
   if (how < 0.3) return answer;
@@ -62,7 +62,7 @@ async function asks(on: TestNetwork, api: GatewayUnderTest): Promise<Ask[]> {
   ];
 }
 
-test("whatever a node answers, the gateway's answers are sound, it goes on, and all is well when the node is", {
+test("the gateway gives sound answers while a node answers nonsense, and recovers when the node does", {
   timeout: timeoutMs,
 }, async () => {
   const on = await startTestNetwork();
@@ -70,7 +70,7 @@ test("whatever a node answers, the gateway's answers are sound, it goes on, and 
   let isBent = false;
   const clock = { aheadMs: 0 };
   const api = await startGateway(on, {
-    // Waiting for a node is most of the time otherwise.
+    // Without this the test spends most of its time on waits for a node.
     wait: (ms, signal) => sleep(ms / 20, signal),
     monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs,
     fetch: async (url, init) => isBent ? await bent(await on.fetch(url, init), random) : await on.fetch(url, init),
@@ -78,7 +78,7 @@ test("whatever a node answers, the gateway's answers are sound, it goes on, and 
   const calls = await asks(on, api);
   const outcomes = new Map<string, number>();
   const inputs = inputCount(100);
-  // What an answer leaves out of the events that come next is looked for again after minutes only.
+  // The gateway rescans only after minutes for events that an answer omitted, so all events are read before the node is bent.
   await isWell(api, clock);
   isBent = true;
   for (let n = 0; n < inputs; n++) {
@@ -90,7 +90,7 @@ test("whatever a node answers, the gateway's answers are sound, it goes on, and 
     assert.doesNotMatch(JSON.stringify(answer.body), /secret-token/, about);
   }
   isBent = false;
-  told("a node's answers", inputs, outcomes);
+  report("a node's answers", inputs, outcomes);
   assert.doesNotMatch(api.log(), /"level":"error"|secret-token/);
   await isWell(api, clock);
   await api.stop();
@@ -98,7 +98,7 @@ test("whatever a node answers, the gateway's answers are sound, it goes on, and 
 });
 
 /**
- * Waits until the gateway trusts a node that is well, and the history has each event once. A head that two wrong answers
+ * Waits until the gateway uses the healthy node, and the history has each event once. A head that two wrong answers
  * raised falls in two steps, each after 30 s of the gateway's time.
  */
 async function isWell(api: GatewayUnderTest, clock: { aheadMs: number }): Promise<void> {

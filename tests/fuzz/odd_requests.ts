@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import type { SeededRandom } from "../faults/seeded_random.ts";
 import type { RawRequest } from "./pipeline.ts";
 
-/** What strangers send that any HTTP server must understand: the syntax is right, and everything else odd. */
+/** Options of odd requests: valid HTTP with odd methods, paths, headers and bodies. */
 export interface OddOptions {
   random: SeededRandom;
-  /** A key that is valid; used now and then. */
+  /** A valid key; some requests use it. */
   apiKey: string;
 }
 
@@ -30,7 +30,7 @@ const PATHS = [
 const ENDS = ["", "/policy", "/devices", "/pending", "/deliveries", "/secret", "/", "/..", "/%2e%2e", "?"];
 const METHODS = ["GET", "GET", "GET", "GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
 const HOSTS = ["a", "", "a:1", "a:99999999", "a/b", "[::1]:1", "evil@a", "a#", "A.example", "*"];
-/** Characters of a request target; beyond them are those that no client may send as they are. */
+/** The characters that a client may send unencoded in a request target. */
 const TARGET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@%/%%";
 
 /** Makes one odd request after another. */

@@ -15,8 +15,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends requests one after the other over one connection, without waiting, and answers what came back before the other
- * side closed it: the last one should ask for that. Fewer answers than requests: it closed early.
+ * Sends requests in turn over one connection, without waiting, and returns the answers that arrived before the other
+ * side closed it. The last request should ask for the close. Fewer answers than requests mean an early close.
  */
 export async function pipeline(port: number, requests: RawRequest[]): Promise<RawAnswer[]> {
   const socket = connect(port, "127.0.0.1");
@@ -30,7 +30,7 @@ export async function pipeline(port: number, requests: RawRequest[]): Promise<Ra
   return readAnswers(Buffer.concat(parts), requests);
 }
 
-/** Takes answers apart as they follow one another; one to a HEAD has no body. */
+/** Splits consecutive answers; an answer to HEAD has no body. */
 export function readAnswers(bytes: Buffer, requests: Pick<RawRequest, "method">[]): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -45,7 +45,7 @@ export function readAnswers(bytes: Buffer, requests: Pick<RawRequest, "method">[
     at = end + 4;
     if (status === 100) continue;
     const length = requests[answers.length]?.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
-    // Cut off: the other side closed because of what came next.
+    // This answer is incomplete: the other side closed because of the next request.
     if (at + length > bytes.length) break;
     answers.push({ status, headers, body: bytes.toString("utf8", at, at + length) });
     at += length;

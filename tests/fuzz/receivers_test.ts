@@ -7,13 +7,13 @@ import type { SeededRandom } from "../faults/seeded_random.ts";
 import { until } from "../until.ts";
 import { at, createPostParts, post } from "../webhooks/post/post_parts.ts";
 import { OK_ANSWER } from "../webhooks/receiver.ts";
-import { count, fuzzRandom, inputCount, seed, timeoutMs, told } from "./inputs.ts";
+import { count, fuzzRandom, inputCount, report, seed, timeoutMs } from "./inputs.ts";
 import { mutatedBytes } from "./mutations.ts";
 
 const parts = createPostParts();
 after(parts.close);
 
-/** What servers answer, and what only somebody's own server does. */
+/** Usual and unusual answers of servers. */
 const ANSWERS = [
   OK_ANSWER,
   "HTTP/1.1 204 No Content\r\n\r\n",
@@ -32,7 +32,7 @@ const ANSWERS = [
   }\r\n\r\n\x1f\x8b\x08\x00\x00`,
 ];
 
-/** Splits, broken lines, twice what may stand once, and what belongs to another answer. */
+/** The answer with another one behind it, a broken line, a repeated header, other numbers or changed bytes. */
 function bent(answer: string, random: SeededRandom): Uint8Array {
   const how = random.next();
   if (how < 0.1) return Buffer.from(answer, "latin1");
@@ -66,7 +66,7 @@ function bent(answer: string, random: SeededRandom): Uint8Array {
   return mutatedBytes(Uint8Array.from(Buffer.from(answer, "latin1")), random);
 }
 
-/** Writes it whole, or piece by piece, and now and then breaks off. */
+/** Writes the answer whole or in two pieces, and sometimes breaks off. */
 function write(socket: Socket, bytes: Uint8Array, random: SeededRandom): void {
   const at = random.next() < 0.3 ? Math.floor(random.next() * bytes.length) : bytes.length;
   socket.write(bytes.slice(0, at));
@@ -80,7 +80,7 @@ function write(socket: Socket, bytes: Uint8Array, random: SeededRandom): void {
 }
 
 test(
-  "whatever a receiver answers, a post ends in time with an outcome that can be shown, and the next one is not touched by it",
+  "a post ends in time with a printable outcome whatever bytes the receiver answers, and the next post succeeds",
   { timeout: timeoutMs },
   async () => {
     const random = fuzzRandom();
@@ -100,7 +100,7 @@ test(
       assert.ok(isAnswer, `${about}: ${statusCode} ${error}`);
       assert.ok(durationMs < 5_000, `${about}: took ${durationMs} ms`);
       assert.ok(responseBody.length <= 1_024, about);
-      // It goes into the store, answers and terminals. A line may end in it.
+      // The text goes into the store, answers and terminals. It may contain line breaks.
       // deno-lint-ignore no-control-regex
       assert.doesNotMatch(responseBody + (error ?? ""), /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]/u, about);
       if (error !== undefined) {
@@ -112,7 +112,7 @@ test(
       assert.deepEqual([good.statusCode, good.error, good.responseBody], [200, undefined, "ok"], about);
       isBent = true;
     }
-    told("a receiver's answers", inputs, outcomes);
+    report("a receiver's answers", inputs, outcomes);
     assert.ok((outcomes.get("2xx") ?? 0) > inputs / 20 && outcomes.size > 5, JSON.stringify([...outcomes]));
     poster.close();
     await until(() => endpoint.open.size === 0);

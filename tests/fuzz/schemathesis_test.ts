@@ -6,20 +6,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { isLong, seed, told } from "./inputs.ts";
+import { isLong, report, seed } from "./inputs.ts";
 import { startServed } from "./served.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
 const INSTALL_MS = 240_000;
 const TIMEOUT_MS = 3_600_000;
-/** Of each operation in each phase. */
+/** The number of examples of each operation in each phase. */
 const EXAMPLES = 100;
-/** Checksums of addresses, and what is an envelope, no schema can say: what fits it may be refused all the same. */
+/** Excluded because a schema cannot express checksums and envelopes: the gateway may refuse data that fits the schema. */
 const EXCLUDED = "positive_data_acceptance";
 
 const run = promisify(execFile);
 
-/** The tool in an environment of its own; undefined where there is no Python, or its packages cannot be had. */
+/** Installs schemathesis in a new environment; undefined if Python or the package is not available. */
 async function installed(folder: string): Promise<string | undefined> {
   try {
     await run("python3", ["-m", "venv", folder], { timeout: INSTALL_MS });
@@ -31,7 +31,7 @@ async function installed(folder: string): Promise<string | undefined> {
   }
 }
 
-test("schemathesis finds no answer that is not as the OpenAPI description says", { timeout: TIMEOUT_MS }, async (t) => {
+test("schemathesis finds no answer that deviates from the OpenAPI description", { timeout: TIMEOUT_MS }, async (t) => {
   if (!isLong) return t.skip("the long form of the fuzz tests: FUZZ_INPUTS says how many inputs");
   const folder = await mkdtemp(join(tmpdir(), "schemathesis-"));
   const schemathesis = await installed(folder);
@@ -55,7 +55,7 @@ test("schemathesis finds no answer that is not as the OpenAPI description says",
       "--no-color",
     ], { cwd: folder, timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 }).catch((error) => assert.fail(error.stdout));
     const cases = Number(/Test cases:\s+(\d+) generated/.exec(stdout)?.[1]);
-    told("schemathesis", cases, new Map());
+    report("schemathesis", cases, new Map());
     assert.ok(cases > 1_000, stdout);
   } finally {
     assert.equal(await served.stop(), 0, served.gateway.log());

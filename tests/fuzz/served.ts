@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { flagsFor, makeKey, type SandboxProcess, sourceCommand, startSandbox } from "../e2e/sandbox_process.ts";
 import { type ServeProcess, startServe } from "../faults/serve_process.ts";
 
-/** A gateway in a process of its own, as strangers find it. */
+/** A gateway in its own process. */
 export interface Served {
   gateway: ServeProcess;
   port: number;
@@ -15,7 +15,7 @@ export interface Served {
   stop(): Promise<number | null>;
 }
 
-/** Starts `gateway serve` on a sandbox's network; every proxy is believed, so that each request may have an address of its own. */
+/** Starts `gateway serve` on a sandbox's network. It trusts X-Forwarded-For, so that each request may have its own address. */
 export async function startServed(flags: Record<string, string> = {}): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-fuzz-"));
   const sandbox: SandboxProcess = await startSandbox();

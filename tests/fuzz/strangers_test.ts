@@ -5,21 +5,21 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { forTier } from "../tier.ts";
 import { assertSound } from "./answers.ts";
-import { count, fuzzRandom, inputCount, isLong, seed, timeoutMs, told } from "./inputs.ts";
+import { count, fuzzRandom, inputCount, isLong, report, seed, timeoutMs } from "./inputs.ts";
 import { malformedRequests } from "./malformed_requests.ts";
 import { oddRequests } from "./odd_requests.ts";
 import { pipeline, type RawAnswer, type RawRequest, readAnswers } from "./pipeline.ts";
 import { type Served, startServed } from "./served.ts";
 
-/** Of memory after a million odd requests, to that before. */
+/** The allowed ratio of memory after a million odd requests to memory before them. */
 const GROWTH = 1.2;
-/** How long a runtime may take to give memory back. */
+/** The time that a runtime may take to release memory. */
 const SETTLE_MS = 90_000;
 
 // Before the tests: Bun gives a hook five seconds at most.
 const served = await startServed();
 
-/** What the runtime answers before the gateway sees a request: it has no body, and is no failure. */
+/** Whether the runtime answered before the gateway saw the request: without a body, with one of these 4xx or 5xx statuses. */
 function isOfRuntime({ status, headers, body }: RawAnswer): boolean {
   return !headers.has("x-request-id") && body === "" && [400, 414, 431, 501, 505].includes(status);
 }
@@ -38,7 +38,7 @@ async function isWell({ gateway }: Served, about: string): Promise<void> {
   await health.body?.cancel();
 }
 
-/** All that comes back within a moment, after which nothing more is sent. */
+/** Sends bytes, ends the connection and returns everything that arrives within a second. */
 function sendRaw(port: number, bytes: Uint8Array): Promise<Buffer> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
@@ -54,7 +54,7 @@ function sendRaw(port: number, bytes: Uint8Array): Promise<Buffer> {
 }
 
 test(
-  "whatever bytes come, what is answered is sound, and the next caller does not notice",
+  "the gateway answers malformed requests with a sound answer or a close, and still answers the next caller",
   { timeout: timeoutMs },
   async () => {
     const next = malformedRequests(fuzzRandom(), served.apiKey);
@@ -68,21 +68,21 @@ test(
           JSON.stringify(Buffer.from(sent.slice(0, 3_000)).toString("latin1"))
         }`;
         const method = Buffer.from(sent.slice(0, 5)).toString("latin1") === "HEAD " ? "HEAD" : "GET";
-        // What follows may be answers to more than one request: of a HEAD's the length is none.
+        // Answers to more than one request may follow. An answer to HEAD has no body.
         const [answer] = readAnswers(await sendRaw(served.port, sent), [{ method }]);
         count(outcomes, answer === undefined ? "closed" : String(answer.status));
         if (answer !== undefined && method !== "HEAD") check(answer, { method, bytes: sent }, about);
       }));
       await isWell(served, `seed ${seed}, inputs from ${n}`);
     }
-    told("bytes", inputs, outcomes);
+    report("bytes", inputs, outcomes);
     const [well, refused] = ["200", "400"].map((status) => outcomes.get(status) ?? 0);
     assert.ok(well! > inputs / 50 && refused! > inputs / 20, JSON.stringify([...outcomes]));
   },
 );
 
 test(
-  "after odd requests without end the gateway needs the memory that it needed before",
+  "the gateway's memory does not grow over many odd requests",
   { timeout: timeoutMs },
   async () => {
     const next = oddRequests({ random: fuzzRandom(), apiKey: served.apiKey });
@@ -102,12 +102,12 @@ test(
         }
       }));
     }
-    // By then V8 has as much room for what is soon collected as it wants: what is in use does not grow any more.
+    // After this warm-up V8 has grown its space for young objects to its full size.
     await ask(isLong ? 300_000 : forTier({ test: 3_000, all: 30_000 }));
     const before = served.memory();
     const inputs = inputCount(3_000);
     await ask(inputs);
-    // Short: what a runtime compiles and keeps at hand is more than what a few requests may leave.
+    // In the short form the runtime's own compiled code outweighs what a few requests could leak.
     const most = before * (isLong ? GROWTH : 1.5);
     const startedAt = performance.now();
     let after = served.memory();
@@ -115,7 +115,7 @@ test(
       await new Promise((resolve) => setTimeout(resolve, 500));
       await isWell(served, "settling");
     }
-    told(`memory ${Math.round(before)} → ${Math.round(after)} MiB`, inputs, outcomes);
+    report(`memory ${Math.round(before)} → ${Math.round(after)} MiB`, inputs, outcomes);
     assert.ok(after <= most, `${before} MiB before, ${after} MiB after`);
     assert.equal(await served.stop(), 0, served.gateway.log());
     assert.doesNotMatch(served.gateway.log(), /"level":"error"/);
