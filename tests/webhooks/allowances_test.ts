@@ -5,14 +5,14 @@ import { GatewayError } from "../../lib/errors.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { giveReplayBack, MAX_REPLAYED, takeReplay, takeTest } from "../../lib/webhooks/allowances.ts";
 
-/** Why something is refused; undefined: it is not. */
+/** The error of a refusal; undefined when the call succeeds. */
 const refusalOf = (taken: Promise<unknown>): Promise<GatewayError | undefined> =>
   taken.then(() => undefined, (error) => {
     assert.ok(error instanceof GatewayError);
     return error;
   });
 
-test("a webhook gets six test events a minute, and Retry-After is long enough", async () => {
+test("a webhook gets six test events a minute, and a test after Retry-After succeeds", async () => {
   let nowMs = 1_793_491_200_000;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   const refusal = (id: string) => refusalOf(takeTest(store, id));
@@ -31,11 +31,11 @@ test("a webhook gets six test events a minute, and Retry-After is long enough", 
   const atOnce = await Promise.all(Array.from({ length: 9 }, () => refusal("wh_3")));
   assert.equal(atOnce.filter((one) => one === undefined).length, 6, "of as many gateways as there are");
   nowMs -= 86_400_000;
-  assert.equal(await refusal("wh_3"), undefined, "a clock that was set back holds nobody up");
+  assert.equal(await refusal("wh_3"), undefined, "a clock that was set back blocks no call");
   await store.close();
 });
 
-test("replays of a key start until they have read a million events in a day, over all gateways", async () => {
+test("a key can start replays until they have read a million events in a day, over all gateways", async () => {
   const startMs = 1_793_491_200_000;
   let nowMs = startMs;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
@@ -53,14 +53,14 @@ test("replays of a key start until they have read a million events in a day, ove
   assert.equal(await refusal("key", 3 * MAX_REPLAYED), undefined, "the first hour is a day ago");
   assert.equal((await refusal("key"))?.headers["Retry-After"], String(86_400));
   await giveReplayBack(store, "key", 3 * MAX_REPLAYED, nowMs);
-  assert.equal(await refusal("key"), undefined, "what was not begun is not counted");
+  assert.equal(await refusal("key"), undefined, "a replay that did not start does not count");
   await takeReplay(store, "key", 3 * MAX_REPLAYED);
   nowMs -= 2 * 86_400_000;
-  assert.equal(await refusal("key"), undefined, "a clock that was set back holds nobody up");
+  assert.equal(await refusal("key"), undefined, "a clock that was set back blocks no call");
   await store.close();
 });
 
-test("events returned in a later hour do not raise the allowance after a day", async () => {
+test("a refund of replayed events in a later hour does not raise the allowance after a day", async () => {
   const startMs = 1_793_491_200_000;
   let nowMs = startMs + 3_599_999;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });

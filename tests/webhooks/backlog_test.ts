@@ -8,7 +8,7 @@ import { sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
 import { sampleSubscription } from "../store/webhook_samples.ts";
 import { memoryStore } from "./parts.ts";
 
-test("the backlog is counted again soon after the store has failed", async () => {
+test("the gateway counts the backlog again within a minute after the store failed", async () => {
   const store = await memoryStore();
   let nowMs = 0;
   let fails = true;
@@ -32,7 +32,7 @@ test("the backlog is counted again soon after the store has failed", async () =>
   assert.equal((await backlog()).pending, 0);
 });
 
-test("others have their turn while the backlogs of many webhooks are counted, each of which takes long", async () => {
+test("a long count of many webhooks' backlogs yields to other work after at most two store calls", async () => {
   const store = await memoryStore();
   for (let n = 0; n < 40; n++) await store.subscriptions.insert(sampleSubscription(`wh_${n}`), 99);
   const lease = await watcherLease(store);

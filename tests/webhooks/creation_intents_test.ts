@@ -14,7 +14,7 @@ const CALLER = { keyId: subscriptionOf("wh_1").keyId, idempotencyKey: "order-7" 
 const WANTED = { url: "https://a.example/" };
 const REPLAYED = { fromLedger: 101, dryRun: false };
 
-/** A store with a webhook and two events. Each gateway resolves names, unless it cannot. */
+/** A store with a webhook and two events. A gateway with `cannotResolve` resolves no name. */
 async function stage() {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
@@ -23,13 +23,13 @@ async function stage() {
   let texts = 0;
   const newText = () => String(++texts).padStart(22, "0");
   const unresolved = () => Promise.reject(new GatewayError("invalid_request", "a.example cannot be resolved"));
-  const told = { full: 0 };
+  const reported = { full: 0 };
   const gateway = ({ on = store, cannotResolve = false } = {}) =>
     createWebhookIntents({
       intents: on.intents,
       networkSeconds: () => clock.now() / 1_000,
       newVersion: newText,
-      onFull: () => void told.full++,
+      onFull: () => void reported.full++,
       webhooks: subscriptionsOn(on, {
         ...(cannotResolve ? { targets: { check: unresolved } as never } : {}),
         createSecret: () => `whsec_${btoa(newText())}`,
@@ -37,12 +37,12 @@ async function stage() {
         clock,
       }),
     });
-  return { store, gateway, told };
+  return { store, gateway, reported };
 }
 
 const replayOf = async (store: Store) => (await store.deliveries.consumer("wh_1"))!.replay;
 
-test("one intent makes one webhook, also where a later gateway would refuse it", async () => {
+test("a repeated request returns the first webhook, also when a later gateway would refuse the target", async () => {
   const { store, gateway } = await stage();
   const made = await gateway().create(WANTED, CALLER);
   assert.deepEqual(await gateway({ cannotResolve: true }).create(WANTED, CALLER), made);
@@ -52,7 +52,7 @@ test("one intent makes one webhook, also where a later gateway would refuse it",
   assert.equal((await store.subscriptions.list({ limit: 9 })).length, 1);
 });
 
-test("of two gateways that make a webhook at the same time both return the first one's", async () => {
+test("two gateways that create a webhook for one intent at the same time return the same webhook", async () => {
   for (const cannotResolve of [false, true]) {
     const { store, gateway } = await stage();
     let first: unknown;
@@ -73,7 +73,7 @@ test("of two gateways that make a webhook at the same time both return the first
   }
 });
 
-test("one intent starts one replay, and returns it after its end", async () => {
+test("a repeated request starts no second replay, and returns the first one even after its end", async () => {
   const { store, gateway } = await stage();
   const begun = await gateway().replay("wh_1", REPLAYED, CALLER);
   const { id, cursor } = (await replayOf(store))!;
@@ -84,7 +84,7 @@ test("one intent starts one replay, and returns it after its end", async () => {
   assert.equal(await replayOf(store), null);
 });
 
-test("a replay of nothing stays one of nothing when its request is repeated", async () => {
+test("a repeated request for a replay of 0 deliveries returns 0, also after new events in its ledgers", async () => {
   const { store, gateway } = await stage();
   const nothing = { fromLedger: 150, toLedger: 160, dryRun: false };
   const begun = await gateway().replay("wh_1", nothing, CALLER);
@@ -93,7 +93,7 @@ test("a replay of nothing stays one of nothing when its request is repeated", as
   assert.deepEqual(await gateway().replay("wh_1", nothing, CALLER), begun);
 });
 
-test("a gateway that was suspended during the start of a replay does not start it again, and counts nothing", async () => {
+test("a gateway that was suspended while it started a replay neither starts a second one nor counts its events twice", async () => {
   const { store, gateway } = await stage();
   let first: unknown;
   const suspended = bending("deliveries", "insertReplay", async (insertReplay, ...step) => {
@@ -105,13 +105,13 @@ test("a gateway that was suspended during the start of a replay does not start i
   assert.deepEqual(await gateway({ on: suspended(store) }).replay("wh_1", REPLAYED, CALLER), first);
   assert.equal(await replayOf(store), null, "it was begun a second time");
   const uses = await store.sharedState.read<{ count: number }[]>(`replayed/${CALLER.keyId}`);
-  assert.equal(uses!.reduce((sum, { count }) => sum + count, 0), 2, "what was not begun is not counted");
+  assert.equal(uses!.reduce((sum, { count }) => sum + count, 0), 2, "a replay that did not start does not count");
 });
 
-test("one intent too many is answered 429, and told", async () => {
-  const { store, gateway, told } = await stage();
+test("the gateway answers 429 to a webhook beyond the store's limit, and reports the full store", async () => {
+  const { store, gateway, reported } = await stage();
   const insert = () => Promise.resolve("full" as const);
   const on = bentStore(store, { subscriptions: { insert } });
   await assert.rejects(gateway({ on }).create(WANTED, CALLER), { status: 429 });
-  assert.equal(told.full, 1);
+  assert.equal(reported.full, 1);
 });

@@ -9,7 +9,7 @@ import { createTestCertificates } from "./post/test_certificates.ts";
 /*
  * The runtimes read these variables when they start, so each case is a process of its own.
  */
-describe("the environment", () => {
+describe("with proxy and TLS variables in the environment", () => {
   const certificates = createTestCertificates();
   let [plain, secure, proxy]: Receiver[] = [];
   before(async () => {
@@ -26,7 +26,7 @@ describe("the environment", () => {
     return await runOwnProcess("environment_process.ts", { args: [`${plain!.port}`, `${secure!.port}`], env });
   }
 
-  test("leads a post through no proxy", async () => {
+  test("a post uses no proxy", async () => {
     const url = `http://127.0.0.1:${proxy!.port}`;
     // Deno itself looks for a newer version once a day, through the proxy.
     const env: Record<string, string> = {
@@ -42,7 +42,7 @@ describe("the environment", () => {
     assert.match(plain!.requests[0]!.head, /^POST \/ HTTP\/1\.1\r\nHost: hooks\.example:/);
   });
 
-  test("does not switch off the check of certificates", { skip: certificates === undefined }, async () => {
+  test("a post still verifies certificates", { skip: certificates === undefined }, async () => {
     const [, second] = await results({ NODE_TLS_REJECT_UNAUTHORIZED: "0" });
     assert.equal(second!.error, "certificate is from no trusted authority");
     assert.equal(secure!.requests.length, 0);

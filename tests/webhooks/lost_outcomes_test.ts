@@ -7,7 +7,7 @@ import { append, eventAt, insert, memoryStore, NEW_SECRET, subscriptionOf, subsc
 
 const lost = () => new StoreError("unavailable", "the connection was cut");
 
-/** Does it, and loses the answer. */
+/** Calls the method, and loses its answer. */
 const losing =
   <A extends unknown[]>(method: (...args: A) => Promise<unknown>) => async (...args: A): Promise<never> => {
     await method(...args);
@@ -21,27 +21,27 @@ async function stage(bend: (store: Store) => Store) {
   return { store, subscriptions: subscriptionsOn(bend(store)) };
 }
 
-test("a rotation whose commit's answer is lost is reported: else no one knows the only secret after a day", async () => {
+test("a rotation returns its new secret also when the answer to its commit is lost", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { subscriptions: { setSecrets: losing(store.subscriptions.setSecrets) } })
   );
-  const told = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
+  const returned = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
   assert.equal((await store.subscriptions.get("wh_1"))!.secret, NEW_SECRET, "it signs from here on");
-  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+  assert.equal(returned.plainSecret, NEW_SECRET, String(returned));
 });
 
 const REPLAY = { fromLedger: 101, dryRun: false };
 
-test("a replay whose commit's answer is lost is returned", async () => {
+test("the gateway returns a replay also when the answer to its commit is lost", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { deliveries: { insertReplay: losing(store.deliveries.insertReplay) } })
   );
-  const told = await subscriptions.replay("key1", "wh_1", REPLAY).catch((error) => error);
+  const returned = await subscriptions.replay("key1", "wh_1", REPLAY).catch((error) => error);
   const begun = (await store.deliveries.consumer("wh_1"))!.replay!;
-  assert.equal(told.id, begun.id, String(told));
+  assert.equal(returned.id, begun.id, String(returned));
 });
 
-test("a replay that cannot be counted does not start: after an error the client starts another", async () => {
+test("a replay does not start when the store fails to count its events", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { sharedState: { change: () => Promise.reject(lost()) } })
   );
@@ -49,11 +49,11 @@ test("a replay that cannot be counted does not start: after an error the client 
   assert.equal((await store.deliveries.consumer("wh_1"))!.replay, null);
 });
 
-test("a webhook whose commit's answer is lost is returned, with its secret", async () => {
+test("the gateway returns a new webhook also when the answer to its commit is lost", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, { subscriptions: { insert: losing(store.subscriptions.insert) } })
   );
-  const told = await subscriptions.create("key2", { url: "https://a.example/" }).catch((error) => error);
+  const returned = await subscriptions.create("key2", { url: "https://a.example/" }).catch((error) => error);
   const [made] = await store.subscriptions.list({ keyId: "key2", limit: 10 });
-  assert.equal(told.id, made!.id, String(told));
+  assert.equal(returned.id, made!.id, String(returned));
 });

@@ -30,7 +30,7 @@ describe("on a public network, a target", () => {
     scenes = await runOwnProcess("public_network_process.ts", { wrapper });
   });
 
-  test("is resolved at each attempt, connected to once and named in the request", () => {
+  test("is resolved at each attempt, and gets its name in the TLS handshake", () => {
     const { results, asked, publicRequests, serverNames } = scenes.steady!;
     assert.deepEqual(results.map(({ statusCode, address }) => [statusCode, address]), [
       [302, "93.184.216.34"],
@@ -40,12 +40,12 @@ describe("on a public network, a target", () => {
     assert.deepEqual([asked.length, publicRequests, serverNames], [6, 3, ["hooks.example"]]);
   });
 
-  test("may redirect to a private address, which is not visited", () => {
+  test("that redirects to a private address makes the gateway connect to no private address", () => {
     assert.equal(scenes.steady!.results[0]!.statusCode, 302);
     assert.equal(scenes.steady!.privateConnections, 0);
   });
 
-  test("that turns from public to private between two attempts is never connected to again", () => {
+  test("that turns from public to private between two attempts gets no further connection", () => {
     const { results, publicRequests, privateConnections } = scenes.turnsLoopback!;
     const refusal = "url host must be public: hooks.example resolves to a loopback address";
     assert.deepEqual(results.slice(1).map(({ error, address }) => [error, address]), [
@@ -57,7 +57,7 @@ describe("on a public network, a target", () => {
     assert.equal(scenes.turnsPrivate!.privateConnections, 0);
   });
 
-  test("with a private address among its addresses is refused whole, and not connected to at all", () => {
+  test("with one private address among its addresses gets no connection at all", () => {
     for (const [name, reason] of [["oneOfTwo", /private/], ["ipv6Loopback", /loopback/]] as const) {
       const { results, publicRequests, privateConnections } = scenes[name]!;
       assert.match(results[0]!.error!, reason);
@@ -65,7 +65,7 @@ describe("on a public network, a target", () => {
     }
   });
 
-  test("whose answer is cached is reached at its checked address, and nowhere else", () => {
+  test("with a cached DNS answer gets connections only at the checked address", () => {
     const { results, asked, publicRequests, privateConnections } = scenes.kept!;
     assert.deepEqual(results.map(({ statusCode }) => statusCode), [302, 200, undefined, undefined]);
     assert.deepEqual([publicRequests, privateConnections], [2, 0]);

@@ -25,7 +25,7 @@ test("a replay waits for new events without keeping the process busy", async () 
   await next.stop({ drainMs: 0 });
 });
 
-test("a replay to one that keeps the order ends, also at an event that its endpoint can never take", async () => {
+test("a replay to an ordered webhook ends, also at an event that its endpoint never accepts", async () => {
   let attempt = 1;
   await using made = await workerStage((post: Posted) => {
     attempt = post.attempt;
@@ -39,13 +39,13 @@ test("a replay to one that keeps the order ends, also at an event that its endpo
   }
   await passUntil(async () => (await look()).progress.dead > 0);
   assert.equal((await look()).progress.dead, 1);
-  // Nothing is new: it is the only one by which its endpoint can be asked whether it is back.
+  // Without new events, only the replayed event can probe the endpoint.
   await made.replay("rp_1");
   await passUntil(async () => (await look()).replay === null);
   assert.equal((await look()).replay, null, "the replay goes on");
 });
 
-test("a replay that is begun as soon as the one before it has ended is sent, too", async () => {
+test("the worker sends a replay that starts right after the end of another one", async () => {
   let ended: (() => Promise<void>) | undefined;
   await using made = await workerStage(() => "delivered", {
     store: bending("deliveries", "settle", async (settle, step) => {
@@ -58,7 +58,7 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   });
   await made.owe(5, "wh_1");
   await made.pass(500);
-  // Who waits until the first one has ended begins the second; the log grows meanwhile.
+  // A client starts the second replay at the end of the first; the log grows meanwhile.
   ended = async () => {
     await made.replay("rp_2");
     await made.owe(1);
@@ -72,7 +72,7 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null);
 });
 
-test("a replay whose end was fenced goes on when its lease is back", async () => {
+test("a replay whose last commit was fenced ends after the worker has its lease again", async () => {
   const refused: unknown[] = [];
   await using made = await workerStage(() => "delivered", {
     starts: false,
@@ -81,7 +81,7 @@ test("a replay whose end was fenced goes on when its lease is back", async () =>
         deliveries: {
           async settle(step) {
             if (step.settlements.some(({ replay }) => replay?.done) && refused.length === 0) {
-              // The process was held for longer than its lease, and another one had that for a moment.
+              // Another process takes the expired lease for a moment.
               const name = partitionLease(partitionOf("wh_1"));
               const taken = await store.leases.acquire({ name, holder: "another", durationMs: 10_000 });
               assert.ok(taken);
@@ -95,7 +95,7 @@ test("a replay whose end was fenced goes on when its lease is back", async () =>
         },
       }),
   });
-  // Its holder takes every lease that it asks for, whoever has it.
+  // The store's lock holder acquires every lease, also one of another holder.
   await made.store.holdForServing();
   made.worker.start();
   await made.owe(5, "wh_1");
@@ -106,7 +106,7 @@ test("a replay whose end was fenced goes on when its lease is back", async () =>
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay, null, "the replay has ended");
 });
 
-test("a replay whose end is learnt while something else is written down ends, too", async () => {
+test("a replay ends also when the worker learns its end during another commit", async () => {
   await using made = await workerStage(() => "delivered", {
     starts: false,
     // A database that is some milliseconds away.
@@ -129,13 +129,13 @@ test("a replay whose end is learnt while something else is written down ends, to
   made.worker.start();
   await made.owe(5, "wh_0");
   await made.pass(3_000);
-  // Made while the watcher was behind: what lies before its start is waited for.
+  // Created while the watcher lags: the replay waits for the ledgers before its start.
   await made.store.subscriptions.insert(subscriptionOf("wh_1", { startHeight: 107 }), 100);
   await made.worker.changed("wh_1");
   await made.replay("rp_1");
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.replay!.endSequence, null);
   await made.pass(5_400);
-  // Nothing in ledger 106, the replay's last; 107 is the first that it hears by itself.
+  // Ledger 106, the replay's last, has no event; 107 is the webhook's first own ledger.
   await append(made.store, [eventAt(107)], 107, START_MS + 10_000);
   made.worker.wake();
   await made.pass(60_000, 20);
@@ -144,7 +144,7 @@ test("a replay whose end is learnt while something else is written down ends, to
 });
 
 for (const before of [0, 1]) {
-  test(`a replay of an event under way is sent after that has failed, and delivers it, with ${before} stored before`, async () => {
+  test(`a replay of an event in flight is posted after its delivery was rejected, with ${before} earlier rejections stored`, async () => {
     let fail = () => {};
     const answer = ({ eventId, replayId }: Posted): Answer => {
       if (before > 0 && eventId === eventAt(101).id) return "rejected";
@@ -161,7 +161,7 @@ for (const before of [0, 1]) {
     await made.store.deliveries.insertReplay({ id: "rp_4", subscriptionId: "wh_1", ...place, ...said });
     await made.worker.changed("wh_1");
     await made.pass(3_000);
-    assert.equal(made.postedTo("wh_1").length, 4, "one post at a time is made of an event");
+    assert.equal(made.postedTo("wh_1").length, 4, "an event has one post at a time");
     fail();
     await made.pass(3_000);
     assert.equal(made.postedTo("wh_1").at(-1)!.replayId, "rp_4");

@@ -12,7 +12,7 @@ import { append, eventAt, idsAt, insert, memoryStore, owedTo, START_MS, subscrip
 const plan = (store: Store, subscription: Subscription, fromLedger: number, toLedger?: number) =>
   planReplay(store, subscription, { fromLedger, toLedger });
 
-/** So many ledgers from 101 on, one event in each, every third of another type; scanned a hundred further. */
+/** A store with one event in each ledger from 101 on, every third of another type; the watcher is 100 ledgers further. */
 async function history(ledgers = 3_000): Promise<Store> {
   const store = await memoryStore();
   const type = (n: number) => n % 3 === 0 ? "escrow.swept" : "escrow.funded";
@@ -27,7 +27,7 @@ async function begin(store: Store, subscription: Subscription, fromLedger: numbe
 
 const replayOf = async (store: Store, id: string) => (await store.deliveries.consumer(id))!.replay;
 
-test("a plan counts the events of the subscription's filter in these ledgers, both ends included", async () => {
+test("a plan counts the events of the webhook's filter in its ledgers, both ends included", async () => {
   const store = await history();
   const all = subscriptionOf("wh_1");
   const swept = subscriptionOf("wh_2", { types: ["escrow.swept"] });
@@ -48,13 +48,13 @@ test("a plan counts late events by their ledger", async () => {
   assert.equal((await plan(store, all, 150, 200)).deliveries, 52);
 });
 
-test("a large replay is counted up to a bound that it names", async () => {
+test("a plan counts a large replay up to a limit, and reports atLeast", async () => {
   const store = await history(10_500);
   const { deliveries, atLeast } = await plan(store, subscriptionOf("wh_1"), 1);
   assert.deepEqual([deliveries, atLeast], [MAX_COUNTED, true]);
 });
 
-test("a plan ends where the ledgers held end", async () => {
+test("a plan ends at the last scanned ledger", async () => {
   const store = await history();
   assert.equal((await plan(store, subscriptionOf("wh_1"), 3_099, 4_000_000)).deliveries, 2);
   assert.equal((await plan(store, subscriptionOf("wh_1"), 3_201)).deliveries, 0);
@@ -63,7 +63,7 @@ test("a plan ends where the ledgers held end", async () => {
   await assert.rejects(plan(store, subscriptionOf("wh_1"), 10, 9), /toLedger must not be before fromLedger 10, got 9/);
 });
 
-test("a replay sends as many deliveries as planned, in the order of the log, beside new events, and ends", async () => {
+test("a replay sends its planned deliveries in the order of the log, beside new events, and ends", async () => {
   const store = await history();
   const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
   await insert(store, swept);
@@ -82,9 +82,9 @@ test("a replay sends as many deliveries as planned, in the order of the log, bes
   assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("a replay closes the gap between the ledgers held and those that a new subscription hears by itself", async () => {
+test("a replay closes the gap between the last scanned ledger and a new webhook's first ledger", async () => {
   const store = await history();
-  // The watcher has come to ledger 3 200 when it is created at 3 203.
+  // The watcher is at ledger 3 200 when the webhook is created at 3 203.
   const late = subscriptionOf("wh_1", { startHeight: 3_204 });
   await insert(store, late);
   assert.notEqual((await plan(store, late, 3_150, 3_160)).endSequence, null);
@@ -102,14 +102,14 @@ test("a replay closes the gap between the ledgers held and those that a new subs
   assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("with nothing to send there is no job", async () => {
+test("a replay without deliveries creates no job", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 3_150);
   assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("a subscription has one replay at a time, and many subscriptions' replays go on side by side", async () => {
+test("a webhook has one replay at a time, and replays of many webhooks run concurrently", async () => {
   const store = await history(300);
   const ids = Array.from({ length: 120 }, (_, n) => `wh_${n}`);
   await insert(store, ...ids.map((id) => subscriptionOf(id)));
@@ -120,7 +120,7 @@ test("a subscription has one replay at a time, and many subscriptions' replays g
   for (const id of ids) assert.equal(made.postedTo(id).length, 50, id);
 });
 
-test("a replay that is cut off by a stop continues there", async () => {
+test("a replay continues after a stop without repeated deliveries", async () => {
   const store = await history(600);
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
@@ -137,7 +137,7 @@ test("a replay that is cut off by a stop continues there", async () => {
   assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("a replayed delivery that fails is retried like any other, and one that arrives settles the failure", async () => {
+test("a rejected replay delivery counts as rejected, and a later successful one clears it", async () => {
   const store = await history(3);
   await insert(store, subscriptionOf("wh_1"));
   let outcome: "rejected" | "delivered" = "rejected";
@@ -155,7 +155,7 @@ test("a replayed delivery that fails is retried like any other, and one that arr
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
 });
 
-test("a replayed event is never too old for a retry; a pending one of that age is", async () => {
+test("a failed replay delivery of a four-day-old event is retried, a pending delivery of that age is dead", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_1"));
   await append(store, Array.from({ length: 6 }, (_, n) => eventAt(101 + n)), 9_000, START_MS + 4 * 86_400_000);
@@ -175,7 +175,7 @@ test("a replayed event is never too old for a retry; a pending one of that age i
   assert.deepEqual([owed.dead > 0, owed.retrying], [true, 0]);
 });
 
-test("a replay of a subscription that was deleted ends with it", async () => {
+test("a replay ends with the deletion of its webhook", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
@@ -189,26 +189,26 @@ test("a replay of a subscription that was deleted ends with it", async () => {
   assert.deepEqual(made.problems, []);
 });
 
-test("a replay that is planned just as the watcher reaches a new webhook's first ledger includes that ledger", async () => {
+test("a plan includes the ledger that the watcher commits during the planning", async () => {
   const store = await memoryStore();
   await append(store, [eventAt(101), eventAt(102)], 102);
   const events = Object.create(store.events, {
     watcherState: {
       async value() {
-        // Whatever else is asked at the same time is answered first.
+        // The store answers concurrent reads first.
         await store.events.bounds();
         await append(store, [eventAt(103)], 110);
         return await store.events.watcherState();
       },
     },
   });
-  // It hears by itself what is beyond ledger 110.
+  // The webhook gets events after ledger 110 without a replay.
   const subscription = subscriptionOf("wh_1", { startHeight: 111 });
   const { deliveries, endSequence } = await planReplay({ events }, subscription, { fromLedger: 101 });
   assert.deepEqual({ deliveries, endSequence }, { deliveries: 3, endSequence: 3 });
 });
 
-test("a replay that is planned in the middle of a ledger, of which a part was known before the webhook, has that part", async () => {
+test("a plan includes the part of a ledger that was stored before the webhook's creation", async () => {
   const store = await memoryStore();
   // A ledger of more events than fit into one commit: the watcher has not scanned it yet.
   await append(store, [eventAt(101), eventAt(103), eventAt(103, 2)], 101);

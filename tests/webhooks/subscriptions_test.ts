@@ -13,44 +13,44 @@ async function stage(bend = (store: Store) => store) {
   const away = new StoreError("unavailable", "the store is away");
   const subscriptions = subscriptionsOn(bend(store), {
     isKeyThere: () => key.isThere(),
-    // As a worker answers that can't read the subscription just then.
+    // Fails like a worker that cannot read the webhook at this moment.
     onChange: () => onChange.fails ? Promise.reject(away) : Promise.resolve(),
   });
   return { store, subscriptions, onChange, key };
 }
 
-test("a rotated secret is returned, also when the worker can't load it at once", async () => {
+test("a rotation returns the new secret also when the worker cannot load it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   await insert(store, subscriptionOf("wh_1"));
   onChange.fails = true;
-  const told = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
+  const returned = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
   assert.equal((await store.subscriptions.get("wh_1"))!.secret, NEW_SECRET, "it signs from here on");
-  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+  assert.equal(returned.plainSecret, NEW_SECRET, String(returned));
 });
 
-test("a new webhook is returned, also when the worker can't load it at once", async () => {
+test("the gateway returns a new webhook also when the worker cannot load it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   onChange.fails = true;
-  const told = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
+  const returned = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
   assert.equal((await store.subscriptions.list({ limit: 10 })).length, 1, "it is there");
-  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+  assert.equal(returned.plainSecret, NEW_SECRET, String(returned));
 });
 
-test("a key that is deleted while a webhook of it is made leaves none behind", async () => {
+test("a key that is deleted during the creation of a webhook leaves no webhook", async () => {
   const { store, subscriptions, key } = await stage();
   key.isThere = () => Promise.resolve(false);
   await assert.rejects(subscriptions.create("key1", { url: "https://a.example/" }), { code: "unauthorized" });
   assert.deepEqual(await store.subscriptions.list({ limit: 10 }), []);
 });
 
-test("a webhook stays when it is unknown whether its key was deleted", async () => {
+test("a new webhook stays when the store cannot report whether its key exists", async () => {
   const { store, subscriptions, key } = await stage();
   key.isThere = () => Promise.reject(new StoreError("unavailable", "the store is away"));
   const { id } = await subscriptions.create("key1", { url: "https://a.example/" });
   assert.equal((await store.subscriptions.list({ limit: 10 }))[0]?.id, id);
 });
 
-test("a replay of a webhook that is deleted just then is not found, and takes nothing of the day's allowance", async () => {
+test("a replay of a webhook that is deleted meanwhile is not_found, and uses nothing of the day's allowance", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, {
       deliveries: {
@@ -68,13 +68,13 @@ test("a replay of a webhook that is deleted just then is not found, and takes no
   await takeReplay(store, "key1", 1);
 });
 
-/** How each of the webhooks' replays went, asked for at once. */
+/** Starts a replay of each webhook concurrently, and returns their results. */
 async function replayAtOnce(on: Awaited<ReturnType<typeof stage>>, ids: string[]) {
   const asked = ids.map((id) => on.subscriptions.replay("key1", id, { fromLedger: 101, dryRun: false }));
   return (await Promise.allSettled(asked)).map((one) => one.status === "fulfilled" ? "begun" : one.reason.code);
 }
 
-test("replays begun at once take no more of a day's allowance than one after the other", async () => {
+test("concurrent replays do not exceed the day's allowance", async () => {
   const on = await stage();
   const ids = Array.from({ length: 5 }, (_, n) => `wh_${n}`);
   await insert(on.store, ...ids.map((id) => subscriptionOf(id)));
@@ -84,7 +84,7 @@ test("replays begun at once take no more of a day's allowance than one after the
   assert.deepEqual(went.toSorted(), ["begun", ...Array(4).fill("rate_limited")]);
 });
 
-test("a replay that is refused because another is under way takes nothing of the day's allowance", async () => {
+test("a replay that is refused because another one runs uses nothing of the day's allowance", async () => {
   const on = await stage();
   await insert(on.store, subscriptionOf("wh_1"), subscriptionOf("wh_2"), subscriptionOf("wh_3"));
   await append(on.store, [eventAt(101)], 200);
@@ -95,7 +95,7 @@ test("a replay that is refused because another is under way takes nothing of the
   assert.deepEqual(await replayAtOnce(on, ["wh_3"]), ["rate_limited"]);
 });
 
-test("a test goes to the webhook as it is after the count: not when it was deleted meanwhile", async () => {
+test("a test event of a webhook that is deleted meanwhile is not_found", async () => {
   const { store, subscriptions } = await stage((store) =>
     bentStore(store, {
       sharedState: {

@@ -23,7 +23,7 @@ const usual = {
   onProblem: (message: string, cause: unknown) => assert.fail(`${message}: ${cause}`),
 };
 
-test("the next attempt is counted from the end of this one, by the clock as it is then", async () => {
+test("the delay until the next attempt starts at the end of this one, also after a clock step", async () => {
   const clock = createTestClock(START_MS);
   let stepMs = 0;
   const attempt = createAttempter({
@@ -43,7 +43,7 @@ test("the next attempt is counted from the end of this one, by the clock as it i
   }
 });
 
-test("failures and tests store the body of an answer; a successful delivery does not", async () => {
+test("the gateway stores the response body of a failure or a test, not of a successful delivery", async () => {
   let statusCode = 200;
   const receiver = await startReceiver(() => statusCode);
   const policy = createTargetPolicy({ resolve: () => Promise.resolve([]), allowLoopbackHttp: true });
@@ -70,7 +70,7 @@ test("failures and tests store the body of an answer; a successful delivery does
   await receiver.stop();
 });
 
-test("a post that fails on this side is a failed attempt, and is reported", async () => {
+test("a post that fails inside the gateway counts as a failed attempt, and the gateway reports the problem", async () => {
   const problems: string[] = [];
   const parts = { ...usual, clock: createTestClock(START_MS), onProblem: (message: string) => problems.push(message) };
   const attempt = createAttempter({ ...parts, post: () => Promise.reject(new TypeError("a bug")) });

@@ -7,7 +7,7 @@ import { bentStore } from "../../store/bent_store.ts";
 import { append, bending, eventAt, idsAt, insert, subscriptionOf } from "../parts.ts";
 import { answersAfter, workerStage } from "./worker_stage.ts";
 
-/** Lets an answer of the store, read already, be held back. */
+/** Delays an answer that the store has already read. */
 function holdable(method: Extract<keyof Store["deliveries"], "consumer" | "consumers">) {
   let isNext = false;
   let letGo = (): void => assert.fail(`no ${method} was read`);
@@ -27,7 +27,7 @@ function holdable(method: Extract<keyof Store["deliveries"], "consumer" | "consu
   };
 }
 
-test("a webhook that is deleted while an older look at it is unanswered is not posted to again", async () => {
+test("a deleted webhook gets no more posts, also when an older read of the webhook ends after the deletion", async () => {
   const consumer = holdable("consumer");
   await using made = await workerStage(() => "delivered", { store: consumer.store });
   await made.owe(1, "wh_1");
@@ -48,7 +48,7 @@ test("a webhook that is deleted while an older look at it is unanswered is not p
   assert.deepEqual(made.idsTo("wh_1"), idsAt(101));
 });
 
-/** A worker that delivers to wh_1, and is looking at all webhooks: another gateway has made wh_2. */
+/** A worker with deliveries to wh_1 that loads all webhooks, because another gateway created wh_2. */
 async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
   const consumers = holdable("consumers");
   const made = await workerStage(answer, { store: consumers.store });
@@ -61,7 +61,7 @@ async function lookingAtAll(answer: Parameters<typeof workerStage>[0]) {
   return { made, consumers };
 }
 
-test("a replay to a webhook that is created during a load is sent once", async () => {
+test("the worker sends a replay once when its webhook is created during a load of all webhooks", async () => {
   const { made, consumers } = await lookingAtAll((post, clock) =>
     post.replayId === null ? "delivered" : answersAfter(1_000)(post, clock)
   );
@@ -78,7 +78,7 @@ test("a replay to a webhook that is created during a load is sent once", async (
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("a webhook that is deleted during a load gets no more posts", async () => {
+test("a webhook that is deleted during a load of all webhooks gets no more posts", async () => {
   const { made, consumers } = await lookingAtAll(() => "delivered");
   await made.owe(3);
   await made.store.subscriptions.delete("wh_1");
@@ -90,8 +90,8 @@ test("a webhook that is deleted during a load gets no more posts", async () => {
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("deliveries that another gateway made before it released a webhook are not repeated after an older read of it", async () => {
-  /** Another gateway has all partitions, until it goes. */
+test("a worker with an old read of a webhook does not repeat deliveries that another gateway has made since", async () => {
+  /** Another gateway has all partitions until it releases them. */
   let isTaken = true;
   let answer = () => {};
   const held = new Promise<void>((resolve) => answer = resolve);
@@ -109,7 +109,7 @@ test("deliveries that another gateway made before it released a webhook are not 
         },
       }),
   });
-  // In a second it asks for partitions again.
+  // The worker requests partitions once a second.
   await made.pass(2_100);
   await insert(made.store, subscriptionOf("wh_1"));
   await made.owe(3);
@@ -132,11 +132,11 @@ test("deliveries that another gateway made before it released a webhook are not 
   assert.deepEqual(made.idsTo("wh_1"), idsAt(104));
 });
 
-test("a webhook that is made while the log grows is handed nothing of before it", async () => {
+test("a webhook that is created while the log grows gets no event older than the webhook", async () => {
   await using made = await workerStage(() => "delivered");
   await made.owe(1, "wh_0");
   await made.pass(100);
-  // Before the worker looks at the log again.
+  // Before the worker reads the log again.
   await append(made.store, [eventAt(102), eventAt(103)], 103);
   await insert(made.store, subscriptionOf("wh_1"));
   await made.worker.changed("wh_1");
@@ -146,7 +146,7 @@ test("a webhook that is made while the log grows is handed nothing of before it"
   assert.deepEqual(made.idsTo("wh_1"), idsAt(104));
 });
 
-/** What waits for it goes on once it is opened. */
+/** Callers of `passed` wait while the gate is closed. */
 function createGate() {
   let { promise, resolve } = Promise.withResolvers<void>();
   resolve();
@@ -159,7 +159,7 @@ function createGate() {
   };
 }
 
-test("a webhook that was deleted during a suspension gets no more posts", async () => {
+test("a webhook that is deleted while the worker is suspended gets no more posts", async () => {
   const [keys, versions] = [createGate(), createGate()];
   await using made = await workerStage(() => "delivered", {
     async isKeyEnabled() {
@@ -174,7 +174,7 @@ test("a webhook that was deleted during a suspension gets no more posts", async 
   await made.owe(1, "wh_1");
   await made.pass(3_000);
   assert.equal(made.postedTo("wh_1").length, 1);
-  // It is about to post the next event when it stands still; by another gateway the webhook is deleted meanwhile.
+  // The worker is suspended just before the next post; meanwhile another gateway deletes the webhook.
   keys.close();
   await made.owe(1);
   await made.pass(100);
@@ -182,7 +182,7 @@ test("a webhook that was deleted during a suspension gets no more posts", async 
   versions.close();
   made.clock.advance(80_000);
   keys.open();
-  // It has its leases again, as nobody has taken them, before it hears who is there.
+  // The worker renews its leases, which nobody took, before it reads the list of webhooks.
   await made.pass(3_000);
   versions.open();
   await made.pass(3_000);

@@ -5,10 +5,10 @@ import { createTestClock } from "../../test_clock.ts";
 import { bending, memoryStore, owedTo, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
-test("a delivery that waited for the store is not posted once another gateway has taken over", async () => {
+test("a worker that waited for the store does not post a delivery after another gateway took it over", async () => {
   const clock = createTestClock(START_MS);
   const bare = await memoryStore();
-  /** The first gateway's store does not answer. */
+  /** While true, the first gateway's store does not answer. */
   let isStuck = false;
   let asked = 0;
   const answers: (() => void)[] = [];
@@ -41,18 +41,18 @@ test("a delivery that waited for the store is not posted once another gateway ha
   assert.ok(isStuck, "the first is about to post to wh_1");
   assert.equal(first.postedTo("wh_1").length, 0);
   await first.pass(20_000, 50);
-  // A store of one process gives its leases to whoever asks; with its own clock they would have run out by now.
+  // A store of one process gives its leases to any caller; a shared store's leases would have expired by now.
   second.worker.start();
   await first.pass(5_000);
   assert.equal(second.postedTo("wh_1").length, 1, "the second has taken over and posted it");
   isStuck = false;
-  // The answers come in the order in which they were asked for.
+  // The store answers in the order of the calls.
   for (const answer of answers) answer();
   await first.pass(5_000);
   assert.equal(first.postedTo("wh_1").length, 0, "the first posts it, too");
 });
 
-test("a delivery that waited too long for the check of its key is not posted with that answer", async () => {
+test("the worker posts nothing on a key check that took 10 s: the key may be disabled by then", async () => {
   const clock = createTestClock(START_MS);
   let isDisabled = false;
   let asked = 0;
@@ -85,7 +85,7 @@ const DAY_MS = 86_400_000;
 
 for (const ordered of [false, true]) {
   const what = `${ordered ? "an ordered" : "a"} webhook whose endpoint failed when its key was disabled`;
-  test(`deliveries held back for days for ${what} are not given up before the endpoint is tried`, async () => {
+  test(`deliveries that waited days for ${what} do not die before a post to the endpoint`, async () => {
     let isWell = false;
     let isEnabled = true;
     await using made = await workerStage(() => isWell ? "delivered" : "retry", {
@@ -108,7 +108,7 @@ for (const ordered of [false, true]) {
   });
 }
 
-test("a worker is idle while all that is owed is held back, its key disabled", async () => {
+test("a worker is idle while the key of all pending deliveries is disabled", async () => {
   let isEnabled = false;
   await using made = await workerStage(() => "delivered", { isKeyEnabled: () => isEnabled });
   await made.owe(3, "wh_1");

@@ -26,11 +26,11 @@ function after(...outcomes: EndpointOutcome[]): Endpoint {
 
 const failed = (times: number) => Array<EndpointOutcome>(times).fill("failed");
 
-test("an endpoint that answers gets more posts at once with each answer, up to a bound", () => {
+test("with each quick answer an endpoint gets more concurrent posts, up to a limit", () => {
   assert.deepEqual([0, 1, 3, 40].map((n) => windowOf(after(...Array(n).fill("quick")))), [1, 2, 4, MOST]);
 });
 
-test("a slow answer, or one that is awaited for long, leaves one post at a time", () => {
+test("a slow or long-pending answer limits an endpoint to one post at a time", () => {
   assert.deepEqual(after("quick", "quick", "slow"), { state: "slow" });
   assert.deepEqual(slowed(after("quick")), { state: "slow" });
   assert.deepEqual(after("slow", "quick"), { state: "healthy", window: 2 });
@@ -38,7 +38,7 @@ test("a slow answer, or one that is awaited for long, leaves one post at a time"
   assert.equal(slowed(down), down);
 });
 
-test("an endpoint that fails gets breaks from its second failure on, and is down from its eighth", () => {
+test("a failing endpoint gets pauses from its second failure on, and counts as down from its eighth", () => {
   for (let failures = 1; failures <= 12; failures++) {
     const endpoint = after(...failed(failures));
     assert.equal(endpoint.state, failures < 8 ? "backingOff" : "down", `${failures}`);
@@ -49,7 +49,7 @@ test("an endpoint that fails gets breaks from its second failure on, and is down
   assert.deepEqual(after("quick", ...failed(20), "quick"), { state: "healthy", window: 2 });
 });
 
-test("an endpoint that is down gets probes, but for each fifth post, and so does a delivery that others wait for", () => {
+test("an endpoint that is down gets four probes and then one real post; so does a delivery that others wait for", () => {
   const probed = Array.from({ length: 13 }, (_, n) => n).filter((n) => isProbed(after(...failed(n)), false));
   assert.deepEqual(probed, [8, 9, 11, 12]);
   assert.deepEqual([0, 1, 2, 8].map((n) => isProbed(after(...failed(n)), true)), [false, false, true, true]);
@@ -57,7 +57,7 @@ test("an endpoint that is down gets probes, but for each fifth post, and so does
   assert.deepEqual([8, 9, 11].map((n) => probedAmong(after(...failed(n)), 2)), [0, 1, 1]);
 });
 
-test("an endpoint is not known to fail before a post since it was opened, or its key was enabled", () => {
+test("an endpoint counts as failing only after a post since the worker opened it or its key was enabled", () => {
   const opened = unknownEndpoint(true);
   assert.deepEqual([hasBreaks(opened), isKnownToFail(opened), readyAt(opened)], [true, false, -Infinity]);
   const asked = next(opened, "failed", NOW, MOST);

@@ -9,7 +9,7 @@ import { hangs, workerStage } from "./worker_stage.ts";
 const HOUR_MS = 3_600_000;
 
 for (const isBack of [true, false]) {
-  test(`an event that retention deletes undelivered counts as dead once, endpoint ${isBack ? "back" : "dead"}`, async () => {
+  test(`an undelivered event that retention deletes counts as dead once, with the endpoint ${isBack ? "back" : "still down"}`, async () => {
     let isDown = true;
     await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
     await made.owe(100, "wh_1");
@@ -28,7 +28,7 @@ for (const isBack of [true, false]) {
   });
 }
 
-test("an event that is deleted while its endpoint hangs counts as dead once", async () => {
+test("an event that retention deletes while its endpoint hangs counts as dead once", async () => {
   const clock = createTestClock(START_MS);
   let underWay = 0;
   await using made = await workerStage(async () => {
@@ -51,7 +51,7 @@ test("an event that is deleted while its endpoint hangs counts as dead once", as
   await assertDead(made, 10);
 });
 
-test("an event that is deleted just before its post fails counts as dead once", async () => {
+test("an event that retention deletes just before its post fails counts as dead once", async () => {
   let fail = () => {};
   await using made = await workerStage(() => new Promise((resolve) => fail = () => resolve("retry")));
   await made.owe(1, "wh_1");
@@ -67,7 +67,7 @@ test("an event that is deleted just before its post fails counts as dead once", 
   await assertDead(made, 1);
 });
 
-test("failures behind a delivery without an answer count once when all are deleted", async () => {
+test("failures behind an unanswered delivery count once when retention deletes all of their events", async () => {
   const made = await workerStage(({ eventId }) => {
     if (eventId === eventAt(102).id) return hangs();
     return eventId === eventAt(103).id ? "rejected" : eventId === eventAt(104).id ? "retry" : "delivered";
@@ -85,19 +85,19 @@ test("failures behind a delivery without an answer count once when all are delet
 
 type Stage = Awaited<ReturnType<typeof workerStage>>;
 
-/** The network is a day further on. */
+/** Moves network and clock a day forward. */
 async function aDayLater({ store, clock }: Stage): Promise<void> {
   await append(store, [], 9_000, START_MS + 25 * HOUR_MS);
   clock.advance(25 * HOUR_MS);
 }
 
-/** So many deliveries are dead, and none is retried. */
+/** Asserts `count` dead deliveries and no pending retry. */
 async function assertDead({ store }: Stage, count: number): Promise<void> {
   const { dead, retrying } = (await store.deliveries.consumer("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: count, retrying: 0 });
 }
 
-/** Forgets the events of more than a day ago, by the network's clock. */
+/** Runs the retention job: it deletes events older than a day by the network's clock. */
 async function forgetOld({ store, clock }: Stage): Promise<void> {
   const retention = { store, holder: "retention", now: clock.now, historyDays: 1, attemptDays: 0 };
   await createRetention(retention)(new AbortController().signal);
@@ -108,7 +108,7 @@ async function deliveredTo({ store }: Stage): Promise<string[]> {
   return attempts.filter(({ outcome }) => outcome === "delivered").map(({ eventId }) => eventId);
 }
 
-test("an ordered webhook goes on when the event that it waits at is deleted, not only when its retry is due", async () => {
+test("an ordered webhook continues as soon as the event that it retries is deleted, before the retry is due", async () => {
   const first = eventAt(101).id;
   await using made = await workerStage(({ eventId }) => eventId === first ? "retry" : "delivered", {
     ordered: true,

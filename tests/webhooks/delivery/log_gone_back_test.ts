@@ -6,7 +6,7 @@ import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
-/** A database that nobody reaches for a while, and whose standby is promoted: from then on all is asked of that. */
+/** A database that fails and whose standby is promoted: after `end` all calls go to the standby. */
 function failover(standby: Store) {
   let state: "primary" | "none" | "standby" = "primary";
   const store = (primary: Store): Store => {
@@ -28,7 +28,7 @@ function failover(standby: Store) {
   return { store, begin: () => state = "none", end: () => state = "standby" };
 }
 
-/** What the standby has of it all: the first event, and the leases. */
+/** Replicates the webhook, the first event and, if wanted, the leases to the standby. */
 async function replicated(standby: Store, { withLeases }: { withLeases: boolean }): Promise<void> {
   await insert(standby, subscriptionOf("wh_1", { keyId: "key_of_wh_1" }));
   await append(standby, [eventAt(101)], 101);
@@ -39,16 +39,16 @@ async function replicated(standby: Store, { withLeases }: { withLeases: boolean 
 
 const LOST: [what: string, withLeases: boolean, withEvents: boolean][] = [
   [
-    "an event whose retry is lost with a database's last commits is delivered again; leases are as they were",
+    "the worker posts an event again when its retry is lost with a database's last commits; leases stay",
     true,
     false,
   ],
   [
-    "an event whose retry is lost with a database's last commits is delivered again; leases are acquired again",
+    "the worker posts an event again when its retry is lost with a database's last commits; leases are lost too",
     false,
     false,
   ],
-  ["an event whose retry alone was lost with a database's last commits is delivered again", true, true],
+  ["the worker posts an event again when only its retry is lost with a database's last commits", true, true],
 ];
 for (const [what, withLeases, withEvents] of LOST) {
   test(what, async () => {
@@ -83,7 +83,7 @@ for (const [what, withLeases, withEvents] of LOST) {
   });
 }
 
-test("a replay whose end was lost with a database's last commits goes on, and another can start", async () => {
+test("a replay whose end was lost with a database's last commits ends again", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
   await using made = await workerStage(() => "delivered", { store: database.store });
@@ -105,7 +105,7 @@ test("a replay whose end was lost with a database's last commits goes on, and an
   assert.equal((await standby.deliveries.consumer("wh_1"))!.replay, null);
 });
 
-test("no cursor is written that lies beyond a log which has lost its end", async () => {
+test("a worker delivers the new events of a log that lost its end: no cursor lies beyond that log", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
   await using made = await workerStage(() => "delivered", { store: database.store, gatherMs: 500 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bending, eventAt, idsFrom } from "../parts.ts";
 import { failsOnce, workerStage } from "./worker_stage.ts";
 
-test("an ordered backlog goes on during a commit", async () => {
+test("the worker continues to post an ordered backlog during a commit", async () => {
   await using made = await workerStage(() => "delivered", {
     starts: false,
     ordered: true,
@@ -23,7 +23,7 @@ test("an ordered backlog goes on during a commit", async () => {
 });
 
 for (const failing of [101 + 46, 101 + 63, 101 + 64]) {
-  test(`an ordered backlog waits at ledger ${failing}, which fails during a read of the store`, async () => {
+  test(`an ordered backlog waits at ledger ${failing}, whose post fails during a read of the store`, async () => {
     await using made = await workerStage(failsOnce(eventAt(failing).id), {
       starts: false,
       ordered: true,

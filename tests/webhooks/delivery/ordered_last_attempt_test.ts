@@ -10,7 +10,7 @@ import { MAX_ATTEMPTS } from "../../../lib/webhooks/delivery/schedule.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
 
-test("an ordered webhook has all its attempts: probes of the endpoint do not count", async () => {
+test("an event of an ordered webhook gets all 15 attempts: probes of the endpoint do not count", async () => {
   const store = await memoryStore();
   const clock = createTestClock(START_MS);
   const attempts: NewAttempt[] = [];
@@ -35,7 +35,7 @@ test("an ordered webhook has all its attempts: probes of the endpoint do not cou
   });
   worker.start();
   const isDead = async () => (await store.deliveries.consumer("wh_1"))!.progress.dead > 0;
-  // Far less than three days of the network's clock: by its age it does not die.
+  // The network's clock does not move, so the event does not die of its age.
   for (let minute = 0; minute < 80 * 60 && !await isDead(); minute++) {
     for (let turn = 0; turn < 20; turn++) await yieldToOthers();
     clock.advance(60_000);

@@ -7,7 +7,7 @@ import { createPartitions } from "../../../lib/webhooks/delivery/partitions.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { memoryStore } from "../parts.ts";
 
-test("a late renewal of leases lost in a suspension does not drop those acquired meanwhile", async () => {
+test("a late answer about leases lost in a suspension does not drop the leases acquired since", async () => {
   const store = await memoryStore();
   const clock = createTestClock();
   const late = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, idsAt, type Posted, START_MS } from "../parts.ts";
 import { workerStage } from "./worker_stage.ts";
 
-/** An endpoint that answers 500 to what `isPoison` says and takes all else, tried again by the schedule. */
+/** A worker whose endpoint fails at poison events and accepts the others; retries follow the real schedule. */
 async function pickyStage(isPoison: (eventId: string) => boolean) {
   let attempt = 1;
   const made = await workerStage((post: Posted) => {
@@ -18,7 +18,7 @@ async function pickyStage(isPoison: (eventId: string) => boolean) {
   return { ...made, taken };
 }
 
-test("three events in a row that an endpoint fails at do not keep from it those that come after", async () => {
+test("three events in a row that an endpoint always fails at do not block later events", async () => {
   const poison = new Set(idsAt(101, 102, 103));
   const made = await pickyStage((id) => poison.has(id));
   made.worker.start();
@@ -33,7 +33,7 @@ test("an event that an endpoint always fails at does not delay new events", asyn
   made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
-  // Two hours with one that it takes and one that it does not every twenty seconds.
+  // For two hours, an accepted event and a poison event every twenty seconds.
   for (let n = 0; n < 360; n++) {
     await append(made.store, [eventAt(200 + n, 1), eventAt(200 + n, 2)], 200 + n, START_MS + n * 20_000);
     made.worker.wake();
@@ -44,7 +44,7 @@ test("an event that an endpoint always fails at does not delay new events", asyn
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("nor do new events that are poison themselves, when no others have come for long", async () => {
+test("a new event that an endpoint accepts does not wait behind 42 events that it always fails at", async () => {
   const made = await pickyStage((id) => id !== eventAt(143).id);
   made.worker.start();
   await made.owe(40, "wh_1");
@@ -63,7 +63,7 @@ test("retries do not slow down new events", async () => {
   await made.pass(3_600_000, 1_000);
   await made.worker.stop({ drainMs: 0 });
   await made.owe(100, "wh_1");
-  // By then all of them are due.
+  // All retries are due now.
   made.clock.advance(3_600_000);
   const next = made.newWorker("next");
   next.start();
@@ -72,7 +72,7 @@ test("retries do not slow down new events", async () => {
   await next.stop({ drainMs: 0 });
 });
 
-test("a delivery pending for hours shows its age, also when it was tried and waits for a retry", async () => {
+test("the backlog's age includes a delivery that has waited an hour for its retry", async () => {
   let attempt = 1;
   const { id, knownAt } = eventAt(101);
   await using made = await workerStage((post: Posted) => {
@@ -81,7 +81,7 @@ test("a delivery pending for hours shows its age, also when it was tried and wai
   }, { clock: createTestClock(START_MS), retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
   await made.owe(1, "wh_1");
   await made.pass(3_600_000, 1_000);
-  // The endpoint is well: it takes what is new.
+  // The endpoint works: it accepts a new event.
   await made.owe(1, "wh_1");
   await made.pass(10_000, 100);
   const { pending, retrying, failing, oldestSince } = await backlogOfAll(made.store, () => Promise.resolve(true));

@@ -5,7 +5,7 @@ import type { Store } from "../../../lib/store/store.ts";
 import { eventAt, owedTo, type Posted } from "../parts.ts";
 import { answersAfter, workerStage } from "./worker_stage.ts";
 
-/** Sends one event again, as its owner asks for. */
+/** Starts a replay of one event. */
 async function resend({ store, worker }: Awaited<ReturnType<typeof workerStage>>, sequence: number): Promise<void> {
   const [event] = await store.events.read({ filter: {}, after: sequence - 1, order: "asc", limit: 1 });
   await begin(store, sequence, event!.ledger);
@@ -22,7 +22,7 @@ const kinds = (posted: Posted[], ledger: number) =>
   posted.filter(({ eventId }) => eventId === eventAt(ledger).id)
     .map(({ replayId, attempt }) => replayId === null ? attempt : "replay");
 
-test("an event that a replay delivers when its retry becomes due is not sent twice", async () => {
+test("an event is not sent twice when its retry becomes due while a replay delivers it", async () => {
   await using made = await workerStage((post, clock) =>
     post.replayId === null ? "retry" : answersAfter(2_000)(post, clock)
   );
@@ -34,7 +34,7 @@ test("an event that a replay delivers when its retry becomes due is not sent twi
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
 });
 
-test("a replay of an event under retry is sent afterwards, and retried when it fails", async () => {
+test("a replay of an event waits for the retry in flight, and a failed replay post is retried", async () => {
   await using made = await workerStage((post, clock) => {
     if (post.eventId !== eventAt(103).id) return "delivered";
     return post.replayId !== null || post.attempt === 1 ? "retry" : answersAfter(8_000)(post, clock);
@@ -49,7 +49,7 @@ test("a replay of an event under retry is sent afterwards, and retried when it f
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
 });
 
-test("an event that a replay delivered is not sent twice when its retry is due before the commit", async () => {
+test("an event that a replay delivered is not sent twice when its retry is due before the replay's commit", async () => {
   let answer = () => {};
   await using made = await workerStage(({ eventId, replayId }) => {
     if (eventId !== eventAt(103).id) return "delivered";

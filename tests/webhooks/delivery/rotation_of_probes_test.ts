@@ -7,7 +7,7 @@ import { readOn } from "../../../lib/webhooks/delivery/reading.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
 
-test("an event that an endpoint takes before earlier ones is not read again, until the cursor has passed it", async () => {
+test("the worker does not read an event again that an endpoint accepted before earlier ones", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_1"));
   await append(store, [eventAt(101), eventAt(102), eventAt(103)], 200);

@@ -34,8 +34,8 @@ function delay(retryAfter: string | undefined, { attempt = 1, statusCode = 429, 
   return (next.nextAttemptAtMs! - NOW) / 1000;
 }
 
-describe("the schedule", () => {
-  test("is fifteen attempts over about three days, each delay at least as long as the one before", () => {
+describe("the retry schedule", () => {
+  test("has fifteen attempts over about three days, each delay at least as long as the one before", () => {
     assert.equal(MAX_ATTEMPTS, 15);
     assert.deepEqual(SCHEDULE.slice(0, 7), [5, 30, 120, 600, 1_800, 3_600, 7_200]);
     assert.deepEqual(SCHEDULE, SCHEDULE.toSorted((a, b) => a - b));
@@ -45,7 +45,7 @@ describe("the schedule", () => {
 });
 
 describe("nextAttempt", () => {
-  test("takes every 2xx for delivered, and every answer that is neither 429 nor 5xx for the end", () => {
+  test("counts every 2xx as delivered, and every other answer except 429 and 5xx as rejected", () => {
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 999 }), fc.integer({ min: 1, max: 15 }), (statusCode, attempt) => {
         fc.pre(statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599));
@@ -56,7 +56,7 @@ describe("nextAttempt", () => {
     );
   });
 
-  test("ends at a redirect, and at 408, 410 and 425 as at any other 4xx", () => {
+  test("rejects at a redirect, and at 408, 410 and 425 as at any other 4xx", () => {
     for (const statusCode of [301, 302, 307, 308, 400, 401, 404, 408, 410, 425]) {
       const result = { statusCode } as const;
       const next = nextAttempt({ ageMs: 0, attempt: 1, result, nowMs: NOW, random: even });
@@ -64,7 +64,7 @@ describe("nextAttempt", () => {
     }
   });
 
-  test("retries network errors, 429 and 5xx within the jitter of the schedule, or up to a day on request", () => {
+  test("retries network errors, 429 and 5xx within the schedule's jitter, or as late as Retry-After asks, up to a day", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 14 }), failures, randoms, (attempt, result, random) => {
         const next = nextAttempt({ ageMs: 0, attempt, result, nowMs: NOW, random: () => random });
@@ -80,14 +80,14 @@ describe("nextAttempt", () => {
     );
   });
 
-  test("does not take its longest delay for a clock that was set back", () => {
+  test("returns no delay that isDue takes for a clock that was set back", () => {
     const failed = { sequence: 1, state: "retrying", attempts: 1, failedAtMs: NOW, attemptedAtMs: NOW } as const;
     assert.equal(isDue({ ...failed, dueAtMs: NOW + LONGEST_DELAY_MS }, NOW), false);
     assert.equal(isDue({ ...failed, dueAtMs: NOW + LONGEST_DELAY_MS + 1 }, NOW), true);
   });
 
   for (const schedule of [SCHEDULE, [5, 48 * 3_600]]) {
-    test(`has as its longest delay that of the schedule or of Retry-After: ${schedule.at(-1)} s`, () => {
+    test(`has the longest delay of schedule and Retry-After, with a last scheduled delay of ${schedule.at(-1)} s`, () => {
       const most = Math.max(...schedule, MAX_RETRY_AFTER_SECONDS) * (1 + JITTER) * 1_000;
       assert.equal(longestDelayMs(schedule), Math.ceil(most));
     });
@@ -99,13 +99,13 @@ describe("nextAttempt", () => {
     assert.ok(delay(undefined, { random: () => 0.999_999 }) > 5.49);
   });
 
-  test("is dead after the last attempt, whatever Retry-After asks", () => {
+  test("ends as dead after the last attempt, also with a Retry-After", () => {
     fc.assert(fc.property(failures, (result) => {
       assert.deepEqual(nextAttempt({ ageMs: 0, attempt: 15, result, nowMs: NOW, random: even }), { outcome: "dead" });
     }));
   });
 
-  test("is dead at a failure once it has been owed for three days, however few attempts there were", () => {
+  test("ends as dead at a failure after three days, also with few attempts", () => {
     assert.equal(MAX_AGE_MS, 3 * 86_400_000);
     fc.assert(fc.property(fc.integer({ min: 1, max: 14 }), failures, fc.nat(), (attempt, result, moreMs) => {
       const at = (ageMs: number) => nextAttempt({ ageMs, attempt, result, nowMs: NOW, random: even }).outcome;
@@ -113,7 +113,7 @@ describe("nextAttempt", () => {
     }));
   });
 
-  test("counts a delivery or a rejection as such, however old it is", () => {
+  test("returns delivered or rejected also for an event older than three days", () => {
     for (const [statusCode, outcome] of [[200, "delivered"], [410, "rejected"]] as const) {
       const answered = { statusCode } as const;
       const next = nextAttempt({ ageMs: 2 * MAX_AGE_MS, attempt: 1, result: answered, nowMs: NOW, random: even });
@@ -123,7 +123,7 @@ describe("nextAttempt", () => {
 });
 
 describe("Retry-After", () => {
-  test("in seconds puts the next attempt off, for 429 and 5xx alike, and is never undercut", () => {
+  test("in seconds is the least delay until the next attempt, for 429 and 5xx alike", () => {
     for (const statusCode of [429, 500, 503]) {
       assert.equal(delay("120", { statusCode, random: () => 0 }), 120);
       assert.ok(delay("120", { statusCode, random: () => 0.9 }) > 120);
@@ -131,7 +131,7 @@ describe("Retry-After", () => {
     }
   });
 
-  test("as a date does the same", () => {
+  test("as a date is the least delay too", () => {
     assert.equal(delay("Sun, 01 Mar 2026 12:10:00 GMT", { random: () => 0 }), 600);
   });
 
@@ -139,13 +139,13 @@ describe("Retry-After", () => {
     for (const soon of ["0", "1", "Sun, 01 Mar 2026 12:00:01 GMT"]) assert.equal(delay(soon, { attempt: 4 }), 600);
   });
 
-  test("is honoured up to a day", () => {
+  test("counts up to a day", () => {
     const seconds = ["86400", "86401", "1000000000", "9".repeat(400)];
     const dates = ["Wed, 01 Apr 2026 12:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"];
     for (const far of [...seconds, ...dates]) assert.equal(delay(far), 86_400);
   });
 
-  test("is passed over when it lies in the past or is garbage", () => {
+  test("is ignored when it is in the past or malformed", () => {
     const garbage = [
       ...[
         "Sat, 28 Feb 2026 12:00:00 GMT",

@@ -6,7 +6,7 @@ import { bentStore } from "../../store/bent_store.ts";
 import { workerStage } from "./worker_stage.ts";
 import { bending } from "../parts.ts";
 
-test("an attempt is listed once, also where the answer of the commit that noted it was lost", async () => {
+test("the store lists an attempt once, also when the answer to its commit is lost", async () => {
   let losses = 0;
   await using made = await workerStage(() => "delivered", {
     store: bending("deliveries", "settle", async (settle, step) => {
@@ -26,7 +26,7 @@ test("an attempt is listed once, also where the answer of the commit that noted 
   );
 });
 
-test("outcomes are committed when the store fails to report the leases left, just as it fenced one", async () => {
+test("the worker commits outcomes after the store fenced a commit and then failed to renew the leases", async () => {
   let [fenced, isFailing] = [0, false];
   await using made = await workerStage(() => "delivered", {
     store: (store) =>

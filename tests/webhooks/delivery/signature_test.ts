@@ -67,7 +67,7 @@ describe("signatureHeaders", () => {
     );
   });
 
-  test("signs any number of texts with one secret, each as if it were the first", () => {
+  test("signs every text with one secret correctly, the first and later ones", () => {
     const secrets = [signingSecret(SECRET)];
     const sign = (body: string) => signatureHeaders({ secrets, eventId: "evt_1", body, nowMs: AT * 1000 });
     const first = sign(BODY);
@@ -75,7 +75,7 @@ describe("signatureHeaders", () => {
     assert.deepEqual(sign(BODY), first);
   });
 
-  test("takes whole seconds, the ones that have passed", () => {
+  test("rounds the time down to whole seconds", () => {
     const secrets = [signingSecret(SECRET)];
     const headers = signatureHeaders({ secrets, eventId: "evt_1", body: BODY, nowMs: AT * 1000 + 999 });
     assert.equal(headers["webhook-timestamp"], `${AT}`);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { answersAfter, workerStage } from "./worker_stage.ts";
 import { append, eventAt, idsFrom, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 
-test("due events are posted at once, in the ledger's order, and committed", async () => {
+test("the worker posts due events at once, in the ledger's order, and commits them", async () => {
   const { store, worker, owe, pass, postedTo } = await workerStage(() => "delivered");
   await pass(100);
   await owe(20, "wh_1");
@@ -32,7 +32,7 @@ test("a failed delivery is retried when it is due, and not before", async () => 
   await worker.stop({ drainMs: 0 });
 });
 
-test("deliveries of a disabled key are held and go on when it is enabled", async () => {
+test("deliveries of a disabled key wait until the key is enabled", async () => {
   const enabled = new Set(["key_of_wh_other"]);
   await using made = await workerStage(() => "delivered", { isKeyEnabled: (id) => enabled.has(id) });
   await made.owe(3, "wh_1", "wh_other");
@@ -45,7 +45,7 @@ test("deliveries of a disabled key are held and go on when it is enabled", async
   assert.equal(made.postedTo("wh_1").length, 3);
 });
 
-test("a key that is disabled in the midst of a long queue is heeded within a second or so", async () => {
+test("posts of a long queue stop within about a second after their key is disabled", async () => {
   let isEnabled = true;
   await using made = await workerStage(answersAfter(200), { isKeyEnabled: () => isEnabled });
   await made.owe(150, "wh_1");
@@ -61,7 +61,7 @@ test("a key that is disabled in the midst of a long queue is heeded within a sec
   assert.equal(made.script.posted.length, 150);
 });
 
-test("a key that is disabled while its webhook waits for a turn to post is heeded", async () => {
+test("a webhook that waits for its turn gets no post after its key is disabled", async () => {
   let isEnabled = true;
   await using made = await workerStage(answersAfter(8_000), {
     isKeyEnabled: (id) => id !== "key_of_wh_2" || isEnabled,
@@ -81,7 +81,7 @@ test("a key that is disabled while its webhook waits for a turn to post is heede
   assert.equal(made.postedTo("wh_2").length, 1);
 });
 
-test("a subscription deleted while its posts are under way gets nothing more", async () => {
+test("a webhook that is deleted while posts are in flight gets no more posts", async () => {
   await using made = await workerStage(answersAfter(200));
   await made.owe(100, "wh_1");
   await made.pass(500);
@@ -94,7 +94,7 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   assert.deepEqual(made.problems, []);
 });
 
-test("late events are delivered next, whatever their ledger", async () => {
+test("the worker delivers late events next, in any ledger since the webhook's creation", async () => {
   await using made = await workerStage(() => "delivered");
   await made.owe(3, "wh_1");
   await made.pass(50);
@@ -108,7 +108,7 @@ test("late events are delivered next, whatever their ledger", async () => {
   );
 });
 
-test("each subscription gets the events of its filter, in the order of the log, once", async () => {
+test("each webhook gets the events of its filter once, in the order of the log", async () => {
   await using made = await workerStage(() => "delivered", { starts: false });
   await insert(made.store, subscriptionOf("wh_swept", { types: ["escrow.swept"] }), subscriptionOf("wh_all"));
   await insert(made.store, subscriptionOf("wh_device", { deviceHash: "cd".repeat(32) }));
@@ -126,7 +126,7 @@ test("each subscription gets the events of its filter, in the order of the log, 
   assert.deepEqual(idsOf("wh_device"), events.filter((_, n) => n % 50 === 0).map(({ id }) => id));
 });
 
-test("a cursor moves over unmatched events, and a start reads none of them again", async () => {
+test("the worker commits a cursor past events that do not match the filter", async () => {
   const made = await workerStage(() => "delivered", { starts: false });
   await insert(made.store, subscriptionOf("wh_rare", { types: ["escrow.swept"] }));
   made.worker.start();
@@ -136,7 +136,7 @@ test("a cursor moves over unmatched events, and a start reads none of them again
   assert.equal((await made.store.deliveries.consumer("wh_rare"))!.progress.cursor, 50);
 });
 
-test("a subscription made while events arrive hears those after it", async () => {
+test("a webhook that is created while events arrive gets the events after its creation", async () => {
   await using made = await workerStage(() => "delivered");
   await made.owe(10, "wh_1");
   await made.owe(10, "wh_2");

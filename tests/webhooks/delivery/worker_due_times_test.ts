@@ -9,7 +9,7 @@ import { failsOnce, workerStage } from "./worker_stage.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** An event is refused once, forty days are taken back while a slow store works on that, and it is tried again all the same. */
+/** Fails an event once, sets the clock back forty days during a slow store call, and expects one retry. */
 async function failsAsClockIsSetBack(made: Awaited<ReturnType<typeof workerStage>>, quicken: () => void) {
   await made.owe(1, "wh_1");
   await made.pass(1_000);
@@ -23,7 +23,7 @@ async function failsAsClockIsSetBack(made: Awaited<ReturnType<typeof workerStage
 }
 
 for (const ordered of [true, false]) {
-  test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
+  test(`a clock set back during the commit of a failure does not delay the retry of ${ordered ? "an ordered" : "a"} webhook`, async () => {
     let isSlow = true;
     const made = await workerStage(failsOnce(eventAt(101).id), {
       starts: false,
@@ -40,7 +40,7 @@ for (const ordered of [true, false]) {
   });
 }
 
-test("a clock that is set back while it is read when to try again delays nothing", async () => {
+test("a clock set back while the worker reads the due time of a retry does not delay the retry", async () => {
   let isSlow = false;
   const made = await workerStage(failsOnce(eventAt(101).id), {
     starts: false,
@@ -59,7 +59,7 @@ test("a clock that is set back while it is read when to try again delays nothing
   await failsAsClockIsSetBack(made, () => isSlow = false);
 });
 
-test("an event that an endpoint never accepts uses its attempts in order, though the clock was set back during a probe", async () => {
+test("an ordered event that always fails keeps its pace of attempts after a clock is set back", async () => {
   await using made = await workerStage(() => "retry", { ordered: true, retryMs: 30_000 });
   await made.owe(1, "wh_1");
   await made.pass(40_000, 100);
@@ -70,7 +70,7 @@ test("an event that an endpoint never accepts uses its attempts in order, though
   assert.equal(kept!.delivery.attempts, 5);
 });
 
-test("a start alone brings no retry forward", async () => {
+test("a restart does not make a retry earlier", async () => {
   const made = await workerStage(() => "retry", { retryMs: 600_000 });
   await made.owe(1, "wh_1");
   await made.pass(100);
@@ -82,7 +82,7 @@ test("a start alone brings no retry forward", async () => {
   assert.equal(next.script.posted.length, 1);
 });
 
-test("another worker's failed deliveries are not delayed by a clock that was set back before its partitions came", async () => {
+test("a clock set back before a worker takes over partitions does not delay their failed deliveries", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   const dead = await workerStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });

@@ -10,7 +10,7 @@ import { endedOf } from "../../store/webhook_samples.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-test("an answer that ends the retries keeps the delivery as rejected, counted and listed", async () => {
+test("a rejected delivery is stored, counted and listed as rejected", async () => {
   await using made = await workerStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
   await made.owe(3, "wh_1");
   await made.pass(100);
@@ -21,7 +21,7 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   assert.deepEqual([ended?.event.id, ended?.delivery.state], [eventAt(102).id, "rejected"]);
 });
 
-test("more failures at a time than a commit takes are written down in several", async () => {
+test("the worker splits more failures than fit in one commit into several commits", async () => {
   await using made = await workerStage(() => "rejected");
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
   await made.owe(60, ...ids);
@@ -30,7 +30,7 @@ test("more failures at a time than a commit takes are written down in several", 
   assert.deepEqual(made.problems, []);
 });
 
-test("a dead endpoint gets one probe a pause, and its waiting deliveries need no rows", async () => {
+test("an endpoint that is down gets one probe after each pause, and its waiting deliveries need no rows", async () => {
   await using made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   await made.owe(1_000, "wh_1");
   await made.pass(60_000, 50);
@@ -45,7 +45,7 @@ test("a dead endpoint gets one probe a pause, and its waiting deliveries need no
   assert.equal(progress.failingSinceMs, made.script.posted[0]!.atMs);
 });
 
-test("an endpoint that is back gets everything that waited, and is no longer said to fail", async () => {
+test("an endpoint that recovers gets all waiting deliveries, and no longer counts as failing", async () => {
   let isDown = true;
   await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
   await made.owe(300, "wh_1");
@@ -64,11 +64,11 @@ function laterEvent(store: Store, days: number): Promise<void> {
   return append(store, [eventAt(9_000, 1, { knownAt: atMs / 1_000 })], 9_000, atMs);
 }
 
-test("deliveries to a dead endpoint are given up after three days of network time, however many there are", async () => {
+test("two thousand deliveries to an endpoint that is down are dead after three days of network time", async () => {
   await using made = await workerStage(() => "retry", { retryMs: HOUR_MS });
   await made.owe(2_000, "wh_1");
   await made.pass(10_000, 50);
-  // The wall clock alone makes nothing old.
+  // The wall clock alone does not age deliveries.
   made.clock.step(40 * DAY_MS);
   await made.pass(10_000, 50);
   assert.equal((await made.store.deliveries.consumer("wh_1"))!.progress.dead, 0);
@@ -81,7 +81,7 @@ test("deliveries to a dead endpoint are given up after three days of network tim
   assert.ok(progress.dead <= 2_000, "the new one waits");
 });
 
-test("deliveries that waited while no gateway ran are not given up before a post to the endpoint", async () => {
+test("deliveries that waited four days without a gateway do not die before a post to the endpoint", async () => {
   for (const isBack of [true, false]) {
     let answer: "retry" | "delivered" = "retry";
     const made = await workerStage(() => answer, { retryMs: HOUR_MS });
@@ -101,7 +101,7 @@ test("deliveries that waited while no gateway ran are not given up before a post
   }
 });
 
-test("a failed delivery of three days is given up while the endpoint is down, without another attempt", async () => {
+test("a failed delivery is dead after three days without another attempt while the endpoint is down", async () => {
   let isDown = false;
   await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
   await made.owe(100, "wh_1");
@@ -121,7 +121,7 @@ test("a failed delivery of three days is given up while the endpoint is down, wi
   assert.equal(made.script.posted.length, posts);
 });
 
-test("deliveries that waited days for their key are sent, though the endpoint failed just before: it is not down", async () => {
+test("deliveries that waited days for a disabled key are sent after it is enabled, despite one earlier failure", async () => {
   let isEnabled = true;
   await using made = await workerStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
   await made.owe(1, "wh_1");
@@ -140,7 +140,7 @@ test("deliveries that waited days for their key are sent, though the endpoint fa
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
 });
 
-test("an ordered webhook waits at a failure, and probes the endpoint with it", async () => {
+test("an ordered webhook waits at a failed event, and probes the endpoint with this event", async () => {
   let isDown = true;
   await using made = await workerStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
     ordered: true,
@@ -159,7 +159,7 @@ test("an ordered webhook waits at a failure, and probes the endpoint with it", a
 });
 
 for (const outcome of ["retry", "rejected"] as const) {
-  test(`an ordered webhook gets nothing new while its failure waits for a commit: ${outcome}`, async () => {
+  test(`an ordered webhook gets no new event before the commit of the outcome ${outcome}`, async () => {
     const failing = failsOnce(eventAt(102).id);
     await using made = await workerStage((post) => failing(post) === "retry" ? outcome : "delivered", {
       ...{ ordered: true, retryMs: 5_000, gatherMs: 400 },
@@ -178,7 +178,7 @@ for (const outcome of ["retry", "rejected"] as const) {
   });
 }
 
-/** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
+/** A store that answers reads of a consumer with `answer` once the consumer has a failed delivery. */
 function whenAskedForKept(
   answer: (ask: () => Promise<StoredConsumer | undefined>, nth: number) => Promise<StoredConsumer | undefined>,
 ) {
@@ -190,8 +190,8 @@ function whenAskedForKept(
 }
 
 for (const ordered of [true, false]) {
-  const whose = ordered ? "one that keeps the order" : "any other";
-  test(`a failed delivery is retried when the store fails during its read: ${whose}`, async () => {
+  const whose = ordered ? "an ordered" : "an unordered";
+  test(`${whose} webhook gets the retry of a failed delivery also when the store fails to read it once`, async () => {
     await using made = await workerStage(failsOnce(eventAt(101).id), {
       ordered,
       retryMs: 5_000,
@@ -210,7 +210,7 @@ for (const ordered of [true, false]) {
   });
 }
 
-test("an ordered webhook waits during the read of its failure", async () => {
+test("an ordered webhook gets no new event while the worker reads its failed one", async () => {
   await using made = await workerStage(failsOnce(eventAt(101).id), {
     starts: false,
     ordered: true,
@@ -235,7 +235,7 @@ const SPANS: [name: string, ms: number][] = [
 ];
 for (const [name, stepMs] of SPANS) {
   for (const sign of [1, -1]) {
-    test(`a clock that is ${name} ${sign > 0 ? "ahead" : "behind"} for two seconds delays nothing afterwards`, async () => {
+    test(`a clock that is ${name} ${sign > 0 ? "ahead" : "behind"} for two seconds does not delay later deliveries`, async () => {
       const failing = new Set(idsAt(101, 102));
       await using made = await workerStage(({ eventId, attempt }) =>
         failing.has(eventId) && attempt === 1 ? "retry" : "delivered"

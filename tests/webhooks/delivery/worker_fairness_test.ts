@@ -6,7 +6,7 @@ import { createTestClock } from "../../test_clock.ts";
 import { eventAt, owedTo, START_MS } from "../parts.ts";
 import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 
-test("posts to one endpoint are few at once, and to all of them bounded", async () => {
+test("the worker limits its concurrent posts to all endpoints to 64", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
   await using made = await workerStage(answersAfter(30), { limits: { posts: 64, postsPerEndpoint: 8 } });
   const perSubscription = new Map<string, number>();
@@ -20,7 +20,7 @@ test("posts to one endpoint are few at once, and to all of them bounded", async 
   for (const id of ids) assert.equal((await owedTo(made.store, id)).pending, 0);
 });
 
-test("100 hanging endpoints do not keep the others waiting", async () => {
+test("100 hanging endpoints do not delay posts to the others", async () => {
   const hanging = Array.from({ length: 100 }, (_, n) => `wh_hangs_${n}`);
   const well = Array.from({ length: 20 }, (_, n) => `wh_well_${n}`);
   const made = await workerStage(
@@ -36,7 +36,7 @@ test("100 hanging endpoints do not keep the others waiting", async () => {
   assert.equal((await owedTo(made.store, hanging[0]!)).pending, 40, "what hung is still owed");
 });
 
-test("new events of an endpoint with a slow post under way do not wait for it", async () => {
+test("a slow post in flight does not delay new events of the same endpoint", async () => {
   let count = 0;
   await using made = await workerStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
   await made.owe(3, "wh_1");
@@ -47,7 +47,7 @@ test("new events of an endpoint with a slow post under way do not wait for it", 
   assert.equal(made.script.posted.length, 4);
 });
 
-test("an endpoint that keeps failing is left in peace for longer and longer, and found alive within seconds", async () => {
+test("an endpoint that keeps failing gets fewer than 30 posts a minute, and its backlog seconds after it recovers", async () => {
   let isDown = true;
   await using made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
   await made.owe(200, "wh_1");
@@ -63,7 +63,7 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   assert.ok(waiting.includes(made.script.posted[before]!.eventId), "one of those that wait first");
 });
 
-test("failing and hanging endpoints have few posts under way, so that the others have room", async () => {
+test("failing and hanging endpoints share few posts in flight, and leave room for the others", async () => {
   const troubled = Array.from({ length: 40 }, (_, n) => `wh_troubled_${n}`);
   const well = Array.from({ length: 5 }, (_, n) => `wh_well_${n}`);
   await using made = await workerStage(({ subscriptionId, kind }) => {
@@ -79,7 +79,7 @@ test("failing and hanging endpoints have few posts under way, so that the others
   assert.equal(made.script.inFlight(), 6);
 });
 
-test("where there are more with much to send than posts at once, they take turns", async () => {
+test("webhooks with long backlogs take turns when they outnumber the concurrent posts", async () => {
   const ids = Array.from({ length: 6 }, (_, n) => `wh_${n}`);
   await using made = await workerStage(answersAfter(30), { limits: { posts: 2, postsPerEndpoint: 1 } });
   await made.owe(1_000, ...ids);
@@ -88,7 +88,7 @@ test("where there are more with much to send than posts at once, they take turns
   assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= POSTS_IN_A_ROW, counts.join());
 });
 
-test("with many subscriptions busy, one that has little to send has its turn", async () => {
+test("a webhook with one event gets its turn beside many busy webhooks", async () => {
   const busy = Array.from({ length: 10 }, (_, n) => `wh_a_${n}`);
   await using made = await workerStage(answersAfter(400), {
     limits: { posts: 10, postsPerEndpoint: 1, slowMs: 1_000 },
@@ -101,7 +101,7 @@ test("with many subscriptions busy, one that has little to send has its turn", a
   assert.ok(made.script.posted.length > 100, "the others went on");
 });
 
-test("200 hanging endpoints do not keep one waiting that has failed once", async () => {
+test("200 hanging endpoints do not delay an endpoint that failed once", async () => {
   const clock = createTestClock(START_MS);
   let isFirst = true;
   await using made = await workerStage(async ({ subscriptionId }) => {

@@ -15,7 +15,7 @@ import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 const directory = mkdtempSync(join(tmpdir(), "worker-"));
 after(() => rmSync(directory, { recursive: true }));
 
-test("a store that cannot be written to for a while loses nothing and repeats nothing", async () => {
+test("the worker loses and repeats no delivery while the store cannot be written for five seconds", async () => {
   let fails = false;
   await using made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "deliveries", "settle", () => fails),
@@ -33,7 +33,7 @@ test("a store that cannot be written to for a while loses nothing and repeats no
   assert.deepEqual(made.problems, ["webhook attempts cannot be committed; retrying"]);
 });
 
-test("a store that cannot be read for a while delays new events", async () => {
+test("the worker delivers new events after a store that could not be read works again", async () => {
   let fails = true;
   await using made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "events", "read", () => fails),
@@ -45,13 +45,13 @@ test("a store that cannot be read for a while delays new events", async () => {
   assert.equal(made.script.posted.length, 5);
 });
 
-test("a worker whose partitions another has taken settles nothing, and the other one delivers", async () => {
+test("a worker commits nothing after another takes its partitions, and the other one delivers", async () => {
   const made = await workerStage(() => hangs());
   await made.owe(2, "wh_1");
   await made.pass(100);
   assert.equal(made.script.posted.length, 1);
   await using other = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
-  // A store of one process gives its leases to whoever asks.
+  // A store of one process gives its leases to any caller.
   await other.pass(100);
   assert.equal(other.script.posted.length, 2);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
@@ -59,7 +59,7 @@ test("a worker whose partitions another has taken settles nothing, and the other
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 2);
 });
 
-/** Another takes all of its partitions. */
+/** Another holder acquires all partitions. */
 async function loseLeases(store: Store, durationMs = 60_000): Promise<void> {
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const name = partitionLease(partition);
@@ -67,7 +67,7 @@ async function loseLeases(store: Store, durationMs = 60_000): Promise<void> {
   }
 }
 
-test("a store that takes half a minute to list webhooks costs no partition", async () => {
+test("a worker keeps its partitions while the store takes half a minute to list webhooks", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   let isSlow = false;
@@ -99,7 +99,7 @@ test("a store that takes half a minute to list webhooks costs no partition", asy
   assert.equal(made.postedTo("wh_2").length, 1);
 });
 
-test("a worker that takes over from a dead one delivers, also when the store fails then", async () => {
+test("a worker that takes over from a dead one delivers, also when the store fails at the takeover", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   await loseLeases(store, 5_000);
@@ -131,12 +131,12 @@ test("a worker that takes over from a dead one delivers, also when the store fai
   assert.equal(made.script.posted.length, 1);
 });
 
-test("a settlement that was fenced off is not written, and not tried for ever", async () => {
+test("the store keeps no attempt of a fenced commit", async () => {
   let answerIt: (() => void) | undefined;
   await using made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
     starts: false,
   });
-  // Its holder takes every lease that it asks for, whoever has it.
+  // The store's lock holder acquires every lease, also one of another holder.
   await made.store.holdForServing();
   made.worker.start();
   await made.owe(1, "wh_1");
@@ -147,7 +147,7 @@ test("a settlement that was fenced off is not written, and not tried for ever", 
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
 });
 
-test("a settlement that is fenced just when the store fails is dropped once that is known", async () => {
+test("the worker drops a fenced commit after a store failure ends", async () => {
   let answerIt: (() => void) | undefined;
   let isDown = false;
   await using made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
@@ -171,7 +171,7 @@ test("a settlement that is fenced just when the store fails is dropped once that
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
 });
 
-test("failing webhooks that are taken over just as the store fails lose no later event", async () => {
+test("a failing webhook loses no later event when the store fails at the takeover", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   const leaving = await workerStage(() => "retry", { starts: false, on: store, clock, holder: "leaving" });
@@ -200,7 +200,7 @@ test("failing webhooks that are taken over just as the store fails lose no later
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
 });
 
-test("a stop waits for quick posts and cuts off hanging ones: they are delivered at the next start", async () => {
+test("a stop waits for quick posts and aborts hanging ones, and the next start posts those again", async () => {
   const quick = answersAfter(100);
   const made = await workerStage((post, clock) => post.subscriptionId === "wh_hangs" ? hangs() : quick(post, clock));
   await made.owe(1, "wh_quick", "wh_hangs");
@@ -216,7 +216,7 @@ test("a stop waits for quick posts and cuts off hanging ones: they are delivered
   assert.deepEqual(next.script.posted.map(({ subscriptionId }) => subscriptionId), ["wh_hangs"]);
 });
 
-test("after a kill a start repeats only deliveries that were under way", async () => {
+test("after a kill the next start repeats only posts that were in flight", async () => {
   const setting = `sqlite:${join(directory, "killed.db")}`;
   const [dead, alive] = [await openStore(setting), await openStore(setting)];
   const clock = createTestClock(START_MS);

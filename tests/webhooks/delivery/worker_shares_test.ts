@@ -13,7 +13,7 @@ import { hangs, workerStage } from "./worker_stage.ts";
 
 const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
-/** A store that gateways share, with a clock of its own: theirs may be paused, or wrong. */
+/** A shared store with its own clock; the gateways' clocks may be paused or wrong. */
 async function sharedStage() {
   const storeClock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: storeClock.now, isShared: true });
@@ -27,7 +27,7 @@ async function sharedStage() {
     return gateway;
   }
 
-  /** Each that is alive looks after its partitions once a second. No partition ever has two who post. */
+  /** Each running gateway maintains its partitions once a second. Two gateways never hold one partition at once. */
   async function pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       for (const { partitions, isPaused } of gateways) if (!isPaused) await partitions.keep(isIdle);
@@ -65,7 +65,7 @@ test("one gateway on a shared store holds all partitions; newcomers get an even 
   assert.deepEqual(shares().sort(), [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
 });
 
-test("a dead gateway's partitions are shared by the others within 15 s", async () => {
+test("the other gateways share a dead gateway's partitions within 15 s", async () => {
   for (const diesAfter of [0, 1, 2, 3]) {
     const { join, pass, kill, shares } = await sharedStage();
     const [, dead] = [join("a"), join("b"), join("c"), join("d")];
@@ -90,7 +90,7 @@ test("a worker that stops releases its partitions at once", async () => {
   assert.deepEqual(shares(), [8]);
 });
 
-test("a gateway that is paused past its leases trusts none of them when it wakes, and gets a share again", async () => {
+test("a gateway that was paused past the end of its leases uses no old lease, and gets a share again", async () => {
   const { join, pass, shares } = await sharedStage();
   const [, paused] = [join("a"), join("b")];
   await pass(18);
@@ -104,7 +104,7 @@ test("a gateway that is paused past its leases trusts none of them when it wakes
   assert.deepEqual(shares(), [4, 4]);
 });
 
-test("a gateway whose own clock is a day off takes its share like the others", async () => {
+test("a gateway whose own clock is a day off gets an equal share", async () => {
   const { join, pass, shares } = await sharedStage();
   join("a");
   join("ahead", 86_400_000);
@@ -113,7 +113,7 @@ test("a gateway whose own clock is a day off takes its share like the others", a
   assert.deepEqual(shares(), [3, 3, 2]);
 });
 
-test("a worker's entry from before its clock was set back does not count", async () => {
+test("a worker's entry with a time a day ahead does not count", async () => {
   const { store, join, pass, shares } = await sharedStage();
   await store.sharedState.change("workers", (_, nowMs) => {
     return { value: { ghost: nowMs + 86_400_000 }, keepMs: 90_000_000, answer: undefined };
@@ -136,14 +136,14 @@ async function twoWorkers(answer: Parameters<typeof workerStage>[0]) {
 
 const IDS = Array.from({ length: 24 }, (_, n) => `wh_${n}`);
 
-test("two workers share the work, and a release delivers nothing twice", async () => {
+test("two workers share the deliveries, and the release of partitions repeats none of them", async () => {
   const { store, one, two } = await twoWorkers(() => yieldToOthers("delivered" as const));
   one.worker.start();
   await one.owe(3, ...IDS);
   await one.pass(2_000, 50);
   assert.equal(one.script.posted.length, 72);
   two.worker.start();
-  // While partitions change hands, too.
+  // Also while partitions change their holder.
   for (let n = 0; n < 22; n++) {
     await one.owe(1, ...IDS);
     await one.pass(900, 50);
@@ -159,7 +159,7 @@ test("two workers share the work, and a release delivers nothing twice", async (
   await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
-test("posts under way are committed before their partition is released", async () => {
+test("a worker commits posts in flight before it releases their partition", async () => {
   let answerAll: (() => void)[] = [];
   const { one, two } = await twoWorkers(() => new Promise((resolve) => answerAll.push(() => resolve("delivered"))));
   one.worker.start();
@@ -181,7 +181,7 @@ test("posts under way are committed before their partition is released", async (
   await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
-test("a dead worker's deliveries go on within 15 s, with its knowledge of failing endpoints", async () => {
+test("another worker continues a dead worker's deliveries within 15 s, with their counts of attempts", async () => {
   let isDead = false;
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
@@ -219,7 +219,7 @@ test("a dead worker's deliveries go on within 15 s, with its knowledge of failin
 });
 
 for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]] as const) {
-  test(`a worker whose clock is a day ${what} the store's retries, and signs, by the store's`, async () => {
+  test(`a worker whose clock is a day ${what} the store's clock uses the store's clock for posts and retries`, async () => {
     const storeClock = createTestClock(START_MS);
     const store = await openStore("memory:", { now: storeClock.now, isShared: true });
     const clock = createTestClock(START_MS + wrongMs);
@@ -243,7 +243,7 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
   });
 }
 
-test("a lease counts from its request, however late the store answers", async () => {
+test("a lease's time runs from its request, also when the store answers late", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   let answersAfterMs = 0;
@@ -259,7 +259,7 @@ test("a lease counts from its request, however late the store answers", async ()
   answersAfterMs = 1_000;
   await partitions.keep(() => false);
   assert.equal(held(), 8);
-  // The first was asked for eight seconds ago.
+  // The first lease was requested eight seconds ago.
   clock.advance(2_000);
   assert.equal(held(), 7);
   answersAfterMs = 9_000;
@@ -270,8 +270,8 @@ test("a lease counts from its request, however late the store answers", async ()
   await store.close();
 });
 
-for (const failing of ["another is asked for", "subscriptions are looked at"] as const) {
-  test(`partitions that were taken over are delivered, also when the store fails just as ${failing}`, async () => {
+for (const failing of ["the next lease request", "the check for new webhooks"] as const) {
+  test(`a worker delivers after a takeover, also when the store fails at ${failing}`, async () => {
     const bare = await openStore("memory:", { isShared: true });
     let hasTaken = false;
     let hasFailed = false;
@@ -285,7 +285,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
       on: bentStore(bare, {
         leases: {
           async acquire(step) {
-            failOnce("another is asked for");
+            failOnce("the next lease request");
             const lease = await bare.leases.acquire(step);
             hasTaken ||= lease !== undefined;
             return lease;
@@ -293,7 +293,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
         },
         subscriptions: {
           async version() {
-            failOnce("subscriptions are looked at");
+            failOnce("the check for new webhooks");
             return await bare.subscriptions.version();
           },
         },
@@ -306,7 +306,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
     }
     worker.start();
     await pass(3_000);
-    // The others stay where they are.
+    // The other partitions stay with their holder.
     await bare.leases.release(leases.splice(partitionOf("wh_1"), 1));
     await pass(10_000);
     assert.ok(hasFailed);

@@ -10,13 +10,13 @@ afterEach(parts.close);
 
 const TIMEOUT_MS = 100;
 
-/** This process does nothing for longer than a post may take. */
+/** Blocks this process for longer than a post's timeout. */
 function standStill(): void {
   const endMs = performance.now() + 3 * TIMEOUT_MS;
   while (performance.now() < endMs);
 }
 
-test("nothing is sent over a connection that waited when the gateway has stood still beyond the time of the post", async () => {
+test("the poster sends nothing over an idle connection after a suspension longer than the post's timeout", async () => {
   const endpoint = await receiver();
   let stands = false;
   const by = poster({
@@ -34,7 +34,7 @@ test("nothing is sent over a connection that waited when the gateway has stood s
   assert.deepEqual(endpoint.requests.map(({ head }) => head.split(" ")[1]), ["/first"]);
 });
 
-test("nothing is sent over a new connection when it has stood still while that was made", async () => {
+test("the poster sends nothing over a new connection after a suspension longer than the post's timeout", async () => {
   const endpoint = await receiver();
   const by = poster({
     async check(url) {

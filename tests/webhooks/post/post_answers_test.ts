@@ -26,15 +26,15 @@ describe("an answer", () => {
     ["of 304 with a length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true],
     ["in chunks", `${CHUNKED}5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n`, 200, "hello world", true],
     ["in chunks with trailers", `${OK}Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n000\r\nX: y\r\n\r\n`, 200, "a", true],
-    ["behind interim ones", `${INTERIM}${OK}Content-Length: 1\r\n\r\na`, 200, "a", true],
+    ["after interim answers", `${INTERIM}${OK}Content-Length: 1\r\n\r\na`, 200, "a", true],
     ["that closes", `${OK}Connection: keep-alive, Close\r\nContent-Length: 1\r\n\r\na`, 200, "a", false],
     ["of HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", 200, "a", false],
-    ["with another one behind it", `${OK_ANSWER}${OK}Content-Length: 6\r\n\r\nforged`, 200, "ok", false],
-    ["with something behind it", `${OK_ANSWER}x`, 200, "ok", false],
-    ["in chunks with something behind it", `${CHUNKED}1\r\na\r\n0\r\n\r\nx`, 200, "a", false],
+    ["with another answer after it", `${OK_ANSWER}${OK}Content-Length: 6\r\n\r\nforged`, 200, "ok", false],
+    ["with extra bytes after it", `${OK_ANSWER}x`, 200, "ok", false],
+    ["in chunks with extra bytes after it", `${CHUNKED}1\r\na\r\n0\r\n\r\nx`, 200, "a", false],
   ];
   for (const [what, raw, status, body, isReused] of whole) {
-    test(`${what} is read, and its connection ${isReused ? "used again" : "closed"}`, async () => {
+    test(`${what} is read, and its connection ${isReused ? "reused" : "closed"}`, async () => {
       const endpoint = await receiver(() => raw);
       const by = poster();
       for (let i = 0; i < 2; i++) {
@@ -54,19 +54,19 @@ describe("an answer", () => {
     }
   });
 
-  test("of exactly the most that is read is whole", async () => {
+  test("of exactly 64 KiB, the limit, is read whole", async () => {
     const endpoint = await receiver(() => `${OK}Content-Length: 65536\r\n\r\n${"x".repeat(65_536)}`);
     const by = poster();
     for (let i = 0; i < 2; i++) assert.equal((await post(by, at(endpoint))).statusCode, 200);
     assert.equal(endpoint.connections, 1);
   });
 
-  test("may come before the request was read, which closes the connection", async () => {
+  test("before the receiver has read the request counts, and closes the connection", async () => {
     const open = new Set<Socket>();
     const server = createServer((socket) => {
       open.add(socket);
       socket.on("error", () => {}).on("close", () => open.delete(socket));
-      // Reads nothing more until it has been asked to look again.
+      // Reads nothing more until `resume`.
       socket.once("data", () => socket.pause().write(OK_ANSWER));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -86,7 +86,7 @@ describe("an answer", () => {
     ["a header without a colon", `${OK}nonsense\r\n\r\n`, "the answer has a malformed header"],
     ["a header without a name", `${OK}: x\r\n\r\n`, "the answer has a malformed header"],
     ["another protocol", "220 mail.example ESMTP\r\n\r\n", "the answer is not HTTP/1.1"],
-    ["a status that is none", "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n", "the answer is not HTTP/1.1"],
+    ["the invalid status 099", "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n", "the answer is not HTTP/1.1"],
     ["two lengths", `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\na`, LENGTH],
     ["two lengths in one", `${OK}Content-Length: 1, 2\r\n\r\na`, LENGTH],
     ["a negative length", `${OK}Content-Length: -1\r\n\r\n`, LENGTH],
@@ -105,7 +105,7 @@ describe("an answer", () => {
     ["endless interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000), HEADERS],
   ];
   for (const [what, raw, error, status] of malformed) {
-    test(`with ${what} is refused, and its connection closed`, async () => {
+    test(`with ${what} is rejected, and its connection closed`, async () => {
       const endpoint = await receiver(() => raw);
       const result = await post(poster(), at(endpoint));
       assert.deepEqual([result.error, result.statusCode], [error, status]);
@@ -120,7 +120,7 @@ describe("an answer", () => {
     ["its chunks", `${CHUNKED}5\r\nhello\r\n`, 200],
   ];
   for (const [what, raw, status] of parts) {
-    test(`that breaks off in ${what} is none, and not repeated over a reused connection`, async () => {
+    test(`that breaks off in ${what} is an error, and the poster does not repeat the request`, async () => {
       const endpoint = await receiver((_, socket) => {
         if (endpoint.requests.length === 1) return OK_ANSWER;
         socket.write(raw, () => socket.destroy());
@@ -142,7 +142,7 @@ describe("an answer", () => {
     ["in tiny chunks", "Transfer-Encoding: chunked\r\n", "1\r\nx\r\n".repeat(500)],
   ];
   for (const [what, head, more] of endless) {
-    test(`${what} that does not end is cut, and keeps its beginning`, async () => {
+    test(`${what} that does not end is cut, and the poster keeps its first KiB`, async () => {
       const endpoint = await receiver((_, socket) => {
         socket.write(`${OK}${head}\r\n`);
         const go = () => void (!socket.destroyed && socket.write(more, go));

@@ -10,7 +10,7 @@ const { receiver, poster } = parts;
 afterEach(parts.close);
 
 describe("an endpoint that misbehaves", () => {
-  test("is given up after the total time when it sends nothing", async () => {
+  test("ends with a timeout when it sends nothing", async () => {
     const endpoint = await receiver(() => {});
     const result = await post(poster(), at(endpoint), { timeoutMs: 2_000 });
     assert.deepEqual([result.statusCode, result.error], [undefined, "timed out after 2 s"]);
@@ -26,7 +26,7 @@ describe("an endpoint that misbehaves", () => {
     ["interim answers", "", "HTTP/1.1 102 Processing\r\n\r\n", undefined],
   ];
   for (const [what, first, drip, statusCode] of drips) {
-    test(`is cut off at that time when it drips ${what}`, async () => {
+    test(`ends with a timeout when it drips ${what}`, async () => {
       const endpoint = await receiver((_, socket) => {
         socket.write(first);
         const timer = setInterval(() => socket.write(drip), 10);
@@ -38,7 +38,7 @@ describe("an endpoint that misbehaves", () => {
     });
   }
 
-  test("gets nothing expanded", async () => {
+  test("gets no compressed answer decompressed", async () => {
     const endpoint = await receiver(() =>
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x0b\x08\x00"
     );
@@ -48,10 +48,14 @@ describe("an endpoint that misbehaves", () => {
 
   const failures: [what: string, answer: Answering, statusCode?: number][] = [
     ["closes without an answer", (_, socket) => void socket.end()],
-    ["closes within it", (_, socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), 200],
+    [
+      "closes within its answer",
+      (_, socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
+      200,
+    ],
   ];
   for (const [what, answer, statusCode] of failures) {
-    test(`that ${what} is reported so, after one request`, async () => {
+    test(`that ${what} gets one request, and the error names the cause`, async () => {
       const endpoint = await receiver(answer);
       const result = await post(poster(), at(endpoint));
       const { error } = result;
@@ -61,16 +65,16 @@ describe("an endpoint that misbehaves", () => {
     });
   }
 
-  test("that is not there is reported so", async () => {
+  test('that is down gives "connection refused"', async () => {
     const endpoint = await receiver();
     await endpoint.close();
     const { durationMs: _, ...result } = await post(poster(), at(endpoint));
     assert.deepEqual(result, { error: "connection refused", responseBody: "" });
   });
 
-  test("can't answer the next request with bytes from before it", async () => {
+  test("cannot answer the next request with bytes sent before it", async () => {
     const endpoint = await receiver(({ connection }, socket) => {
-      // Behind the answer, a moment later: what would be taken for the answer to the next request.
+      // Bytes a moment after the answer, which a client could take for the answer to its next request.
       if (connection === 1) setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"), 20);
       return OK_ANSWER;
     });
@@ -84,7 +88,7 @@ describe("an endpoint that misbehaves", () => {
     assert.equal(extra.connections, 2);
   });
 
-  test("that has closed an idle connection is connected to again", async () => {
+  test("that closed an idle connection gets a new connection", async () => {
     const endpoint = await receiver(({ connection }, socket) => {
       if (connection === 1) setTimeout(() => socket.end(), 0);
       return OK_ANSWER;
@@ -96,7 +100,7 @@ describe("an endpoint that misbehaves", () => {
     assert.equal(endpoint.connections, 2);
   });
 
-  test("that closes a used connection just as the next request comes gets one retry, and no second one", async () => {
+  test("that closes a reused connection during the next request gets exactly one retry", async () => {
     let served = 0;
     const endpoint = await receiver((_, socket) => {
       if (++served === 1) return OK_ANSWER;

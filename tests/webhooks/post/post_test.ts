@@ -37,7 +37,7 @@ describe("a post", () => {
     assert.equal(endpoint.connections, 0);
   });
 
-  test("uses a connection again, and no more of them than there are posts at a time", async () => {
+  test("reuses connections, and opens no more than there are concurrent posts", async () => {
     const endpoint = await receiver();
     const by = poster();
     for (let i = 0; i < 5; i++) assert.equal((await post(by, at(endpoint, `/${i}`))).statusCode, 200);
@@ -61,7 +61,7 @@ describe("a post", () => {
     assert.deepEqual([result.statusCode, result.address], [200, "127.0.0.1"]);
   });
 
-  test("passes on a 429 with its Retry-After, and any other status", async () => {
+  test("returns a 429 with its Retry-After, and any other status", async () => {
     const answers = ["429 Slow", "500 Oops", "404 No", "204 Fine", "299 Odd", "999 What"];
     const endpoint = await receiver(({ head }) =>
       `HTTP/1.1 ${answers[Number(head[6])]}\r\nRetry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\nContent-Length: 0\r\n\r\n`
@@ -86,7 +86,7 @@ describe("a post", () => {
     assert.equal(elsewhere.connections, 0);
   });
 
-  test("keeps the first KiB of an answer, as text that is safe to show", async () => {
+  test("returns the first KiB of an answer, as text that is safe to show", async () => {
     const bodies = ["\x1b[2Jplain\ttext\r\n\u202etxet\u2028", "ü".repeat(600), "x".repeat(5_000), "\xff\xfe"];
     const endpoint = await receiver(({ head }) => {
       const body = bodies[Number(head[6])]!;
@@ -100,7 +100,7 @@ describe("a post", () => {
 });
 
 describe("a poster", () => {
-  test("gives up on abort, at any step", async () => {
+  test("stops on abort, before and after the request is sent", async () => {
     const endpoint = await receiver(() => {});
     const stopping = new AbortController();
     const posting = post(poster(), at(endpoint), { signal: stopping.signal });
@@ -113,7 +113,7 @@ describe("a poster", () => {
     assert.equal(endpoint.requests.length, 1);
   });
 
-  test("gives up each post at its own time, in whatever order they began", async () => {
+  test("ends each post at its own timeout, in any order of their starts", async () => {
     const endpoint = await receiver(() => {});
     const by = poster();
     const stopping = new AbortController();
@@ -134,7 +134,7 @@ describe("a poster", () => {
     ]);
   });
 
-  test("asks its policy at each attempt and says why a target is refused, without a connection", async () => {
+  test("checks its policy at each attempt, and reports why it refuses a target, without a connection", async () => {
     const endpoint = await receiver();
     const answers = [["93.184.216.34", "127.0.0.1"], ["127.0.0.1"], ["::ffff:127.0.0.1"]];
     const by = poster(createTargetPolicy({ resolve: () => Promise.resolve(answers.shift()!) }));
@@ -157,14 +157,14 @@ describe("a poster", () => {
     assert.deepEqual([endpoint.requests.length, moved.requests.length], [1, 1]);
   });
 
-  test("connects to nothing but an address, even if its policy hands out a name", async () => {
+  test("connects only to an IP address, even if its policy returns a name", async () => {
     const endpoint = await receiver();
     const result = await post(poster(vetting("localhost")), at(endpoint));
     assert.equal(result.error, "not an address to connect to");
     assert.equal(endpoint.connections, 0);
   });
 
-  test("closes its connections when it is closed, and those that come back later", async () => {
+  test("closes idle connections at close, and busy ones after their answer", async () => {
     const held: { answer?: () => void } = {};
     const endpoint = await receiver(({ head }, socket) => {
       if (!head.startsWith("POST /slow")) return OK_ANSWER;
@@ -181,7 +181,7 @@ describe("a poster", () => {
     await until(() => endpoint.open.size === 0);
   });
 
-  test("keeps a bounded number of connections, closing the one that waited longest", async () => {
+  test("keeps at most maxIdle idle connections, and closes the one that is idle longest", async () => {
     const by = poster(LOOPBACK, { maxIdle: 2 });
     const [a, b, c] = [await receiver(), await receiver(), await receiver()];
     for (const endpoint of [a, b, c]) await post(by, at(endpoint));
@@ -189,7 +189,7 @@ describe("a poster", () => {
     assert.deepEqual([b.open.size, c.open.size], [1, 1]);
   });
 
-  test("closes a connection that has waited too long", async () => {
+  test("closes a connection that is idle for too long", async () => {
     const endpoint = await receiver();
     await post(poster(LOOPBACK, { idleMs: 30 }), at(endpoint));
     await until(() => endpoint.open.size === 0);

@@ -21,7 +21,7 @@ describe("a post over TLS", () => {
     return await receiver(undefined, { tls: issue(names, options) });
   }
 
-  test("asks for the host by name and takes its certificate", async () => {
+  test("sends the host's name and accepts its certificate", async () => {
     const endpoint = await secureReceiver("DNS:hooks.example");
     const by = poster(secure, { ca });
     for (let i = 0; i < 3; i++) {
@@ -33,7 +33,7 @@ describe("a post over TLS", () => {
     assert.match(endpoint.requests[0]!.head, new RegExp(`^Host: hooks\\.example:${endpoint.port}\\r$`, "m"));
   });
 
-  test("takes a certificate for an address when the host is one", async () => {
+  test("accepts a certificate for an IP address when the host is this address", async () => {
     const endpoint = await secureReceiver("IP:127.0.0.1");
     assert.equal((await post(poster(secure, { ca }), `https://127.0.0.1:${endpoint.port}/`)).statusCode, 200);
     assert.equal(endpoint.requests[0]!.serverName, undefined);
@@ -41,7 +41,7 @@ describe("a post over TLS", () => {
 
   const refused: [what: string, names: string, error: string, options?: object][] = [
     ["for another name", "DNS:other.example", "certificate is for another name"],
-    ["for a name below", "DNS:*.hooks.example", "certificate is for another name"],
+    ["for a subdomain", "DNS:*.hooks.example", "certificate is for another name"],
     ["for the address instead of the name", "IP:127.0.0.1", "certificate is for another name"],
     ["that has expired", "DNS:hooks.example", "certificate has expired", { expired: true }],
   ];

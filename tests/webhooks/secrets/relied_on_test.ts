@@ -69,7 +69,7 @@ async function rotationStage(
     void worker.stop({ drainMs: 0 }).then(() => isStopped = true);
     await passUntil(() => isStopped);
   }
-  /** What was posted from then on is signed with the new secret, too. */
+  /** Asserts that all posts from this time on are signed with the new secret, too. */
   function assertSigned(fromMs: number): void {
     const since = posted.filter(({ atMs }) => atMs >= fromMs);
     assert.ok(since.length > 20, "nothing was posted since");
@@ -80,7 +80,7 @@ async function rotationStage(
   return { store, clock, worker, posted, passUntil, rotate, assertSigned, stop };
 }
 
-test("posts after the answer to a rotation have the new signature, also of a gateway with a slow store", async () => {
+test("posts after the answer to a rotation have the new signature, also with a slow store", async () => {
   const { clock, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store, clock) =>
     bentStore(store, {
       events: {
@@ -98,7 +98,7 @@ test("posts after the answer to a rotation have the new signature, also of a gat
   await stop();
 });
 
-test("that holds also when a gateway gets an earlier read of the webhook only then", async () => {
+test("posts after the answer to a rotation have the new signature, also when an older read of the webhook ends later", async () => {
   let held: Promise<void> | undefined;
   const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage(
     bending("deliveries", "consumer", async (consumer, id) => {
@@ -121,13 +121,13 @@ test("that holds also when a gateway gets an earlier read of the webhook only th
   await stop();
 });
 
-test("a post under way during a rotation is not rejected by a receiver with the new secret: it is posted again", async () => {
+test("the worker retries a post that was in flight during a rotation and got a 4xx for its old signature", async () => {
   let answeredMs = Infinity;
   let posts = 0;
   const { store, clock, posted, passUntil, rotate, stop } = await rotationStage(
     undefined,
     async (secrets, clock) => {
-      // The receiver starts again with the new secret, and a proxy before it lets what comes meanwhile wait.
+      // The receiver restarts with the new secret, and its proxy delays requests meanwhile.
       await clock.wait(++posts === 25 ? 8_000 : 50);
       return secrets < 2 && clock.now() >= answeredMs ? "rejected" : "delivered";
     },

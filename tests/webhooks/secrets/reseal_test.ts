@@ -14,7 +14,7 @@ const idOf = (n: number) => `wh_${String(n).padStart(4, "0")}`;
 const secretOf = (n: number) => `whsec_${btoa(`secret number ${n} of all of these`)}`;
 const COUNT = 250;
 
-/** A store with plain secrets, every tenth in the midst of a rotation. */
+/** A store with plain secrets, every tenth during a rotation. */
 async function storeWithSecrets(): Promise<Store> {
   const store = await memoryStore();
   for (let n = 0; n < COUNT; n++) {
@@ -24,7 +24,7 @@ async function storeWithSecrets(): Promise<Store> {
   return store;
 }
 
-/** Checks that every secret is kept as this cipher keeps it, and is still the same. */
+/** Asserts that this cipher opens every stored secret, and that the secrets are unchanged. */
 async function assertKeptBy(store: Store, cipher: SecretCipher): Promise<void> {
   for (let n = 0; n < COUNT; n++) {
     const { id, secret, previousSecret } = (await store.subscriptions.get(idOf(n)))!;
@@ -38,20 +38,20 @@ async function assertKeptBy(store: Store, cipher: SecretCipher): Promise<void> {
   assert.equal(cipher.compare(await store.subscriptions.secretsCheck()), "same");
 }
 
-test("without a key secrets stay plain", async () => {
+test("without a key the start leaves secrets plain", async () => {
   const store = await storeWithSecrets();
   assert.equal(await sealSecrets(store, plain), 0);
   await assertKeptBy(store, plain);
 });
 
-test("the first start with a key seals every secret, the next one none", async () => {
+test("the first start with a key seals every secret, and the next start changes nothing", async () => {
   const store = await storeWithSecrets();
   assert.equal(await sealSecrets(store, first), COUNT);
   await assertKeptBy(store, first);
   assert.equal(await sealSecrets(store, first), 0);
 });
 
-test("a secret that is rotated while secrets are sealed stays, and is sealed too", async () => {
+test("a start seals a secret that another gateway rotates meanwhile, and loses no secret", async () => {
   const store = await storeWithSecrets();
   const rotated = `whsec_${btoa("rotated by a gateway that runs beside")}`;
   let isRotated = false;
@@ -75,7 +75,7 @@ test("a secret that is rotated while secrets are sealed stays, and is sealed too
   assert.equal(await sealSecrets(store, first), 0);
 });
 
-test("a start with another key, or with none, is refused and changes nothing", async () => {
+test("a start with another key or without a key fails and changes nothing", async () => {
   const store = await storeWithSecrets();
   await sealSecrets(store, first);
   await assert.rejects(sealSecrets(store, second), SecretsKeyError);
@@ -83,7 +83,7 @@ test("a start with another key, or with none, is refused and changes nothing", a
   await assertKeptBy(store, first);
 });
 
-test("of two gateways that start at once with different keys one is refused, and the other one's key keeps all", async () => {
+test("of two gateways that start at once with different keys one fails, and the other one's key seals all secrets", async () => {
   const store = await storeWithSecrets();
   const ciphers = [first, second];
   const ends = await Promise.allSettled(ciphers.map((cipher) => sealSecrets(store, cipher)));
@@ -93,7 +93,7 @@ test("of two gateways that start at once with different keys one is refused, and
   await assertKeptBy(store, ciphers[ends.findIndex(({ status }) => status === "fulfilled")]!);
 });
 
-test("an empty store remembers its key too", async () => {
+test("an empty store rejects another key than the first one", async () => {
   const store = await memoryStore();
   assert.equal(await sealSecrets(store, first), 0);
   await assert.rejects(sealSecrets(store, second), SecretsKeyError);
@@ -106,7 +106,7 @@ for (
     ["from a key to plain", first, plain],
   ] as const
 ) {
-  test(`a rekey goes ${what}, also when it was interrupted again and again`, async () => {
+  test(`a rekey ${what} completes after many interruptions`, async () => {
     const store = await storeWithSecrets();
     if (from.seals) await sealSecrets(store, from);
     let count = 0;
@@ -133,7 +133,7 @@ for (
   });
 }
 
-test("a rekey from a wrong key is refused and changes nothing", async () => {
+test("a rekey from a wrong key fails and changes nothing", async () => {
   const store = await storeWithSecrets();
   await sealSecrets(store, first);
   await assert.rejects(rekeySecrets(store, { from: second, to: plain }), SecretsKeyError);

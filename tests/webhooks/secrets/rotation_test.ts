@@ -52,7 +52,7 @@ async function createRotated() {
   };
 }
 
-test("after a rotation the secret before it signs too for a day", async () => {
+test("after a rotation the former secret signs too for a day", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   assert.equal(await signAfter(0), "a");
   await rotateAfter(0);
@@ -60,7 +60,7 @@ test("after a rotation the secret before it signs too for a day", async () => {
   assert.equal(await signAfter(0.2), "b");
 });
 
-test("a second rotation within the day leaves the receiver that still has the first secret its own day", async () => {
+test("after a second rotation within a day the first secret still signs until its own day ends", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   await rotateAfter(0);
   await rotateAfter(20);
@@ -69,7 +69,7 @@ test("a second rotation within the day leaves the receiver that still has the fi
   assert.equal(await signAfter(20), "c");
 });
 
-test("a third rotation while two former secrets sign is refused, naming when it can be made", async () => {
+test("the gateway refuses a third rotation while two former secrets sign, and names the time of the next one", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   await rotateAfter(0);
   await rotateAfter(1);
@@ -83,7 +83,7 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   assert.equal(await signAfter(0), "dcb", "when the first one's day is over");
 });
 
-test("a client that rotates again within half a minute, as after a lost answer, gets the same secret", async () => {
+test("a client that repeats a rotation within half a minute gets the same secret", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   const { plainSecret } = await rotateAfter(0);
   for (const seconds of [0, 3, 25]) assert.equal((await rotateAfter(seconds / 3_600)).plainSecret, plainSecret);
@@ -91,7 +91,7 @@ test("a client that rotates again within half a minute, as after a lost answer, 
   assert.notEqual((await rotateAfter(30 / 3_600)).plainSecret, plainSecret);
 });
 
-test("a rotation after the day is over brings nothing old back", async () => {
+test("a rotation after more than a day keeps only the latest former secret", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   await rotateAfter(0);
   await rotateAfter(1);
@@ -99,7 +99,7 @@ test("a rotation after the day is over brings nothing old back", async () => {
   assert.equal(await signAfter(0), "dc");
 });
 
-test("all three are sealed, and still sign", async () => {
+test("the current secret and both former ones sign after they are sealed", async () => {
   const { store, rotateAfter, sealWith, signAfter } = await createRotated();
   await rotateAfter(0);
   await rotateAfter(1);
@@ -109,7 +109,7 @@ test("all three are sealed, and still sign", async () => {
   assert.equal(await sealWith("01".repeat(32)), 0);
 });
 
-test("a post in the moment of a rotation, or before workers must know of it, counts as earlier", async () => {
+test("a post counts as earlier than a rotation until all workers must have the new secret", async () => {
   const { store, rotateAfter } = await createRotated();
   await rotateAfter(0);
   const subscription = (await store.subscriptions.get("wh_1"))!;

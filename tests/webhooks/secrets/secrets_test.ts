@@ -12,7 +12,7 @@ const otherCipher = createSecretCipher(OTHER_KEY);
 const plainCipher = createSecretCipher(undefined);
 
 describe("secrets with a key", () => {
-  test("seals so that nothing of the secret shows, each time differently, and opens again", () => {
+  test("the cipher seals a secret differently each time, hides it, and opens it again", () => {
     const sealed = cipher.seal("wh_1", SECRET);
     assert.match(sealed, /^sealed:v1:[0-9a-f]{12}:[\w-]{16}:[\w-]+$/);
     assert.ok(!sealed.includes(SECRET.slice(6, 16)));
@@ -20,7 +20,7 @@ describe("secrets with a key", () => {
     assert.equal(cipher.open("wh_1", sealed), SECRET);
   });
 
-  test("opens with the same key in hex or base64, padded or not", () => {
+  test("the same key in hex or base64, padded or not, opens a sealed secret", () => {
     const sealed = cipher.seal("wh_1", SECRET);
     const bytes = Uint8Array.from(atob(KEY), (char) => char.charCodeAt(0));
     const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -29,11 +29,11 @@ describe("secrets with a key", () => {
     }
   });
 
-  test("does not open a secret that was sealed for another subscription", () => {
+  test("the cipher does not open a secret that was sealed for another webhook", () => {
     assert.throws(() => cipher.open("wh_2", cipher.seal("wh_1", SECRET)), SecretsKeyError);
   });
 
-  test("does not open a sealed secret with any character changed", () => {
+  test("the cipher does not open a sealed secret with one changed character", () => {
     const sealed = cipher.seal("wh_1", SECRET);
     for (let at = 0; at < sealed.length - 1; at++) {
       const changed = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
@@ -43,7 +43,7 @@ describe("secrets with a key", () => {
     assert.throws(() => cipher.open("wh_1", sealed.slice(0, 45)), SecretsKeyError);
   });
 
-  test("returns a plain secret, and reports that it is not current", () => {
+  test("the cipher returns a plain secret, and reports that it is not current", () => {
     assert.equal(cipher.open("wh_1", SECRET), SECRET);
     assert.equal(cipher.isCurrent(SECRET), false);
     assert.equal(cipher.isCurrent(cipher.seal("wh_1", SECRET)), true);
@@ -51,7 +51,7 @@ describe("secrets with a key", () => {
     assert.ok(cipher.seals);
   });
 
-  test("reports another key, not damage", () => {
+  test("the error for another key names SERVICE_API_SECRETS_KEY, not damage", () => {
     assert.throws(
       () => cipher.open("wh_1", otherCipher.seal("wh_1", SECRET)),
       /SERVICE_API_SECRETS_KEY is not the key/,
@@ -60,7 +60,7 @@ describe("secrets with a key", () => {
 });
 
 describe("secrets without a key", () => {
-  test("keeps secrets plain", () => {
+  test("the cipher keeps secrets plain", () => {
     assert.equal(plainCipher.seal("wh_1", SECRET), SECRET);
     assert.equal(plainCipher.open("wh_1", SECRET), SECRET);
     assert.equal(plainCipher.isCurrent(SECRET), true);
@@ -69,20 +69,20 @@ describe("secrets without a key", () => {
     assert.ok(!plainCipher.seals);
   });
 
-  test("asks for the key of sealed secrets", () => {
+  test("the error for a sealed secret names the missing key", () => {
     assert.throws(() => plainCipher.open("wh_1", cipher.seal("wh_1", SECRET)), /SERVICE_API_SECRETS_KEY is not set/);
   });
 });
 
 describe("at the start", () => {
-  test("the key is the same as before", () => {
+  test('compare returns "same" for the key of the store', () => {
     assert.equal(cipher.compare(cipher.checkText()), "same");
     assert.equal(plainCipher.compare(undefined), "same");
   });
 
-  test("a first key finds secrets that are plain", () => assert.equal(cipher.compare(undefined), "plain"));
+  test('compare returns "plain" for the first key', () => assert.equal(cipher.compare(undefined), "plain"));
 
-  test("another key, or none, is refused", () => {
+  test("compare throws for another key, and without a key", () => {
     assert.throws(() => otherCipher.compare(cipher.checkText()), /SERVICE_API_SECRETS_KEY is not the key/);
     assert.throws(() => plainCipher.compare(cipher.checkText()), /SERVICE_API_SECRETS_KEY is not set/);
     assert.throws(() => cipher.compare(`${cipher.checkText()!.slice(0, -4)}AAAA`), SecretsKeyError);
@@ -90,7 +90,7 @@ describe("at the start", () => {
 
   const wrong = ["", "short", "a".repeat(63), "g".repeat(64), "a".repeat(65), KEY.slice(2), `${KEY}AA`, "-".repeat(32)];
   for (const key of wrong) {
-    test(`a key of ${key.length} characters such as ${JSON.stringify(key.slice(0, 5))}… is refused without being shown`, () => {
+    test(`an invalid key of ${key.length} characters (${JSON.stringify(key.slice(0, 5))}…) is rejected, and the error does not quote it`, () => {
       assert.throws(() => createSecretCipher(key), (error: Error) => {
         assert.ok(error instanceof SecretsKeyError);
         assert.match(

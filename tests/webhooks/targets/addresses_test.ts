@@ -73,7 +73,7 @@ describe("refusalOf", () => {
     for (const address of ["fe80::1%eth0", "2606:4700::1%1", "::1%0"]) assert.match(refusalOf(address)!, /zone id/);
   });
 
-  test("refuses text that other parsers might take for an address", () => {
+  test("refuses text that other parsers might read as an address", () => {
     const numbers = [
       "",
       "8.8.8",

@@ -36,23 +36,23 @@ describe("the resolver", () => {
   }
   const failure = (name: string, given?: Resolve) => failed(name, given).then(({ message }) => message);
 
-  test("answers every address, IPv4 and IPv6, good and bad", async () => {
+  test("returns every address, IPv4 and IPv6, public and private", async () => {
     const addresses = await resolve("both.example");
     assert.deepEqual(addresses.toSorted(), ["10.0.0.1", "2606:4700::1111", "93.184.216.34"]);
   });
 
-  test("alternates the two kinds, so that both are tried in time", async () => {
+  test("alternates IPv4 and IPv6 addresses, so that a post tries both in time", async () => {
     const kinds = (await resolve("many.example")).map((address) => address.includes(":") ? 6 : 4).join("");
     assert.match(kinds, /^(464644|646444)$/);
   });
 
-  test("returns one kind when the other is missing or fails", async () => {
+  test("returns IPv4 or IPv6 addresses when the other lookup is empty or fails", async () => {
     assert.deepEqual(await resolve("four.example"), ["93.184.216.34"]);
     assert.deepEqual(await resolve("six.example"), ["2606:4700::1111"]);
     assert.deepEqual(await resolve("half.example"), ["93.184.216.34"]);
   });
 
-  test("does not wait for ever for the other kind", async () => {
+  test("does not wait long for an unanswered IPv6 lookup", async () => {
     const patient = createResolver({ servers: [dns.server], timeoutMs: 60_000 });
     const startedAt = performance.now();
     assert.deepEqual(await patient("mute.example"), ["93.184.216.34"]);
@@ -61,7 +61,7 @@ describe("the resolver", () => {
     assert.deepEqual(await hasty("mute.example"), ["93.184.216.34"]);
   });
 
-  test("asks for the name as it is, without a search domain, and again each time", async () => {
+  test("queries the name without a search domain, and again at each call", async () => {
     const before = dns.asked.length;
     await resolve("four.example");
     await resolve("four.example");
@@ -71,7 +71,7 @@ describe("the resolver", () => {
     );
   });
 
-  test("distinguishes a name that is absent from a name server that failed, where the runtime does", async () => {
+  test("distinguishes an absent name from a failed name server, where the runtime does", async () => {
     for (const name of ["none.example", "nowhere.example"]) {
       const { message, isAbsent } = await failed(name);
       assert.deepEqual([message.startsWith("has no address in the DNS"), isAbsent], [true, namesDnsFailures]);
@@ -83,11 +83,11 @@ describe("the resolver", () => {
     assert.equal(await failure("silent.example", hasty), "could not be looked up in time");
   });
 
-  test("gives up at its time limit", async () => {
+  test("fails at its time limit", async () => {
     assert.match(await failure("silent.example", createResolver({ servers: [dns.server], timeoutMs: 50 })), /in time/);
   });
 
-  test("does not keep a quick name waiting for many silent ones", async () => {
+  test("resolves a quick name while 100 silent ones wait", async () => {
     const hasty = createResolver({ servers: [dns.server], timeoutMs: 5_000 });
     let failed = 0;
     const silent = Array.from({ length: 100 }, () => failure("silent.example", hasty).then(() => failed++));
@@ -114,7 +114,7 @@ describe("keepBriefly", () => {
     return { clock, asked, answers, resolve };
   }
 
-  test("makes one look-up for concurrent calls, and another after the time is over", async () => {
+  test("makes one lookup for concurrent calls, and a new one after 5 s", async () => {
     const { clock, asked, answers, resolve } = kept();
     answers.push(["1.1.1.1"], ["2.2.2.2"]);
     const together = await Promise.all([resolve("a.example"), resolve("a.example"), resolve("a.example")]);
@@ -126,7 +126,7 @@ describe("keepBriefly", () => {
     assert.deepEqual(asked, ["a.example", "a.example"]);
   });
 
-  test("does not keep a failure", async () => {
+  test("does not cache a failure", async () => {
     const { answers, resolve } = kept();
     answers.push(new ResolveError("could not be looked up", false), ["1.1.1.1"]);
     await assert.rejects(resolve("a.example"), ResolveError);
