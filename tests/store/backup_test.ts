@@ -27,7 +27,7 @@ const fresh = (name: string) => join(directory, `${count++}-${name}`);
 
 describe("backUpStore", () => {
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`copies a ${scheme} store that is being written to, as of one moment, into a file of its own`, async () => {
+    test(`copies a ${scheme} store that is being written to, as of one moment, into a file`, async () => {
       const setting = `${scheme}:${fresh("busy.db")}`;
       const writer = startStoreProcess(setting, "write-until-killed");
       await writer.said("written 10");
@@ -79,12 +79,12 @@ describe("backUpStore", () => {
     assert.deepEqual(readdirSync(folder), ["gateway.db"]);
   });
 
-  test("refuses a directory that is not there, naming it", async () => {
+  test("refuses a missing directory, and names it", async () => {
     const none = join(directory, "none");
     await assert.rejects(backUpStore(await ours(), join(none, "copy")), storeError("unavailable", none));
   });
 
-  test("does not touch a file that is there", async () => {
+  test("does not overwrite an existing file", async () => {
     const setting = `sqlite:${fresh("gateway.db")}`;
     await (await openStore(setting)).close();
     const path = fresh("precious");
@@ -94,7 +94,7 @@ describe("backUpStore", () => {
     await assert.rejects(backUpStore(setting, setting.slice(7)), storeError("unavailable", "exists already"));
   });
 
-  test("removes the rest of a killed backup to this name, and no file that another process may still write", async () => {
+  test("deletes the leftover of a killed backup with this name, and no file that another process may still write", async () => {
     const setting = `sqlite:${fresh("gateway.db")}`;
     await (await openStore(setting)).close();
     const path = fresh("copy.db");
@@ -107,7 +107,7 @@ describe("backUpStore", () => {
     assert.deepEqual([left, inUse, others].map((file) => existsSync(file)), [false, true, true]);
   });
 
-  test("goes where a link leads to, and nowhere when that is not there", async () => {
+  test("writes to the target of a link, and writes nothing when the target's directory is missing", async () => {
     const setting = `sqlite:${fresh("gateway.db")}`;
     await (await openStore(setting)).close();
     const [volume, near, far] = [fresh("volume"), fresh("near.db"), fresh("far.db")];
@@ -122,7 +122,7 @@ describe("backUpStore", () => {
     await assert.rejects(backUpStore(setting, far), storeError("unavailable", path, "exists already"));
   });
 
-  test("makes no store where there is none", async () => {
+  test("creates no store when the source is missing", async () => {
     const path = fresh("none.db");
     await assert.rejects(backUpStore(`sqlite:${path}`, fresh("copy")), storeError("unavailable", path, "no such file"));
     const folder = dirname(path);
@@ -155,8 +155,10 @@ describe("backUpStore", () => {
     ["the platform's own database", () => "deno-kv:", ["Back it up there"]],
     ["a setting that names no file", () => "mysql://u:hunter2@h/db", ["sqlite:PATH or deno-kv:PATH"]],
     ["a store in PostgreSQL", () => "postgres://u:hunter2@h/db", ["pg_dump"]],
-    ["a file that is no database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
-    ["a Deno KV that is none", async () => (await ours()).replace("sqlite", "deno-kv"), ["not a store of this"]],
+    ["a file that is not a database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
+    ["a Deno KV setting for a SQLite file", async () => (await ours()).replace("sqlite", "deno-kv"), [
+      "not a store of this",
+    ]],
   ];
   for (const [what, setting, messages] of wrong) {
     test(`refuses ${what} with a reason`, async () => {

@@ -9,26 +9,26 @@ import { sampleKey, storeError } from "./samples.ts";
 /** A real driver, of which something is replaced. */
 async function storeOn(changes: (driver: StoreDriver) => Partial<StoreDriver>) {
   const driver = await openMemoryDriver();
-  const told: [string, number, string | undefined][] = [];
+  const observed: [string, number, string | undefined][] = [];
   let nowMs = 0;
   const store = checkedStore({ ...driver, ...changes(driver) }, () => nowMs += 7);
-  store.observe({ called: (...[method, durationMs, failure]) => void told.push([method, durationMs, failure]) });
-  return { store, told };
+  store.observe({ called: (...[method, durationMs, failure]) => void observed.push([method, durationMs, failure]) });
+  return { store, observed };
 }
 
 describe("checkedStore", () => {
   test("lets the driver turn an error of its database into a message, and reports its kind", async () => {
-    const { store, told } = await storeOn((driver) => ({
+    const { store, observed } = await storeOn((driver) => ({
       keys: { ...driver.keys, version: () => Promise.reject(new Error("SQLITE_FULL")) },
       toStoreError: (error) => new StoreError("full", `memory: ${(error as Error).message}`, { cause: error }),
     }));
     await assert.rejects(store.keys.version(), storeError("full", "SQLITE_FULL"));
-    assert.deepEqual(told, [["keys.version", 7, "full"]]);
+    assert.deepEqual(observed, [["keys.version", 7, "full"]]);
     await store.close();
   });
 
   test("passes an error of another origin on, and counts it as unavailable", async () => {
-    const { store, told } = await storeOn((driver) => ({
+    const { store, observed } = await storeOn((driver) => ({
       keys: {
         ...driver.keys,
         version() {
@@ -37,11 +37,11 @@ describe("checkedStore", () => {
       },
     }));
     await assert.rejects(store.keys.version(), new TypeError("a mistake of ours"));
-    assert.deepEqual(told, [["keys.version", 7, "unavailable"]]);
+    assert.deepEqual(observed, [["keys.version", 7, "unavailable"]]);
     await store.close();
   });
 
-  test("locks the store once, also for two calls at once, and retries after a rejection", async () => {
+  test("locks the store once for two concurrent calls, and retries after a rejection", async () => {
     let holds = 0;
     const { store } = await storeOn((driver) => ({
       holdForServing() {

@@ -67,7 +67,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().deliveries.recordAttempt("wh_2", sampleAttempt(1)), undefined);
   });
 
-  test("a subscription keeps its newest attempts, whatever other subscriptions have", async () => {
+  test("a subscription keeps its newest attempts, also beside other subscriptions' attempts", async () => {
     await subscribe(store(), "wh_1", "wh_2", "wh_3");
     await attempt("wh_1", 1, 3);
     await attempt("wh_3", 1, 3);
@@ -98,7 +98,7 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await ordinals("wh_1"), [31]);
   });
 
-  test("replaced attempts do not come back after newer ones by a clock that was behind", async () => {
+  test("replaced attempts do not come back after newer attempts with earlier times", async () => {
     await subscribe(store(), "wh_1");
     const made = ATTEMPTS_KEPT + 150;
     for (let n = 1; n <= made; n += 50) {

@@ -23,13 +23,13 @@ import {
   workerLeases,
 } from "./webhook_samples.ts";
 
-/** The contract of every call, whatever the noun. */
+/** The contract of every call of any noun. */
 export function callContract({ store, location, anotherHandle }: Subject): void {
   test("location names the scheme and an absolute path, or a URL without credentials", () => {
     assert.equal(store().location, location());
   });
 
-  test("a store has an id of its own: 12 letters and digits, the same for every handle", async () => {
+  test("a store has its own id of 12 letters and digits, the same for every handle", async () => {
     assert.match(store().id, /^[0-9A-Za-z]{12}$/);
     assert.equal((await anotherHandle()).id, store().id);
   });
@@ -60,28 +60,28 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     assert.deepEqual((await outcomes).map(({ status }) => status), ["fulfilled", "fulfilled", "fulfilled"]);
   });
 
-  test("an observer gets every call with its duration and the kind of its failure, until another observer replaces it", async () => {
-    const told: [string, number, string | undefined][] = [];
-    store().observe({ called: (...call) => void told.push([call[0], call[1], call[2]]) });
+  test("an observer gets each call's duration and kind of failure until another observer replaces it", async () => {
+    const observed: [string, number, string | undefined][] = [];
+    store().observe({ called: (...call) => void observed.push([call[0], call[1], call[2]]) });
     await store().keys.insert(sampleKey("a"));
     await assert.rejects(store().keys.insert(sampleKey("a")));
     await store().deliveries.consumer("wh_1");
-    assert.deepEqual(told.map(([method, , failure]) => [method, failure]), [
+    assert.deepEqual(observed.map(([method, , failure]) => [method, failure]), [
       ["keys.insert", undefined],
       ["keys.insert", "exists"],
       ["deliveries.consumer", undefined],
     ]);
-    for (const [, durationMs] of told) assert.ok(durationMs >= 0 && durationMs < 60_000);
+    for (const [, durationMs] of observed) assert.ok(durationMs >= 0 && durationMs < 60_000);
     const later: string[] = [];
     store().observe({ called: (method) => void later.push(method) });
     await store().keys.version();
-    assert.deepEqual([told.length, later], [3, ["keys.version"]]);
+    assert.deepEqual([observed.length, later], [3, ["keys.version"]]);
   });
 
   test("a call that exceeds a bound is a RangeError, and does not reach the store or its observer", async () => {
-    const told: string[] = [];
+    const observed: string[] = [];
     const [lease] = await workerLeases(store(), "wh_1");
-    store().observe({ called: (method) => void told.push(method) });
+    store().observe({ called: (method) => void observed.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
     const { keys, buckets, submissions, leases, events, subscriptions, deliveries, intents, sharedState } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
@@ -138,9 +138,9 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
         await assert.rejects(call(limit), new RangeError(message));
       }
     }
-    assert.deepEqual(told, []);
+    assert.deepEqual(observed, []);
     for (const [most, call] of limited) await call(most);
-    assert.equal(told.length, limited.length);
+    assert.equal(observed.length, limited.length);
   });
 
   test("settle needs the lease of every partition concerned, and a due time only in the state retrying", async () => {

@@ -18,7 +18,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     }
   }
 
-  test("every submission is listed, with and without an outcome", async () => {
+  test("the store lists every submission, with and without an outcome", async () => {
     const { submissions } = store();
     for (const n of numbers) await submissions.record({ hash: `h${n}`, validUntil: n, submittedAtMs: n });
     await submissions.recordOutcome("h1", { status: "success", ledger: 5 });
@@ -30,7 +30,7 @@ export function copyContract({ store, reopen, isPersistent }: Subject): void {
     assert.deepEqual(one, await submissions.get("h1"));
   });
 
-  test("every shared value is listed", async () => {
+  test("the store lists every shared value", async () => {
     const { sharedState } = store();
     for (const n of numbers) await sharedState.change(`r${n}`, () => ({ value: [n], keepMs: n - 1, answer: 0 }));
     const names = await listed<string>(async ({ after, limit }) =>

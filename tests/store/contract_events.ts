@@ -21,14 +21,14 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), []);
   });
 
-  test("append assigns sequences from 1 in the order given, whatever the ledgers, and returns the events with them", async () => {
+  test("append assigns sequences from 1 in the order given, in any order of ledgers, and returns the events", async () => {
     const events = [sampleEvent(5), sampleEvent(1), sampleEventOf(3, 2), sampleEvent(4)];
     assert.deepEqual(await append(store(), ...events), numbered(...events));
     assert.deepEqual(await read(), numbered(...events));
     assert.deepEqual(await store().events.bounds(), { last: 4, forgotten: 0 });
   });
 
-  test("an event has every field that it was given, and no other", async () => {
+  test("an event comes back with exactly the fields that it was appended with", async () => {
     const full = sampleEvent(1, {
       type: "payment.authorized",
       ledgerClosedAt: "2026-11-01T23:59:59Z",
@@ -93,7 +93,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.equal((await read()).length, 1);
   });
 
-  test("the same step again adds nothing, and leaves no hole in the sequences", async () => {
+  test("a repeated step adds nothing, and leaves no hole in the sequences", async () => {
     const lease = await watcherLease(store());
     const events = Array.from({ length: 100 }, (_, n) => n % 7 === 3 ? sampleUndecoded(n) : sampleEvent(n));
     const step = { lease, events, state: sampleState(1_100) };
@@ -105,7 +105,7 @@ export function eventContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().events.undecoded({ limit: 100 })).length, 14);
   });
 
-  test("append passes over a stored event, unless it brings the decoded form of an undecoded one", async () => {
+  test("append skips a stored event, except for the decoded form of an undecoded one", async () => {
     await append(store(), sampleEvent(1), sampleUndecoded(2), sampleUndecoded(3));
     const added = await append(store(), sampleUndecoded(1), sampleEvent(2), sampleEvent(1, { amount: "7" }));
     assert.deepEqual(added, [{ ...sampleEvent(2), sequence: 2 }]);

@@ -47,7 +47,7 @@ const aQuery = fc.record({
 });
 
 export function filterContract({ store }: Subject): void {
-  test("a query finds the matching events, under every filter, with late events and several epochs", async () => {
+  test("a query finds the matching events for every filter, with late events and several epochs", async () => {
     const log: LoggedEvent[] = [];
     let index = 0;
 

@@ -10,7 +10,7 @@ export function forgettingContract({ store }: Subject): void {
   const sequences = async (filter = {}) =>
     (await store().events.read({ filter, order: "asc", limit: 1_000 })).map(({ sequence }) => sequence);
 
-  test("forget deletes the events up to a sequence, under every filter, and the rest keep their sequences", async () => {
+  test("forget deletes the events up to a sequence for every filter, and other events keep their sequences", async () => {
     const fields = { deviceHash: "ab".repeat(32), merchant: "GM", agent: "GA" };
     await append(store(), ...Array.from({ length: 9 }, (_, n) => sampleEvent(n + 1, fields)));
     assert.equal(await forget(4), true);
@@ -47,7 +47,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await sequences({ fromHeight: 1_003, toHeight: 1_003 }), [6]);
   });
 
-  test("heights find their events after some are deleted", async () => {
+  test("reads by height find the remaining events after some are deleted", async () => {
     const order = [1, 2, 5, 3, 8, 4, 8, 6, 9, 7];
     const idOf = (n: number, at: number) => sampleId(n, 0).replace(/.{10}$/, String(at).padStart(10, "0"));
     await append(store(), ...order.map((n, at) => sampleEvent(n, { id: idOf(n, at) })));
@@ -76,7 +76,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await sequences()).length, 50);
   });
 
-  test("failed deliveries go with their events, and count as dead if they were retrying", async () => {
+  test("forget deletes failed deliveries with their events, and counts retrying ones as dead", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     const failed = (["retrying", "rejected", "dead", "retrying", "retrying"] as const)
@@ -111,7 +111,7 @@ export function forgettingContract({ store }: Subject): void {
     assert.deepEqual(await progressOf(store(), "wh_3"), freshProgress(9));
   });
 
-  test("forget writes nothing and returns false when one of the consumers has moved since", async () => {
+  test("forget writes nothing and returns false when one of the consumers has moved", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 3, failed: [sampleFailed(2, "retrying")] });
@@ -124,16 +124,16 @@ export function forgettingContract({ store }: Subject): void {
     assert.equal((await sequences()).length, 9);
   });
 
-  test("several steps can name the consumers, and no event goes before the last step", async () => {
+  test("several steps can name the consumers, and forget deletes no event before the last step", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_2", cursor: 2, failed: [sampleFailed(2, "retrying")] });
-    const told = (subscriptionId: string, cursor: number) => ({ subscriptionId, cursor, events: 3 });
-    assert.equal(await store().events.forget({ upTo: 6, undelivered: [told("wh_1", 0)], areMore: true }), true);
+    const undelivered = (subscriptionId: string, cursor: number) => ({ subscriptionId, cursor, events: 3 });
+    assert.equal(await store().events.forget({ upTo: 6, undelivered: [undelivered("wh_1", 0)], areMore: true }), true);
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(6, { dead: 3 }));
     assert.deepEqual(await store().events.bounds(), { last: 9, forgotten: 0 });
     assert.equal((await progressOf(store(), "wh_2")).retrying, 1);
-    assert.equal(await forget(6, told("wh_2", 2)), true);
+    assert.equal(await forget(6, undelivered("wh_2", 2)), true);
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(6, { dead: 4 }));
     assert.deepEqual(await store().events.bounds(), { last: 9, forgotten: 6 });
   });

@@ -33,7 +33,7 @@ async function kept(store: Store, name: IntentName): Promise<Intent | undefined>
 }
 
 export function intentContract({ store, anotherHandle, now, pass }: Subject): void {
-  test("an intent comes back unchanged, whatever its fields", async () => {
+  test("an intent with any fields comes back unchanged", async () => {
     assert.equal(await store().intents.get(named("a")), undefined);
     const state = { warning: "Süd ☃", isRejected: true, many: Array(100).fill({ hash: REQUEST, n: 2 ** 53 - 1 }) };
     const intents: Intent[] = [
@@ -68,7 +68,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.equal(await store().intents.get(named("a")), undefined);
   });
 
-  test("an intent that was changed, made or deleted since it was seen is not written", async () => {
+  test("a write of an intent that was changed, created or deleted since its read writes nothing", async () => {
     assert.equal(await write(store(), named("a"), { state: 1, seen: "v0" }), "changed");
     assert.equal(await write(store(), named("a"), { state: 1 }), "written");
     assert.equal(await write(store(), named("a"), { state: 2 }), "changed");
@@ -78,7 +78,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.deepEqual([version, state], ["v2", 2]);
   });
 
-  test("of simultaneous writes of an intent one succeeds", async () => {
+  test("one of several simultaneous writes of an intent succeeds", async () => {
     const other = await anotherHandle();
     for (const seen of [undefined, "first"]) {
       const all = Array.from({ length: 8 }, (_, n) => {
@@ -104,7 +104,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     for (const [n, name] of names.entries()) assert.equal((await kept(store(), name))!.state, n);
   });
 
-  test("a new intent is refused when a key, or the store, has the most it may have", async () => {
+  test("a new intent is refused when its key or the store has its maximum", async () => {
     const two = { mostOfKey: 2, mostInAll: 3 };
     const ofAnother = { keyId: "key2" };
     assert.equal(await write(store(), named("a"), two), "written");
@@ -120,7 +120,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.equal(await write(store(), named("b"), two), "written");
   });
 
-  test("a subscription and its intent are written together, or neither", async () => {
+  test("a subscription and its intent are written together or not at all", async () => {
     const other = await anotherHandle();
     const name = named("a", { kind: "webhook" });
     const insert = (of: Store, id: string, fields: Writing = {}) =>
@@ -139,7 +139,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.equal(await store().intents.get(another), undefined);
   });
 
-  test("a replay and its intent are written together, or neither", async () => {
+  test("a replay and its intent are written together or not at all", async () => {
     await subscribe(store(), "wh_1");
     const name = named("a", { kind: "replay" });
     const insert = (id: string, webhook: string, of = name) =>
@@ -177,7 +177,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.equal(await write(store(), named("more"), { mostOfKey: 2, mostInAll: 2 }), "full");
   });
 
-  test("the network's time counts while the store's clock is days behind, and a later use does not shorten an intent's life", async () => {
+  test("an intent's life follows the network's time while the store's clock is days behind, and no later use shortens it", async () => {
     const atMs = now() + 40 * 1_440 * MINUTE_MS;
     await write(store(), named("a"), { atMs });
     await write(store(), named("a"), { seen: "v1", version: "v2" });
@@ -186,7 +186,7 @@ export function intentContract({ store, anotherHandle, now, pass }: Subject): vo
     assert.equal(await store().intents.prune(atMs + 1), 1);
   });
 
-  test("every intent is listed, as it is stored", async () => {
+  test("the store lists every intent unchanged", async () => {
     const { intents } = store();
     for (const n of [0, 1, 2, 3, 4]) {
       const name = named(`o${n}`, { keyId: `k${n % 2}`, kind: n % 3 === 0 ? "webhook" : "transaction" });

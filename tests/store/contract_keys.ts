@@ -70,7 +70,7 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     assert.deepEqual(await store().keys.get("a"), sampleKey("a"));
   });
 
-  test("keys.touch records the last use of 500 keys at once, and passes over unknown ids", async () => {
+  test("keys.touch records the last use of 500 keys at once, and skips unknown ids", async () => {
     await store().keys.insert(sampleKey("a"));
     await store().keys.insert(sampleKey("b"));
     const uses = Array.from({ length: 498 }, (_, n) => ({ id: `gone-${n}`, lastUsedAt: "2026-12-01T00:00:00.000Z" }));

@@ -9,7 +9,7 @@ import { dueOf, progressOf, START_MS } from "./webhook_samples.ts";
 export function killContract({ store, reopen, setting, newSetting, isPersistent, isShared }: Subject): void {
   if (!isPersistent) return;
 
-  test("after kill -9 everything up to the cursor is delivered or stored as failed, and no settlement is partial", async () => {
+  test("after kill -9 every event up to the cursor is delivered or stored as failed, and no commit is partial", async () => {
     const worker = startStoreProcess(setting(), "deliver-until-killed");
     await worker.said("delivered 300 wh_2");
     await worker.kill();
@@ -39,7 +39,7 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
     for (let n = 1; n <= 30; n++) assert.equal((await store().submissions.get(`hash-${n}`))?.validUntil, n);
   });
 
-  test("keys.version shows keys that another process inserts while this one has locked the store", async () => {
+  test("keys.version rises when another process inserts keys into a store that this one has locked", async () => {
     await store().holdForServing();
     const before = await store().keys.version();
     const other = startStoreProcess(setting(), "insert-keys");
@@ -56,7 +56,7 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
   });
 
   test(
-    "another process cannot lock a locked store, and can once its lock holder was killed",
+    "another process can lock a locked store only after the lock holder was killed",
     { skip: isShared },
     async () => {
       await store().close();

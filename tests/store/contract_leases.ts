@@ -12,7 +12,7 @@ function acquire(store: Store, name: string, holder: string, durationMs = MINUTE
 }
 
 export function leaseContract({ store, anotherHandle, pass, isShared }: Subject): void {
-  test("of simultaneous callers one acquires a lease, and no other while it lasts", async () => {
+  test("one of several simultaneous callers acquires a lease, and no other caller while it lasts", async () => {
     const other = await anotherHandle();
     const wanting = Array.from({ length: 8 }, (_, n) => acquire(n % 2 ? store() : other, "watcher", `holder ${n}`));
     const [lease, ...more] = (await Promise.all(wanting)).filter((one) => one !== undefined);
@@ -35,7 +35,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.equal(new Set(terms).size, 4);
   });
 
-  test("renew prolongs the caller's leases, also expired ones, and returns those", async () => {
+  test("renew prolongs the caller's leases, also expired ones, and returns them", async () => {
     const mine = async (name: string) => (await acquire(store(), name, "me"))!;
     const [a, b, c] = [await mine("a"), await mine("b"), await mine("c")];
     await store().leases.release([c]);
@@ -50,7 +50,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.deepEqual(await store().leases.renew([], MINUTE_MS), []);
   });
 
-  test("release releases leases, and passes over a lost one", async () => {
+  test("release releases the caller's leases, and skips a lost one", async () => {
     const lost = (await acquire(store(), "a", "me"))!;
     const kept = (await acquire(store(), "b", "me"))!;
     pass(MINUTE_MS);
@@ -60,7 +60,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.ok(await acquire(store(), "b", "other") !== undefined);
   });
 
-  test("every write under a lost or released lease is fenced, and writes nothing", async () => {
+  test("the store fences every write under a lost or released lease", async () => {
     const other = await anotherHandle();
     await subscribe(store(), "wh_1");
     await append(store(), sampleEvent(1), sampleUndecoded(2));
@@ -81,14 +81,14 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.equal((await store().events.undecoded({ limit: 9 })).length, 1);
   });
 
-  test("an expired lease stays with its holder until another has acquired it", async () => {
+  test("an expired lease stays with its holder until another holder acquires it", async () => {
     const lease = (await acquire(store(), "watcher", "me"))!;
     pass(10 * MINUTE_MS);
     const step = { lease, events: [sampleEvent(1)], state: sampleState(1_001) };
     assert.equal((await store().events.append(step)).length, 1);
   });
 
-  test("a lease that ends too late for its duration came from a clock that was set back, and is over", async () => {
+  test("a lease whose end is too far ahead for its duration has expired, because the clock was set back", async () => {
     const lease = (await acquire(store(), "watcher", "me"))!;
     pass(-60 * MINUTE_MS);
     assert.ok(await acquire(store(), "watcher", "other") !== undefined);
@@ -96,7 +96,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     pass(60 * MINUTE_MS);
   });
 
-  test("a lease that ends at most ten minutes too late for its duration holds, because clocks differ", async () => {
+  test("a lease whose end is at most ten minutes too far ahead is valid, because clocks differ", async () => {
     for (const [name, durationMs] of [["short", MINUTE_MS], ["long", 60 * MINUTE_MS]] as const) {
       await acquire(store(), name, "me", durationMs);
       pass(-10 * MINUTE_MS);
@@ -117,7 +117,7 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.deepEqual(await other.leases.renew([theirs], MINUTE_MS), [theirs]);
   });
 
-  test("the lock holder of a store acquires every lease, and those of a former lock holder are over", {
+  test("the lock holder of a store acquires every lease, and a former lock holder's leases end", {
     skip: isShared,
   }, async () => {
     assert.equal(store().isShared, false);

@@ -4,7 +4,7 @@ import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function networkContract({ store, anotherHandle }: Subject): void {
-  test("network.bind binds a new store, which is bound to none, permanently, and rejects another network with both names", async () => {
+  test("network.bind binds a new, unbound store permanently, and rejects another network with both names", async () => {
     assert.equal(await store().network.bound(), undefined);
     await store().network.bind("Test Network");
     await store().network.bind("Test Network");
@@ -14,7 +14,7 @@ export function networkContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().network.bound(), "Test Network");
   });
 
-  test("of two simultaneous binds, one wins and the other is rejected", async () => {
+  test("one of two simultaneous binds succeeds, and the other is rejected", async () => {
     const other = await anotherHandle();
     const outcomes = await Promise.allSettled([store().network.bind("A"), other.network.bind("B")]);
     assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);

@@ -45,7 +45,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(numbers(await next({ after: 5, upTo: 5 })), [-2, -1]);
   });
 
-  test("next takes turns between both kinds, half of the limit each if there are enough", async () => {
+  test("next returns retries and new events, half of the limit each if there are enough", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 40);
     await fail(...Array.from({ length: 20 }, (_, n) => due(n + 1, n - 20)));
@@ -73,7 +73,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(none, { cursor: 0, deliveries: [], scannedTo: 28, nextDueAtMs: NOW_MS + 9 });
   });
 
-  test("next returns deliveries attempted before the clock was set back, and those due further ahead than any delay", async () => {
+  test("next returns deliveries whose attempt time or due time is too far ahead, because the clock was set back", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     await fail(
@@ -91,7 +91,7 @@ export function nextContract({ store }: Subject): void {
     assert.deepEqual(numbers(await next({ after: 9, upTo: 9, limit: 2 })), [-7, -3]);
   });
 
-  test("an ordered subscription waits at a failed delivery, and may probe with it before it is due", async () => {
+  test("an ordered subscription waits at a failed delivery, and can probe with it before it is due", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     const ordered = { ordered: true };

@@ -26,7 +26,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     return [...retrying, ...ended].map(({ delivery }) => delivery);
   };
 
-  test("settle writes cursor, failed deliveries, attempts and the first failure of a subscription together", async () => {
+  test("settle writes cursor, failed deliveries, attempts and failingSince of a subscription together", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 5);
     const failed = [sampleFailed(2, "retrying"), sampleFailed(3, "rejected"), sampleFailed(4, "dead")];
@@ -42,7 +42,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(0));
   });
 
-  test("the cursor never goes back, and fields without a value in a settlement stay", async () => {
+  test("settle never moves the cursor back, and keeps fields that a settlement leaves out", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 9);
     await settle(store(), { subscriptionId: "wh_1", cursor: 7, failingSinceMs: 5 });
@@ -53,7 +53,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(7));
   });
 
-  test("a failed delivery replaces the stored one of its sequence, and goes when it was delivered", async () => {
+  test("a failed delivery replaces the stored one of its sequence, and settle deletes it after a success", async () => {
     await subscribe(store(), "wh_1");
     await appendMany(store(), 1, 3);
     const states: FailedDelivery["state"][] = ["retrying", "rejected", "dead"];
@@ -84,7 +84,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(0));
   });
 
-  test("settle writes under the leases of all partitions concerned, all or nothing", async () => {
+  test("settle writes all settlements or none, under the leases of all their partitions", async () => {
     const other = await anotherHandle();
     const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
     assert.equal(new Set(ids.map(partitionOf)).size, 8);
@@ -105,7 +105,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await store().deliveries.consumers({ limit: 100 }), consumers);
   });
 
-  test("settle passes over a deleted subscription, and writes the rest", async () => {
+  test("settle skips a deleted subscription, and writes the other settlements", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 3);
     await store().subscriptions.delete("wh_1");
@@ -118,7 +118,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);
   });
 
-  test("a settlement moves its replay, ends it when it is done, and ignores one that is gone", async () => {
+  test("a settlement moves its replay, ends it when it is done, and ignores an unknown replay", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
@@ -160,7 +160,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
   });
 
   test(
-    "the newest rejected and the newest dead deliveries stay, and all are counted",
+    "the store keeps the newest rejected and the newest dead deliveries, and counts all",
     { timeout: 120_000 },
     async () => {
       const more = 150;

@@ -14,7 +14,7 @@ function count(store: Store, name: string): Promise<number> {
 }
 
 export function registerContract({ store, anotherHandle, reopen, pass, isPersistent }: Subject): void {
-  test("a shared value is absent at first, and then as the last change left it, each name for itself", async () => {
+  test("sharedState.read returns the last change's value for each name, and undefined before", async () => {
     assert.equal(await store().sharedState.read("a"), undefined);
     const value = { text: "ä\u0000\u{1F680}", list: [1, null, { deep: true }], number: 1.5 };
     const change = (before: unknown) => ({ value, keepMs: MINUTE_MS, answer: before ?? "none" });
@@ -26,7 +26,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.deepEqual(await store().sharedState.change("a", (before) => ({ keepMs: 0, answer: before })), value);
   });
 
-  test("a shared value takes any JSON of up to 32 KiB, and returns it unchanged", async () => {
+  test("the store returns any shared JSON value of up to 32 KiB unchanged", async () => {
     for (const piece of ["€", "🚀", 0.1, "", null, {}]) {
       const list: unknown[] = ["é"];
       list.push(...Array(Math.floor((32_768 - 6) / (Buffer.byteLength(JSON.stringify(piece)) + 1))).fill(piece));
@@ -41,14 +41,14 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     }
   });
 
-  test("each of simultaneous changes gets the value that the one before left", async () => {
+  test("each of several simultaneous changes gets the value of the change before it", async () => {
     const other = await anotherHandle();
     const counted = await Promise.all(Array.from({ length: 24 }, (_, n) => count(n % 2 ? store() : other, "turns")));
     assert.deepEqual(counted.sort((a, b) => a - b), Array.from({ length: 24 }, (_, n) => n + 1));
     assert.equal(await other.sharedState.read("turns"), 24);
   });
 
-  test("a change without a value writes nothing, and a change that throws neither", async () => {
+  test("a change without a value, and one that throws, write nothing", async () => {
     await count(store(), "a");
     await store().sharedState.change("a", () => ({ keepMs: 9 * MINUTE_MS, answer: undefined }));
     await assert.rejects(
@@ -73,7 +73,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     }
   });
 
-  test("a change gets the store's time, and its value is gone when its time is over", async () => {
+  test("a change gets the store's time, and its value is absent after keepMs", async () => {
     const timeOf = () => store().sharedState.change<never, number>("a", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
     const before = await timeOf();
     pass(5_000);
@@ -86,7 +86,7 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await count(store(), "a"), 1);
   });
 
-  test("sharedState.prune deletes values whose time is over, at most 500 at a call", async () => {
+  test("sharedState.prune deletes expired values, at most 500 at a call", async () => {
     for (let n = 0; n < 505; n++) await count(store(), `old ${n}`);
     pass(MINUTE_MS);
     await count(store(), "new");

@@ -35,7 +35,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().submissions.get(sample(1).hash), sample(1));
   });
 
-  test("of simultaneous records of one hash, one stays as a whole", async () => {
+  test("one of several simultaneous records of a hash stays, complete", async () => {
     const notes = [1, 2, 3].map((n) => ({ ...sample(1), validUntil: n, submittedAtMs: n }));
     await Promise.all(notes.map((note) => store().submissions.record(note)));
     const kept = (await store().submissions.get(sample(1).hash))!;
@@ -60,7 +60,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().submissions.get(sample(609).hash))?.validUntil, 7);
   });
 
-  test("submissions.recordOutcome records how a submission ended, and passes over an unknown hash", async () => {
+  test("submissions.recordOutcome records a submission's outcome, and skips an unknown hash", async () => {
     for (const [n, outcome] of [success, failed, rejected].entries()) {
       await store().submissions.record(sample(n));
       await store().submissions.recordOutcome(sample(n).hash, outcome);
@@ -70,7 +70,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().submissions.get(sample(9).hash), undefined);
   });
 
-  test("an outcome with a ledger is final, any other gives way to it and to a newer one", async () => {
+  test("an outcome with a ledger is final, and a newer outcome replaces one without a ledger", async () => {
     await store().submissions.record(sample(1));
     const tooLate: SubmissionOutcome = { status: "failed", error: { code: "invalid_request", message: "txTooLate" } };
     for (const outcome of [rejected, tooLate, success]) {
@@ -110,7 +110,7 @@ export function submissionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await withoutOutcome({ source: "G1", limit: 500 }), [10]);
   });
 
-  test("a page of submissions without an outcome is not short while more follow, even if outcomes come meanwhile", async () => {
+  test("a page of submissions without an outcome is full while more follow, even if outcomes arrive meanwhile", async () => {
     const other = await anotherHandle();
     await Promise.all(Array.from({ length: 200 }, (_, n) => store().submissions.record(sample(n))));
     const noted = Promise.all(

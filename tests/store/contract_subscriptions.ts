@@ -58,7 +58,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual((await store().subscriptions.list({ limit: 9 })).map(({ id }) => id), ["wh_2", "wh_3", "wh_4"]);
   });
 
-  test("of simultaneous inserts, no more succeed than a key may have", async () => {
+  test("simultaneous inserts do not exceed the limit of a key", async () => {
     const other = await anotherHandle();
     const insert = (n: number) => (n % 2 ? store() : other).subscriptions.insert(sampleSubscription(`wh_${n}`), 5);
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => insert(n)));
@@ -102,7 +102,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual(await store().subscriptions.get("wh_1"), { ...sampleSubscription("wh_1"), ...without });
   });
 
-  test("of two rotations at once one wins", async () => {
+  test("one of two simultaneous rotations succeeds", async () => {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();
     const rotate = (by: typeof other, secret: string) =>
@@ -142,7 +142,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await isRaised(), false);
   });
 
-  test("a deleted subscription is gone at once: no list shows it, and it has no delivery, attempt or replay", async () => {
+  test("a deleted subscription is absent from all lists at once, with its deliveries, attempts and replay", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 4);
     const failed = [sampleFailed(1, "dead"), sampleFailed(2, "retrying")];
@@ -165,7 +165,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().deliveries.attempts("wh_2", { limit: 9 })).length, 1);
   });
 
-  test("an id that comes again starts empty, before and after the purge of the deleted one", async () => {
+  test("a subscription with a deleted one's id starts empty, before and after the purge", async () => {
     await appendMany(store(), 1, 4);
     for (let round = 0; round < 3; round++) {
       await subscribe(store(), "wh_1");
@@ -229,7 +229,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().keys.get("a"), undefined);
   });
 
-  test("subscriptions.setSecrets writes 100 secrets and the check together, and passes over missing subscriptions", async () => {
+  test("subscriptions.setSecrets writes 100 secrets and the check together, and skips missing subscriptions", async () => {
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
     const secrets = Array.from({ length: 100 }, (_, n) => ({
       id: `wh_${n}`,
@@ -251,7 +251,7 @@ export function subscriptionContract({ store, anotherHandle }: Subject): void {
     assert.equal(await store().subscriptions.secretsCheck(), undefined);
   });
 
-  test("subscriptions.setSecrets passes over a secret that is not the expected one, so no rotation is lost", async () => {
+  test("subscriptions.setSecrets skips a secret that is not the expected one, so no rotation is lost", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
     await replaceSecrets(store(), "wh_1", "whsec_of_wh_1", rotated);

@@ -7,14 +7,14 @@ import type { Subject } from "./store_contract.ts";
 export function undecodedContract({ store }: Subject): void {
   const log = () => store().events.read({ filter: {}, order: "asc", limit: 1_000 });
 
-  test("undecoded events stay as they came, outside of the log", async () => {
+  test("the store keeps undecoded events unchanged, outside of the log", async () => {
     const one = sampleUndecoded(1, { raw: { topics: [], value: "AAAACg==" } });
     assert.deepEqual(await append(store(), one, sampleEvent(2)), [{ ...sampleEvent(2), sequence: 1 }]);
     assert.deepEqual(await store().events.undecoded({ limit: 9 }), [one]);
     assert.deepEqual(await store().events.bounds(), { last: 1, forgotten: 0 });
   });
 
-  test("undecoded returns pages ascending by epoch and place in it, and nothing else", async () => {
+  test("undecoded returns undecoded events only, in pages ascending by epoch and position", async () => {
     const inOrder: UndecodedEvent[] = [
       sampleUndecoded(1),
       sampleUndecoded(1, { id: formatEventId({ epoch: 0, ledger: 1_001, order: 4_097, index: 2 }) }),

@@ -95,7 +95,7 @@ async function lastingAnswers(store: Store): Promise<unknown> {
 
 for (const [n, from] of NAMES.entries()) {
   for (const [m, to] of NAMES.entries()) {
-    // Back again is the other way round.
+    // The way back covers the other direction.
     test(
       `a copy from ${from} to ${to} and back again is the same store`,
       { skip: m > n ? false : longOnly },
@@ -119,7 +119,7 @@ for (const [n, from] of NAMES.entries()) {
     );
   }
 
-  test(`a copy into ${from} that is killed is reported as unfinished, and can be made again after its removal`, async () => {
+  test(`a killed copy into ${from} leaves a store that is reported as unfinished, and a new copy succeeds after its removal`, async () => {
     const source = await filled("sqlite");
     let kills = 0;
     for (let writes = 1;; writes += 4) {
@@ -132,9 +132,9 @@ for (const [n, from] of NAMES.entries()) {
       }
       assert.match(ended, /killed/);
       kills += 1;
-      const told = storeError("unavailable", "not whole", source.location, "copy again");
-      await assert.rejects(copyStore({ source, target: half }), told);
-      await assert.rejects(openStore(setting), told);
+      const refused = storeError("unavailable", "not whole", source.location, "copy again");
+      await assert.rejects(copyStore({ source, target: half }), refused);
+      await assert.rejects(openStore(setting), refused);
     }
     assert.ok(kills > 5, `${kills} kills`);
   });
@@ -155,7 +155,7 @@ for (const [n, from] of NAMES.entries()) {
 }
 
 describe("a copy", () => {
-  test("is rejected into itself, and into a complete copy of the same store", async () => {
+  test("into its own source, or into a complete copy of it, is rejected", async () => {
     const source = await filled("sqlite");
     const path = source.location;
     await assert.rejects(copyStore({ source, target: await openTarget(path) }), storeError("exists", "into itself"));
@@ -166,7 +166,7 @@ describe("a copy", () => {
     await assert.rejects(copyStore({ source, target: whole }), storeError("exists", "whole copy"));
   });
 
-  test("with a missing or different record does not open", async () => {
+  test("with a missing or different record is rejected at its opening", async () => {
     const source = await filled("sqlite");
     const bends: [(target: Store) => Store, string][] = [
       [(target) =>
@@ -193,7 +193,7 @@ describe("a copy", () => {
     }
   });
 
-  test("has U+FFFD instead of characters that only Deno KV takes", { skip: runtimeName !== "deno" }, async () => {
+  test("has U+FFFD instead of characters that only Deno KV accepts", { skip: runtimeName !== "deno" }, async () => {
     const source = await open(DRIVERS["Deno KV"]!());
     await source.subscriptions.insert(sampleSubscription("wh_1"), 9);
     const failed = sampleAttempt(1, { outcome: "dead", statusCode: 500, error: "a\0b", responseBody: "\ud83d" });

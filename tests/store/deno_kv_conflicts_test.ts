@@ -31,7 +31,7 @@ interface Count {
   attempts: number;
 }
 
-/** Does something to the store, and notes what has to be there then. */
+/** Changes the store, and records the expected contents. */
 async function step(store: Store, watcher: Lease, leases: Lease[], count: Count): Promise<void> {
   const id = pick(IDS);
   const { last, forgotten } = await store.events.bounds();
@@ -93,7 +93,7 @@ function describeConflicts(): void {
   const directory = folderForTests();
 
   describe("several handles on Deno KV at once", () => {
-    test("lose nothing when they append, settle, record and delete", async () => {
+    test("lose no write when they append, settle, record and delete", async () => {
       const setting = `deno-kv:${join(directory, "gateway.kv")}`;
       const stores: Store[] = [];
       for (let n = 0; n < HANDLES; n++) stores.push(await openStore(setting, { now: () => START_MS }));
@@ -117,7 +117,7 @@ function describeConflicts(): void {
       for (const one of stores) await one.close();
     });
 
-    test("delete no failed delivery when a consumer has moved, also over several commits", async () => {
+    test("delete no failed delivery when a consumer moves, also over several commits", async () => {
       const setting = `deno-kv:${join(directory, "several.kv")}`;
       const [store, other] = [await openStore(setting), await openStore(setting)];
       const failing = Array.from({ length: 10 }, (_, n) => `wh_failing_${n}`);

@@ -52,21 +52,21 @@ function describeDenoKv(): void {
     afterEach(async () => {
       for (const store of opened.splice(0)) await store.close();
     });
-    test("a database that a newer version wrote is refused", async () => {
+    test("rejects a database of a newer version", async () => {
       const kv = await openKv(join(directory, "newer.kv"));
       await kv.set(["schema"], 99);
       kv.close();
       await assert.rejects(open("newer.kv"), storeError("newer_schema", "newer.kv", "99", "newer version"));
     });
 
-    test("another program's database is refused", async () => {
+    test("rejects another program's database", async () => {
       const kv = await openKv(join(directory, "foreign.kv"));
       await kv.set(["theirs"], 1);
       kv.close();
       await assert.rejects(open("foreign.kv"), storeError("unavailable", "foreign.kv", "another program"));
     });
 
-    test("a file of the sqlite store is refused and left alone", async () => {
+    test("rejects a file of the sqlite store, and leaves it unchanged", async () => {
       const path = join(directory, "gateway.db");
       await (await openStore(`sqlite:${path}`)).close();
       const before = readFileSync(path);
@@ -74,13 +74,13 @@ function describeDenoKv(): void {
       assert.deepEqual(readFileSync(path), before);
     });
 
-    test("a file of Deno KV is refused by the sqlite store", async () => {
+    test("makes files that the sqlite store rejects", async () => {
       await (await open("gateway.kv")).close();
       const path = join(directory, "gateway.kv");
       await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "another program"));
     });
 
-    test("a step with a value that Deno KV rejects leaves nothing", async () => {
+    test("writes nothing of a step with a value that Deno KV rejects", async () => {
       const store = await open("too-large.kv");
       const events = [sampleEvent(1), sampleEvent(2, { amount: "9".repeat(70_000) })];
       await assert.rejects(append(store, ...events), storeError("unavailable", "too large"));
@@ -88,7 +88,7 @@ function describeDenoKv(): void {
       assert.equal(await store.events.watcherState(), undefined);
     });
 
-    test("the largest settlement fits in one commit: with new, changed and ended deliveries", async () => {
+    test("writes the largest settlement, with new, changed and ended deliveries, in one commit", async () => {
       const store = await open("settle.kv");
       const id = `wh_${"x".repeat(40)}`;
       await appendMany(store, 1, 400);
@@ -112,7 +112,7 @@ function describeDenoKv(): void {
       for (const prefix of ["failed", "failed_of", "due"]) assert.equal(await entries("settle.kv", prefix), 0, prefix);
     });
 
-    test("a lease that was acquired by a clock a year ahead is not held for a year", async () => {
+    test("ends a lease that was acquired by a clock a year ahead", async () => {
       let nowMs = START_MS + 365 * 86_400_000;
       const location = `deno-kv:${join(directory, "ahead.kv")}`;
       const store = await openStore(location, { now: () => nowMs });
@@ -125,7 +125,7 @@ function describeDenoKv(): void {
       assert.equal((await acquire("another"))?.term, 2);
     });
 
-    test("one call settles hundreds of subscriptions", async () => {
+    test("settles hundreds of subscriptions in one call", async () => {
       const store = await open("many.kv");
       await appendMany(store, 1, 200);
       const ids = Array.from({ length: 500 }, (_, n) => `wh_${String(n).padStart(4, "0")}`);
@@ -143,7 +143,7 @@ function describeDenoKv(): void {
       assert.equal(consumers[0]!.progress.dead, 1);
     });
 
-    test("forget ends more failed deliveries than fit in one commit, and leaves none", async () => {
+    test("forgets more failed deliveries than fit in one commit", async () => {
       const store = await open("forget.kv");
       await appendMany(store, 1, 200);
       await subscribe(store, "wh_1", "wh_2", "wh_3");
@@ -163,7 +163,7 @@ function describeDenoKv(): void {
       assert.equal((await progressOf(store, "wh_1")).nextDueAtMs, null);
     });
 
-    test("events that a killed forget left are invisible, and go with the next ones", async () => {
+    test("hides events that a killed forget left, and deletes them at the next forget", async () => {
       const store = await open("left.kv");
       await appendMany(store, 1, 9);
       const kv = await openKv(join(directory, "left.kv"));
@@ -178,7 +178,7 @@ function describeDenoKv(): void {
       assert.equal(await entries("left.kv", "event"), 3);
     });
 
-    test("nothing is left of an undecoded event after its decoding or deletion", async () => {
+    test("keeps nothing of an undecoded event after its decoding or deletion", async () => {
       const store = await open("undecoded.kv");
       const raw = { topics: ["A".repeat(100_000)], value: "B" };
       await append(store, ...[1, 2, 3].map((n) => sampleUndecoded(n, { raw })));
@@ -191,7 +191,7 @@ function describeDenoKv(): void {
       }
     });
 
-    test("a watcher state with more gaps than fit in one value is stored, and a smaller one after it", async () => {
+    test("stores a watcher state with more gaps than fit in one value, and a smaller one after it", async () => {
       const store = await open("state.kv");
       const lease = await watcherLease(store);
       const missing = { epoch: 0, fromLedger: 1, toLedger: 2, contractIds: ["C".repeat(56)] };
@@ -202,7 +202,7 @@ function describeDenoKv(): void {
       }
     });
 
-    test("simultaneous settlements and attempts of two handles all count", async () => {
+    test("counts all simultaneous settlements and attempts of two handles", async () => {
       const store = await open("at-once.kv");
       const other = await open("at-once.kv");
       await appendMany(store, 1, 40);
@@ -222,7 +222,7 @@ function describeDenoKv(): void {
   });
 
   describeStore("deno-kv", true, (name) => `deno-kv:${name}/gateway.kv`);
-  // Sharing changes who holds the store and what its leases say, and nothing else.
+  // A shared store differs only in its lock and its leases.
   const ofSharing = isLong ? undefined : [callContract, intentContract, leaseContract, fileContract];
   describeStore("deno-kv that gateways share", true, (name) => `deno-kv:${name}/gateway.kv`, {
     isShared: true,

@@ -163,7 +163,7 @@ function leaseChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
 
 export const INTENT: IntentName = { keyId: "k1", kind: "webhook", key: "order-1" };
 
-/** Writes of one intent, as it is or as it was. */
+/** Writes of one intent, with its current or an old version. */
 function intentChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
   const most = fc.constantFrom(0, 2, 2, 2);
   const envelope = fc.constantFrom({}, { envelope: new Uint8Array() }, { envelope: new Uint8Array(60_000).fill(1) });

@@ -50,7 +50,7 @@ export async function ask(store: Store, [noun, method, ...args]: Call): Promise<
   try {
     const methods = store[noun] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
     const answer = await methods[method]!(...args);
-    // In no order; and how much is left of what was deleted is not the same everywhere.
+    // The order is undefined, and drivers purge deleted rows at different times.
     if (method === "load") return Map.groupBy(answer as BucketState[], ({ keyId }) => keyId);
     return method === "purgeDeleted" ? undefined : answer;
   } catch (error) {

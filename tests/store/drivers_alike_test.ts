@@ -39,7 +39,7 @@ function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
   describe("stores of different drivers", () => {
     after(() => rmSync(root, { recursive: true }));
 
-    test("answer alike after any calls, and so do copies between them", async () => {
+    test("return the same after any calls, and so do copies between them", async () => {
       const runs = fc.asyncProperty(fc.gen(), async (generate) => {
         const directory = mkdtempSync(join(root, "run-"));
         let nowMs = START_MS;

@@ -11,7 +11,7 @@ import { folderForTests } from "../folder.ts";
 const directory = folderForTests();
 
 describe("watchStoreFile", () => {
-  test("reports whether the file is there, removed, or replaced", async () => {
+  test("reports whether the file exists, was removed, or was replaced", async () => {
     const path = join(directory, "gateway.db");
     const store = await openStore(`sqlite:${path}`);
     const look = watchStoreFile(store.location)!;

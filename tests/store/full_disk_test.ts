@@ -25,7 +25,7 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
   });
 
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`${scheme}: a store without room leaves no file, and is made when there is room`, () => {
+    test(`${scheme}: a failed creation leaves no file, and a later one succeeds when there is room`, () => {
       const keygen = `"$@" keygen --name shop --scopes read --store ${scheme}:gateway.db`;
       const lines = disk.run(`
         for kib in ${TAKEN.join(" ")}; do

@@ -16,7 +16,7 @@ const fresh = () => mkdtempSync(join(directory, `${count++}-`));
 
 describe("inspectStore", () => {
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`of a ${scheme} store that does not exist reports that, and makes none`, async () => {
+    test(`reports a ${scheme} store that does not exist, and creates none`, async () => {
       const folder = fresh();
       const { state, location, isServed, freeBytes } = await inspectStore(`${scheme}:${join(folder, "gateway.db")}`);
       assert.deepEqual([state, location, isServed], ["new", `${scheme}:${join(folder, "gateway.db")}`, false]);
@@ -24,14 +24,14 @@ describe("inspectStore", () => {
       assert.deepEqual(readdirSync(folder), []);
     });
 
-    test(`of a ${scheme} store with an older schema reports that, and leaves the store as it is`, async () => {
+    test(`reports the older schema of a ${scheme} store, and leaves the store unchanged`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       await (await openStore(setting)).close();
       for (const _ of [1, 2]) assert.equal((await inspectStore(setting, { "sqlite": 2, "deno-kv": 2 })).state, "older");
       await (await openStore(setting)).close();
     });
 
-    test(`of a ${scheme} store reports its size and whether a gateway serves from it`, async () => {
+    test(`reports the size of a ${scheme} store, and whether a gateway serves from it`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       const store = await openStore(setting);
       await store.keys.insert(sampleKey("a"));
@@ -45,7 +45,7 @@ describe("inspectStore", () => {
       assert.equal((await inspectStore(setting)).isServed, false);
     });
 
-    test(`of a ${scheme} store that no gateway has served from leaves no lock behind`, async () => {
+    test(`leaves no lock of a ${scheme} store that no gateway has served from`, async () => {
       const folder = fresh();
       const setting = `${scheme}:${join(folder, "gateway.db")}`;
       await (await openStore(setting)).close();

@@ -9,7 +9,7 @@ import { inspectStore } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { sampleKey } from "./samples.ts";
 
-test("the log of a deleted database is neither applied nor destroyed behind a link", async (t) => {
+test("the store neither applies nor deletes a deleted database's log behind a link", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "leftover-link-"));
   t.after(() => rm(folder, { recursive: true }));
   const [real, link] = [join(folder, "volume.db"), join(folder, "gateway.db")];

@@ -30,7 +30,7 @@ const keysOf = async (store: Store) => (await store.keys.list({ limit: 10 })).ma
 
 describe("the log of a deleted store", () => {
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
-    test(`${scheme}: is not applied to a new store, where its keys would work again`, async () => {
+    test(`${scheme}: is not applied to a new store, so its keys stay deleted`, async () => {
       const path = join(directory, `${scheme}-new`);
       const setting = `${scheme}:${path}`;
       const log = await leaveLog(scheme, path);
@@ -43,7 +43,7 @@ describe("the log of a deleted store", () => {
       await store.close();
     });
 
-    test(`${scheme}: is not applied to a backup, which would differ from the copied store then`, async () => {
+    test(`${scheme}: is not applied to a backup, so the backup equals the copied store`, async () => {
       const [setting, copy] = [`${scheme}:${join(directory, `${scheme}-live`)}`, join(directory, `${scheme}-copy`)];
       const store = await openStore(setting);
       await backUpStore(setting, copy);

@@ -59,7 +59,7 @@ function proveNext(name: string, isFile: boolean, make: () => Promise<Next>): vo
   });
 
   if (!isFile) return;
-  test(`${name}: nothing migrates under a gateway that serves`, async () => {
+  test(`${name}: no program migrates a store that a gateway serves from`, async () => {
     const { setting, open, notes } = await make();
     const serving = await openStore(setting);
     await serving.holdForServing();

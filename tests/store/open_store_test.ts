@@ -17,7 +17,7 @@ describe("openStore", () => {
     await store.close();
   });
 
-  test("takes a path with spaces, colons, question marks and percent signs as it is", async () => {
+  test("accepts a path with spaces, colons, question marks and percent signs unchanged", async () => {
     const path = join(directory, "a b:c?mode=memory%20#d.db");
     const store = await openStore(`sqlite:${path}`);
     assert.equal(store.location, `sqlite:${path}`);
@@ -52,7 +52,7 @@ describe("openStore", () => {
     ["sqlite:///var/lib/gateway.db", "Write sqlite:/var/lib/gateway.db instead"],
   ];
   for (const [setting, meant] of urls) {
-    test(`refuses "${setting}", saying which form was meant`, async () => {
+    test(`refuses "${setting}", and suggests the intended form`, async () => {
       await assert.rejects(openStore(setting), storeError("unavailable", meant));
     });
   }

@@ -23,33 +23,37 @@ after(async () => {
   await postgres?.remove();
 });
 
-test("a transaction whose caller got a time-out does not commit later, begun or not", { skip }, async () => {
-  const setting = { ...parsePostgresSetting(postgres.setting({ pool: "2" })), port: proxy.port };
-  const database = openDatabase(setting, { answerMs: 500 });
-  const answer = () => until(() => database.read("SELECT n FROM public.done").catch(() => undefined));
-  let begun = 0;
-  const insert = (n: number) =>
-    database.transaction(async (queries) => {
-      begun += 1;
-      await queries.write("INSERT INTO public.done (n) VALUES ($1)", [n]);
-    });
-  try {
-    await answer();
-    proxy.stall();
-    const told = await Promise.allSettled(Array.from({ length: 200 }, (_, n) => insert(n)));
-    assert.ok(told.every(({ status }) => status === "rejected"));
-    const begunInTime = begun;
-    proxy.cut();
-    proxy.flow();
-    // Begun after all that was asked before it.
-    assert.deepEqual([...await answer()], []);
-    assert.equal(begun, begunInTime);
-  } finally {
-    await database.close();
-  }
-});
+test(
+  "a transaction whose caller got a timeout does not commit later, whether it had started or not",
+  { skip },
+  async () => {
+    const setting = { ...parsePostgresSetting(postgres.setting({ pool: "2" })), port: proxy.port };
+    const database = openDatabase(setting, { answerMs: 500 });
+    const answer = () => until(() => database.read("SELECT n FROM public.done").catch(() => undefined));
+    let begun = 0;
+    const insert = (n: number) =>
+      database.transaction(async (queries) => {
+        begun += 1;
+        await queries.write("INSERT INTO public.done (n) VALUES ($1)", [n]);
+      });
+    try {
+      await answer();
+      proxy.stall();
+      const results = await Promise.allSettled(Array.from({ length: 200 }, (_, n) => insert(n)));
+      assert.ok(results.every(({ status }) => status === "rejected"));
+      const begunInTime = begun;
+      proxy.cut();
+      proxy.flow();
+      // This read starts after all earlier calls.
+      assert.deepEqual([...await answer()], []);
+      assert.equal(begun, begunInTime);
+    } finally {
+      await database.close();
+    }
+  },
+);
 
-test("a statement whose caller got a time-out stops waiting for a lock at the server", { skip }, async () => {
+test("a statement whose caller got a timeout stops waiting for a lock at the server", { skip }, async () => {
   const setting = parsePostgresSetting(postgres.setting({ pool: "2" }));
   const database = openDatabase(setting, { answerMs: 5_000 });
   const count = async (rows: string) => Number(await postgres.sql(`SELECT count(*) FROM ${rows}`));
@@ -60,8 +64,8 @@ test("a statement whose caller got a time-out stops waiting for a lock at the se
     await until(async () => await count(`${locks} AND granted`) > 0);
     await Promise.all([database.read("SELECT 1"), database.read("SELECT 1")]);
     const inserts = Array.from({ length: 4 }, () => database.write("INSERT INTO public.done (n) VALUES (1)"));
-    const told = await Promise.allSettled(inserts);
-    assert.ok(told.every(({ status }) => status === "rejected"));
+    const results = await Promise.allSettled(inserts);
+    assert.ok(results.every(({ status }) => status === "rejected"));
     await until(async () => await count(`${locks} AND NOT granted`) === 0);
   } finally {
     await postgres.sql(`SELECT pg_terminate_backend(pid) FROM ${locks} AND granted`);

@@ -72,7 +72,7 @@ function describeConnections(programs: string): void {
     await cluster.start();
   }
 
-  /** As the user `gateway`, who is let in over TLS only. */
+  /** Connects as the user `gateway`, which needs TLS. */
   const url = (parameters: Record<string, string>, user = "gateway", password = "hush") =>
     `postgres://${user}:${password}@127.0.0.1:${cluster.port}/gateway?${new URLSearchParams(parameters)}`;
   const isEncrypted = async (user: string) =>
@@ -96,7 +96,7 @@ function describeConnections(programs: string): void {
       });
     }
 
-    test("is to the server whose certificate the named authority signed, with sslmode=verify-full", async () => {
+    test("with sslmode=verify-full works when the named authority signed the server's certificate", async () => {
       const store = await open(url({ schema: "tls", sslmode: "verify-full", sslrootcert: join(folder, "ca.pem") }));
       await store.keys.insert(sampleKey("verified"));
       assert.equal(await isEncrypted("gateway"), "t");
@@ -136,7 +136,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("may be a Unix socket", async () => {
+    test("can use a Unix socket", async () => {
       const store = await open(`postgres://postgres@localhost:${cluster.port}/gateway?host=${cluster.directory}`);
       await store.keys.version();
     });
@@ -170,7 +170,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("comes back after the server ended its sessions, and after a restart", async () => {
+    test("recovers after the server ends its sessions, and after a restart", async () => {
       const store = await open(url({ schema: "again" }));
       await store.keys.insert(sampleKey("a"));
       await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'");
@@ -186,7 +186,7 @@ function describeConnections(programs: string): void {
       }
     });
 
-    test("is replaced when its server, or its session, can only read", async () => {
+    test("is replaced when its server or its session is read-only", async () => {
       const store = await open(url({ schema: "readable" }));
       await cluster.sql("ALTER ROLE gateway SET default_transaction_read_only = on");
       await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'");

@@ -13,11 +13,11 @@ export interface TestDatabase extends ServerAddress {
   name: string;
   /** How `openStore` names a store in it; parameters are added to the URL. */
   setting(parameters?: Record<string, string>): string;
-  /** Runs statements as the superuser; answers what they print, unaligned. */
+  /** Runs statements as the superuser; returns their output, unaligned. */
   sql(statements: string): Promise<string>;
-  /** Makes what `pg_dump` wrote. */
+  /** Restores a dump of `pg_dump`. */
   restore(dump: string): Promise<void>;
-  /** Stores in this database use a clock that stands still, from their next connection on. `setClock` sets it. */
+  /** From their next connection on, stores in this database use a stopped clock. `setClock` sets it. */
   useTestClock(): Promise<void>;
   setClock(nowMs: number): void;
 }
@@ -35,7 +35,7 @@ const testClock = (name: string) => `
 /** The directory of a server's data. */
 export const dataDirectory = (directory: string) => join(directory, "data");
 
-/** Runs statements in a database of this server as the superuser; answers what they print, unaligned. */
+/** Runs statements in a database of this server as the superuser; returns their output, unaligned. */
 export async function runSql(
   programs: string,
   { port, directory }: ServerAddress,

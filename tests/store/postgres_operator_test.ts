@@ -24,7 +24,7 @@ describe("a PostgreSQL database with other settings", { skip: programs === undef
   const nameOf = (habit: string) => `${postgres.name}_${habit}`;
   const settingOf = (habit: string) => postgres.setting().replace(postgres.name, nameOf(habit));
 
-  test("that shows bytes in another form has the same events", async () => {
+  test("with another output format for bytes returns the same events", async () => {
     await postgres.sql(`CREATE DATABASE ${nameOf("bytes")}`);
     await postgres.sql(`ALTER DATABASE ${nameOf("bytes")} SET bytea_output = 'escape'`);
     const store = await openStore(settingOf("bytes"));
@@ -36,7 +36,7 @@ describe("a PostgreSQL database with other settings", { skip: programs === undef
   const create = (habit: string, encoding: string) =>
     postgres.sql(`CREATE DATABASE ${nameOf(habit)} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
 
-  test("that stores texts as bytes stores all of them", async () => {
+  test("that stores texts as bytes stores every text", async () => {
     await create("ascii", "SQL_ASCII");
     const store = await openStore(settingOf("ascii"));
     await subscribe(store, "wh_1");

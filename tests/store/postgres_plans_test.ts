@@ -148,7 +148,7 @@ function describePlans(programs: string): void {
     });
   }
 
-  test("a plan that was made while the log was empty does not go through all of it for each append", async () => {
+  test("a plan from an empty log does not read the whole log for each append", async () => {
     const { empty, heard, lease } = await openEmpty("empty");
     await empty.events.append({ lease, events: [sampleEvent(1)], state: sampleState(1) });
     const looks = heard.filter(({ sql }) => sql.includes("undecoded_event"));
@@ -157,7 +157,7 @@ function describePlans(programs: string): void {
     assert.ok(!steps.some((step) => /Seq Scan on|hashed/.test(step)), steps.join("\n"));
   });
 
-  test("a plan that was made while little had failed finds each failed delivery by its key", async () => {
+  test("a plan from a store with few failed deliveries finds each one by its key", async () => {
     const { empty, heard, acquire, lease } = await openEmpty("failing");
     await empty.subscriptions.insert(sampleSubscription("wh_1"), 99);
     const events = Array.from({ length: 1_600 }, (_, at) => sampleEvent(at + 1));
@@ -193,7 +193,7 @@ function describePlans(programs: string): void {
     }
   });
 
-  test("of searches of many forms the server keeps a bounded number of plans, and answers all", async () => {
+  test("the server keeps a bounded number of plans for searches of many forms, and answers all", async () => {
     const types = Array.from({ length: 9 }, (_, n) => `type ${n + 1}`);
     const one: EventFilter[] = [{}, { deviceHash: "x" }, { agent: "x" }, { merchant: "x" }, { txHash: "x" }];
     const pairs = one.flatMap((first, at) => one.slice(at + 1).map((second) => ({ ...first, ...second })));
@@ -214,7 +214,7 @@ function describePlans(programs: string): void {
     assert.ok(row!.kept <= 500, `${row!.kept} plans are kept of ${forms} forms`);
   });
 
-  test("a step of forget reads the events that it deletes, and not all later ones", async () => {
+  test("a step of forget reads the events that it deletes, not all later ones", async () => {
     const { events } = driver;
     const { forgotten } = await events.bounds();
     const asking = await asked(() => events.forget({ upTo: forgotten + 50, undelivered: [] }));

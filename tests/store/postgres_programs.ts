@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** The directory of PostgreSQL's own programs, newest first; undefined where there is none. */
+/** The directory of PostgreSQL's own programs, newest first; undefined without PostgreSQL. */
 export function findPostgres(): string | undefined {
   const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
   const packaged = versions.sort((a, b) => Number(b) - Number(a)).map((version) =>
@@ -57,7 +57,7 @@ export async function freePort(): Promise<number> {
  */
 export function startServer(command: string[], stopSignal: string): ChildProcess {
   const script = `"$@" & child=$!; { cat >/dev/null; kill -${stopSignal} $child 2>/dev/null; } & wait $child`;
-  // The pipe is what the shell had as its input: a shell gives what runs behind it none.
+  // The pipe is the shell's own input, because a shell gives no input to background programs.
   const [program, ...args] = [
     ...AS_NOBODY,
     "sh",

@@ -31,7 +31,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     return store;
   }
 
-  /** Deletes what was committed after the first event, with these texts of the dictionaries. */
+  /** Deletes all commits after the first event, with these texts of the dictionaries. */
   const loseEvents = (schema: string, types: string[] = [], contracts: string[] = []) =>
     postgres.sql(`
       DELETE FROM ${schema}.event WHERE sequence > 1;
@@ -40,18 +40,18 @@ describe("a standby that was promoted without the last commits", { skip: program
       DELETE FROM ${schema}.height_start WHERE sequence > 1;
       UPDATE ${schema}.log_end SET last = 1, height = (SELECT max(height) FROM ${schema}.height_start)`);
 
-  test("keeps types, contracts and assets of events that gateways read after the loss", async () => {
+  test("keeps the types, contracts and assets of events that gateways read after the loss", async () => {
     const goesOn = await open("promoted");
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const event = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
-    const [told] = await append(goesOn, event);
-    assert.deepEqual(await goesOn.events.get(event.id), told);
+    const [stored] = await append(goesOn, event);
+    assert.deepEqual(await goesOn.events.get(event.id), stored);
     await loseEvents("promoted", ["payment.claimed"], ["another contract", "asset 2"]);
     await append(goesOn, event);
     const other = await open("promoted");
     const next = sampleEvent(3, { type: "escrow.swept", contractId: "a third contract", asset: "asset 3" });
     await append(other, next);
-    assert.deepEqual(await other.events.get(event.id), told);
+    assert.deepEqual(await other.events.get(event.id), stored);
     assert.deepEqual(await goesOn.events.get(next.id), await other.events.get(next.id));
   });
 
@@ -59,8 +59,8 @@ describe("a standby that was promoted without the last commits", { skip: program
     const goesOn = await open("replaced");
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const lost = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
-    const [told] = await append(goesOn, lost);
-    assert.deepEqual(await goesOn.events.get(lost.id), told);
+    const [stored] = await append(goesOn, lost);
+    assert.deepEqual(await goesOn.events.get(lost.id), stored);
     assert.equal(await goesOn.events.count({ filter: { types: [lost.type] }, limit: 9 }), 1);
     await loseEvents("replaced", ["payment.claimed"], ["another contract", "asset 2"]);
     const other = await open("replaced");
@@ -73,7 +73,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(found, [second]);
   });
 
-  test("gives a lease whose last acquisition was lost to one gateway alone", async () => {
+  test("gives a lease whose last acquisition was lost to only one gateway", async () => {
     const [former, next] = [await open("twice"), await open("twice")];
     const request = { name: WATCHER_LEASE, durationMs: 60_000 };
     await former.leases.release([(await former.leases.acquire({ ...request, holder: "before" }))!]);
@@ -87,7 +87,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(await next.leases.renew([lease], 60_000), [lease]);
   });
 
-  test("finds the events after a height also when the log reaches it sooner than before the loss", async () => {
+  test("finds the events after a height also when the log reaches the height at a lower sequence than before the loss", async () => {
     const goesOn = await open("sooner");
     await append(goesOn, sampleEvent(1));
     const [late, next] = [sampleEvent(2), sampleEvent(3)];
@@ -145,7 +145,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await worker.stop({ drainMs: 0 });
   });
 
-  test("gives other versions to keys and webhooks that differ from the lost ones", async () => {
+  test("gives keys and webhooks that differ from the lost ones a new version", async () => {
     const [goesOn, other] = [await open("versions"), await open("versions")];
     const versions = async () => [await goesOn.keys.version(), await goesOn.subscriptions.version()] as const;
     for (const id of ["first", "second"]) {

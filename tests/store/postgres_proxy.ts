@@ -3,11 +3,11 @@ import { connect, createServer, type Socket } from "node:net";
 /** A way to a port of this machine that a test can stall and cut. */
 export interface PostgresProxy {
   port: number;
-  /** Connections stay and new ones are taken, but nothing goes through; what comes is kept until `flow`. */
+  /** Keeps and accepts connections, but holds all bytes back until `flow`. */
   stall(): void;
   /** All connections break, and so does each new one. */
   cut(): void;
-  /** Everything goes through, first what was kept: it arrives late, as from a network that lost it and sent it again. */
+  /** Forwards all bytes, first those that were held back: they arrive late, as after retransmission. */
   flow(): void;
   close(): void;
 }

@@ -88,7 +88,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.equal(await log.before(heightOf(0, 1_003)), 2);
   });
 
-  test("a replay that begins while its subscription is deleted is not left behind", async () => {
+  test("a replay that starts while its subscription is deleted is deleted too", async () => {
     const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");
     let all: Promise<unknown> | undefined;
@@ -106,7 +106,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.equal(row!.left, 0);
   });
 
-  test("a subscription is deleted while its replay is sent", async () => {
+  test("a subscription can be deleted while its replay runs", async () => {
     const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 9);
@@ -132,7 +132,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.equal(await store.subscriptions.get("wh_1"), undefined);
   });
 
-  test("an intent that was written again stays", async () => {
+  test("prune keeps an intent that is written again meanwhile", async () => {
     const { store, database, prefix } = await open();
     const nameOf = (key: string) => ({ keyId: "k", kind: "transaction" as const, key });
     const write = (key: string, seen: string | undefined, version: string) => {
@@ -156,7 +156,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.deepEqual(states, NAMES.map(() => "new"));
   });
 
-  test("a shared value that was changed again stays", async () => {
+  test("prune keeps a shared value that is changed again meanwhile", async () => {
     const { store, database, prefix } = await open();
     const count = (name: string) =>
       store.sharedState.change<number, void>(
@@ -177,7 +177,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.deepEqual(values, NAMES.map(() => 1));
   });
 
-  test("a transaction that lost a conflict is repeated, also when a later statement's error arrives first", async () => {
+  test("the store repeats a transaction after a conflict, also when a later statement's error arrives first", async () => {
     const { database } = await open();
     await postgres.sql("CREATE SEQUENCE tries");
     const lost = "DO $$ BEGIN IF nextval('tries') = 1 THEN RAISE SQLSTATE '40P01'; END IF; END $$";
@@ -191,7 +191,7 @@ describe("simultaneous work in PostgreSQL", { skip: programs === undefined }, ()
     assert.equal(done, 7);
   });
 
-  test("a delivery that fails while its event is deleted goes with the event, also under stricter isolation", async () => {
+  test("a delivery that fails while its event is deleted is deleted too, also under stricter isolation", async () => {
     await postgres.sql(`ALTER DATABASE ${postgres.name} SET default_transaction_isolation = 'repeatable read'`);
     const { store, database, prefix } = await open();
     await subscribe(store, "wh_1");

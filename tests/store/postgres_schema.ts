@@ -5,7 +5,7 @@ import type { TestDatabase } from "./postgres_database.ts";
 
 /** A schema for one store after the other: to empty its tables takes a tenth of the time that it takes to make them. */
 export interface EmptySchema {
-  /** Leaves in it what a new store holds. Ends every other session of the database first. */
+  /** Resets it to a new store's contents, after it ends every other session of the database. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }

@@ -31,7 +31,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
   });
   after(() => postgres.remove());
 
-  test("is replaced when it is dead, and waiting calls get an error in time", async () => {
+  test("is replaced when its connection is dead, and waiting calls get an error in time", async () => {
     await open(postgres.setting({ schema: "stalled" }));
     const proxy = await startPostgresProxy(postgres.port);
     const setting = parsePostgresSetting(postgres.setting({ schema: "stalled" }));
@@ -102,7 +102,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     assert.deepEqual([attempt!.responseBody, attempt!.error], ["a\ufffdb\ufffdc", "\\u0000 'quoted' \\"]);
   });
 
-  test("two transactions that wait for each other both finish", async () => {
+  test("two transactions in a deadlock both finish", async () => {
     await open(postgres.setting({ schema: "circle" }));
     const database = openDatabase(parsePostgresSetting(postgres.setting({ schema: "circle" })));
     await database.write("INSERT INTO circle.register VALUES ('a', '0', 0), ('b', '0', 0)");
@@ -149,7 +149,7 @@ describe("a session in PostgreSQL", { skip: programs === undefined }, () => {
     assert.ok(heard.others > told && heard.others - told <= most, `${heard.others - told} of ${most}`);
   });
 
-  test("another program's schema is refused, and so is a newer program's", async () => {
+  test("rejects another program's schema, and a newer program's", async () => {
     await postgres.sql("CREATE SCHEMA theirs; CREATE TABLE theirs.store (a int)");
     await assert.rejects(open(postgres.setting({ schema: "theirs" })), storeError("unavailable", "another program"));
     await open(postgres.setting({ schema: "newer" }));

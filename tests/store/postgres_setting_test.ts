@@ -27,20 +27,20 @@ describe("the setting of a PostgreSQL store", () => {
     });
   });
 
-  test("has a default for the rest; a password may be in PGPASSWORD", () => {
+  test("has a default for every other part, and accepts a password in PGPASSWORD", () => {
     const { location, port, password, ...rest } = parsePostgresSetting("postgresql://u@h/d", { PGPASSWORD: "hush" });
     assert.deepEqual([location, port, password], ["postgres://h:5432/d", 5_432, "hush"]);
     assert.deepEqual([rest.schema, rest.sslmode, rest.prepare, rest.poolSize], ["gateway", "prefer", true, 10]);
     assert.equal(parsePostgresSetting("postgres://u:mine@h/d", { PGPASSWORD: "hush" }).password, "mine");
   });
 
-  test("may name an IPv6 address, or the directory of a Unix socket", () => {
+  test("can name an IPv6 address, or the directory of a Unix socket", () => {
     assert.equal(parsePostgresSetting("postgres://u@[::1]:1/d", {}).location, "postgres://[::1]:1/d");
     const socket = parsePostgresSetting("postgres://u@localhost/d?host=/run/postgresql", {});
     assert.deepEqual([socket.host, socket.location], ["/run/postgresql", "postgres:///d?host=/run/postgresql"]);
   });
 
-  test("takes the URL of a hosted database as it is handed out", () => {
+  test("accepts the URL of a hosted database unchanged", () => {
     const url = "postgresql://u:p@ep-1.eu.example.com/d?sslmode=require&channel_binding=require&connect_timeout=9";
     assert.deepEqual(parsePostgresSetting(url, {}).sslmode, "require");
   });

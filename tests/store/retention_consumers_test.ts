@@ -19,7 +19,7 @@ afterEach(() => store.close());
 
 const scanUntilNow = () => scanned(store, 1_400, { latestLedgerCloseTime: NOW_MS / 1_000 });
 
-/** Does the job once, with this in the place of the store's `forget`. */
+/** Runs the job once, with this function instead of the store's `forget`. */
 async function runJob(forget: Store["events"]["forget"] = store.events.forget): Promise<void> {
   const events = { ...store.events, forget };
   const options = { holder: "h", now: () => NOW_MS, historyDays: 30, attemptDays: 0 };
@@ -33,7 +33,7 @@ test("more than a hundred consumers each count their undelivered events as dead,
   await scanUntilNow();
   let calls = 0;
   await runJob(async (step) => {
-    // The last consumer is sent its first event just before the second hundred is written.
+    // The last consumer gets its first event just before the commit of the second hundred.
     if (++calls === 2) await settle(store, { subscriptionId: ids.at(-1)!, cursor: 1 });
     return await store.events.forget(step);
   });
@@ -42,14 +42,14 @@ test("more than a hundred consumers each count their undelivered events as dead,
   assert.deepEqual(consumers.map(({ progress }) => progress.dead), [...Array(149).fill(300), 299]);
 });
 
-test("deliveries that fail while the steps name more than a hundred consumers count once", async () => {
+test("deliveries that fail during the steps of more than a hundred consumers count once", async () => {
   const ids = idsOf(150);
   await subscribe(store, ...ids);
   await appendMany(store, 1, 5);
   await scanUntilNow();
   await runJob(async (step) => {
     const isForgotten = await store.events.forget(step);
-    // The deliveries of the named consumers are under way, and fail. The others have not come so far.
+    // The deliveries of the named consumers are in flight, and fail.
     const failed = [1, 2, 3, 4, 5].map((sequence) => sampleFailed(sequence, "retrying"));
     if (!step.areMore) { for (const subscriptionId of ids) await settle(store, { subscriptionId, cursor: 5, failed }); }
     return isForgotten;
@@ -59,7 +59,7 @@ test("deliveries that fail while the steps name more than a hundred consumers co
   assert.deepEqual(new Set(counts), new Set(["0,5"]));
 });
 
-test("no commit deletes the failed deliveries of very many consumers together", async () => {
+test("one commit deletes at most 5000 failed deliveries of 250 consumers", async () => {
   const ids = idsOf(250);
   await subscribe(store, ...ids);
   await appendMany(store, 1, 100);
@@ -81,7 +81,7 @@ test("no commit deletes the failed deliveries of very many consumers together", 
   assert.ok(most > 0 && most <= 5_000, `${most} in one commit`);
 });
 
-test("old events that are appended during the job are not deleted undelivered and uncounted", async () => {
+test("the job does not delete old events that are appended meanwhile before it counts them as dead", async () => {
   await subscribe(store, "wh_1");
   await appendMany(store, 1, 100);
   await settle(store, { subscriptionId: "wh_1", cursor: 100 });
@@ -96,13 +96,13 @@ test("old events that are appended during the job are not deleted undelivered an
   };
   await runJob(forget);
   assert.deepEqual(await store.events.bounds(), { last: 150, forgotten: 100 });
-  // The next time it is known who has not been sent them.
+  // The next run knows which consumers lack these events.
   await runJob(forget);
   assert.deepEqual(await store.events.bounds(), { last: 150, forgotten: 150 });
   assert.equal((await progressOf(store, "wh_1")).dead, 50);
 });
 
-test("an event after the year 9999 does not go as the oldest", async () => {
+test("the job does not delete an event after the year 9999 as the oldest", async () => {
   await append(store, sampleEvent(1, { ledgerClosedAt: "+010000-01-01T00:00:00Z" }));
   await scanUntilNow();
   await runJob();

@@ -28,7 +28,7 @@ async function fixture(): Promise<Store> {
 
 const now = () => START_MS + (DAYS - 1) * DAY_MS;
 
-/** Does the job once; without a number of days it keeps everything. */
+/** Runs the job once; without a number of days it deletes nothing. */
 async function runJob(store: Store, options: Partial<Parameters<typeof createRetention>[0]> = {}, isAborted = false) {
   const signal = isAborted ? AbortSignal.abort() : new AbortController().signal;
   await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0, ...options })(signal);
@@ -39,21 +39,21 @@ const held = async (store: Store) => {
   return last - forgotten;
 };
 
-test("the job deletes old events and attempts until none is left", async () => {
+test("the job deletes all old events and attempts", async () => {
   const store = await fixture();
   await runJob(store, { historyDays: 100, attemptDays: 50 });
   assert.equal(await held(store), 101);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 51);
 });
 
-test("0 days keep everything", async () => {
+test("with 0 days the job deletes nothing", async () => {
   const store = await fixture();
   await runJob(store);
   assert.equal(await held(store), DAYS);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 200);
 });
 
-test("a clock that is forty days ahead deletes nothing that is not old by the network's time", async () => {
+test("a clock that is forty days ahead deletes no event that is new by the network's time", async () => {
   const store = await fixture();
   await runJob(store, { now: () => now() + 40 * DAY_MS, historyDays: 30 });
   assert.equal(await held(store), 31);
@@ -68,7 +68,7 @@ test("the job deletes nothing before the first ledger", async () => {
   assert.notEqual(await store.submissions.get("ab".repeat(32)), undefined);
 });
 
-test("undelivered events count as dead, for the subscriptions that they match", async () => {
+test("deleted undelivered events count as dead for the subscriptions that they match", async () => {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_all"), subscriptionOf("wh_swept", { types: ["escrow.swept"] }));
   const type = (n: number) => n % 100 === 0 ? "escrow.swept" : "escrow.funded";
@@ -93,13 +93,13 @@ test("one round deletes all old submissions and all rows of deleted subscription
   assert.equal(await store.submissions.prune(now()), 0);
 });
 
-test("intents go after seven days, however the clock stands", async () => {
+test("the job deletes an intent seven days later by both clocks, the network's and its own", async () => {
   const store = await memoryStore();
   await append(store, [eventAt(101, 1)], 1_100, START_MS);
   const name = { keyId: "k", kind: "webhook", key: "order-1" } as const;
   const intent = { request: "", state: 1 };
   await store.intents.set({ name, seen: undefined, version: "v", intent, mostOfKey: 1, mostInAll: 1 });
-  // The store's clock is that of this machine, and the network's comes up to it.
+  // The store uses this machine's clock; the network's time follows it.
   const madeMs = Date.now();
   const closedAt = async (ms: number) => await append(store, [eventAt(102, 1)], 1_200, ms);
   const round = (nowMs: number) => runJob(store, { now: () => nowMs });
@@ -114,7 +114,7 @@ test("intents go after seven days, however the clock stands", async () => {
   assert.equal(await store.intents.get(name), undefined);
 });
 
-test("a clock that is forty days ahead for a while deletes no shared value", async () => {
+test("a clock that is forty days ahead for a while makes the job delete no shared value", async () => {
   let aheadMs = 0;
   const clock = () => now() + aheadMs;
   const store = await openStore("memory:", { now: clock });
@@ -133,7 +133,7 @@ test("an aborted round stops", async () => {
   assert.equal(await held(store), DAYS);
 });
 
-test("of gateways that share a store one does the job in an hour, and another continues an interrupted run", async () => {
+test("one gateway of a shared store runs the job each hour, and another one continues an interrupted run", async () => {
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   await append(store, [eventAt(101)], 1_100, START_MS + (DAYS - 1) * DAY_MS);
@@ -152,7 +152,7 @@ test("of gateways that share a store one does the job in an hour, and another co
   await store.close();
 });
 
-test("the job deletes shared values whose time is over", async () => {
+test("the job deletes expired shared values", async () => {
   let nowMs = now();
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   for (let n = 0; n < 3; n++) {

@@ -86,7 +86,7 @@ export async function appendMany(store: Store, from: number, to: number): Promis
   }
 }
 
-/** Fails in the middle of whatever reads this field: a write that must then leave nothing behind. */
+/** A field that throws when a write reads it: the write must then leave no data. */
 export function poisoned<T extends object>(record: T, field: keyof T): T {
   return Object.defineProperty({ ...record }, field, {
     enumerable: true,

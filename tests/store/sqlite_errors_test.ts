@@ -23,8 +23,8 @@ async function openBare(path: string, change: (database: SqliteDatabase) => Sqli
   return { database, store };
 }
 
-describe("the sqlite store when something is wrong", () => {
-  test("a full disk is reported as such and leaves no partial write, and the store works again with room", async () => {
+describe("errors of the sqlite store", () => {
+  test("a full disk gives its own error and no partial write, and the store works again with room", async () => {
     const { database, store } = await openBare(join(directory, "full.db"));
     const lease = await watcherLease(store);
     const slice = (n: number) => ({
@@ -50,7 +50,7 @@ describe("the sqlite store when something is wrong", () => {
     await store.close();
   });
 
-  test("a write lock that another process keeps is reported as such; reads go on", async () => {
+  test("a write lock of another process gives its own error, and reads continue", async () => {
     const { store } = await openBare(join(directory, "locked.db"));
     const other = await openSqlite(join(directory, "locked.db"));
     other.exec("BEGIN IMMEDIATE");
@@ -62,7 +62,7 @@ describe("the sqlite store when something is wrong", () => {
     await store.close();
   });
 
-  test("a damaged file is reported as such", async () => {
+  test("a damaged file gives its own error", async () => {
     const path = join(directory, "damaged.db");
     const store = await openStore(`sqlite:${path}`);
     await store.keys.insert(sampleKey("a"));
@@ -76,7 +76,7 @@ describe("the sqlite store when something is wrong", () => {
     }, storeError("unavailable", path, "damaged", "backup"));
   });
 
-  test("submissions recorded in one turn share one commit, and fail together with it", async () => {
+  test("submissions that are recorded in one turn share one commit, and fail together", async () => {
     let commits = 0;
     let isBroken = false;
     const { store } = await openBare(":memory:", (database) => ({

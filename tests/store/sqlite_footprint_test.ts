@@ -17,7 +17,7 @@ const base32 = fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
 const address = fc.string({ unit: base32, minLength: 56, maxLength: 56 });
 
 describe("the writes of the sqlite store", () => {
-  test("hashes and addresses are packed to their bytes, and any text comes back unchanged", () => {
+  test("store hashes and addresses as their bytes, and any text comes back unchanged", () => {
     fc.assert(fc.property(hash, (text) => {
       assert.equal(packHash(text).length, 32);
       assert.equal(unpackHash(packHash(text)), text);
@@ -32,7 +32,7 @@ describe("the writes of the sqlite store", () => {
     }));
   });
 
-  test("an event of a payment takes at most 600 bytes of the file, all indexes included", async () => {
+  test("use at most 600 bytes of the file for a payment event, with all indexes", async () => {
     const path = join(directory, "events.db");
     const store = await openStore(`sqlite:${path}`);
     const empty = statSync(path).size;
@@ -57,7 +57,7 @@ describe("the writes of the sqlite store", () => {
     assert.ok(each < 600, `${each} bytes`);
   });
 
-  test("a delivery at the first attempt changes two pages", async () => {
+  test("change two pages for a delivery at its first attempt", async () => {
     const path = join(directory, "deliveries.db");
     const store = await openStore(`sqlite:${path}`);
     await subscribe(store, "wh_1");

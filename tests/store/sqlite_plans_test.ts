@@ -41,7 +41,7 @@ describe("the sqlite store does not get slower as it fills", () => {
   test("no statement reads all of a growing table", async () => {
     const { statements, planOf } = await listening();
     // But for when a network goes back, which only a local one does: then it is about all subscriptions.
-    // And what is forgotten ends at the first height that stays, as a test below shows.
+    // The retention read ends at the first remaining height, as a test below shows.
     const wrong = statements.filter((sql) =>
       !/^\s*(UPDATE subscription SET start_height|DELETE FROM height_start)\b/.test(sql)
     )
@@ -50,7 +50,7 @@ describe("the sqlite store does not get slower as it fills", () => {
     assert.deepEqual(wrong.map(({ sql, steps }) => [sql.replace(/\s+/g, " "), steps]), []);
   });
 
-  test("no statement sorts a growing table: an index has it in order", async () => {
+  test("no statement sorts a growing table: an index provides the order", async () => {
     const { statements, planOf } = await listening();
     const sorting = statements.filter((sql) => planOf(sql).some((step) => /TEMP B-TREE/.test(step)));
     // One step of `forget` sorts few rows, and a statement may sort the rows of its caller.
@@ -58,7 +58,7 @@ describe("the sqlite store does not get slower as it fills", () => {
     assert.deepEqual(sorting.filter((sql) => !isBounded(sql)), []);
   });
 
-  test("the deletion of an event takes no longer with many more after it", async () => {
+  test("the deletion of an event does not take longer with many later events", async () => {
     /** The shortest of many, because other processes may use the machine. */
     async function forgettingMs(heights: number): Promise<number> {
       const { database, driver: { events, leases } } = await listening();

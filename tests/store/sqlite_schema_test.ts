@@ -13,7 +13,7 @@ import { folderForTests } from "../folder.ts";
 
 const directory = folderForTests();
 
-/** What another program does to a database. */
+/** Changes by another program to a database. */
 async function change(path: string, statements: string): Promise<void> {
   const database = await openSqlite(path);
   database.exec(statements);
@@ -49,7 +49,7 @@ describe("the sqlite store's schema", () => {
     await store.close();
   });
 
-  test("is made completely or not at all when the disk has room for a part", async () => {
+  test("is created completely or not at all when the disk has too little room", async () => {
     const database = await openSqlite(join(directory, "no-room.db"));
     // All of it needs about 45 pages of 4 KB.
     database.exec("PRAGMA max_page_count = 30");
@@ -71,7 +71,7 @@ describe("the sqlite store's schema", () => {
     await store.close();
   });
 
-  test("a key that is changed by hand is noticed by keys.version", async () => {
+  test("keys.version rises when an operator changes a key by hand", async () => {
     const path = join(directory, "by-hand.db");
     const store = await openStore(`sqlite:${path}`);
     await store.keys.insert(sampleKey("a"));

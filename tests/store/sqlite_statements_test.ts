@@ -6,7 +6,7 @@ import { sqliteEventQueries } from "../../lib/store/sqlite/event_query.ts";
 /** The `types` of a query: the same two types, in many orders and any number of times. */
 const spelt = (n: number) => [...n.toString(2)].map((digit) => digit === "0" ? "payment.claimed" : "escrow.funded");
 
-test("a query makes no new statement when it names types again or in another order", async () => {
+test("a query that repeats types, or names them in another order, needs no new statement", async () => {
   const prepared = new Set<string>();
   const read = ({ text }: { text: string }) => {
     prepared.add(text);

@@ -9,7 +9,7 @@ import { createTestClock } from "../test_clock.ts";
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
-/** The store's calls of `change`, by which its clock is read, made by `around`. */
+/** A store whose calls of `change`, which read its clock, go through `around`. */
 function changesBy(
   store: Store,
   around: <T>(change: () => Promise<T>) => Promise<T>,
@@ -18,7 +18,7 @@ function changesBy(
   return { sharedState: Object.create(store.sharedState, { change: { value: change } }), isShared: true };
 }
 
-test("on a store that gateways share the clock is the store's: a step of this machine's own does not move it", async () => {
+test("on a shared store the clock follows the store's, and ignores a step of this machine's clock", async () => {
   const own = createTestClock(START_MS + DAY_MS);
   let storeMs = START_MS;
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
@@ -35,7 +35,7 @@ test("on a store that gateways share the clock is the store's: a step of this ma
   assert.equal(clock.now(), storeMs, "a failed read of the store's time changes nothing");
 });
 
-test("the time does not go back where an answer was a minute on its way, as to a process that stood still", async () => {
+test("the clock does not go back after an answer that took a minute, as in a suspended process", async () => {
   const own = createTestClock(START_MS);
   let storeMs = START_MS;
   const pass = (ms: number) => {
@@ -65,7 +65,7 @@ test("the time does not go back where an answer was a minute on its way, as to a
   await store.close();
 });
 
-test("an answer that comes after that of a later question is of an older time, and counts no more", async () => {
+test("the clock ignores an answer that arrives after the answer to a later request", async () => {
   const own = createTestClock(START_MS);
   let storeMs = START_MS;
   const store = await openStore("memory:", { isShared: true, now: () => storeMs });
@@ -91,7 +91,7 @@ test("an answer that comes after that of a later question is of an older time, a
   await store.close();
 });
 
-test("where a gateway has the store for itself the clock is this machine's", async () => {
+test("on a store that is not shared the clock is this machine's", async () => {
   const own = createTestClock(START_MS);
   const store = await openStore("memory:", { now: () => 0 });
   const { clock } = await openStoreClock(store, own);

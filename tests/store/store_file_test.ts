@@ -16,7 +16,7 @@ const schemes = runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"];
 
 describe("the file of a store", () => {
   for (const scheme of schemes) {
-    test(`${scheme}: is created readable by its owner only, and so is what lies next to it`, async () => {
+    test(`${scheme}: is readable by its owner only, and so are the files next to it`, async () => {
       const path = join(directory, `${scheme}-mode`);
       const store = await openStore(`${scheme}:${path}`);
       await store.holdForServing();
@@ -27,7 +27,7 @@ describe("the file of a store", () => {
       await store.close();
     });
 
-    test(`${scheme}: is its owner's alone also where a link leads to the place where it is made`, async () => {
+    test(`${scheme}: is readable by its owner only also when a link points to the new file`, async () => {
       const [link, target] = [join(directory, `${scheme}-dangling`), join(directory, `${scheme}-target`)];
       symlinkSync(`${scheme}-target`, link);
       const store = await openStore(`${scheme}:${link}`);
@@ -36,22 +36,22 @@ describe("the file of a store", () => {
       await store.close();
     });
 
-    test(`${scheme}: a link to a missing directory is named`, async () => {
+    test(`${scheme}: behind a link to a missing directory gives an error that names the link`, async () => {
       const link = join(directory, `${scheme}-nowhere`);
       symlinkSync(join(directory, "no", "such", "gateway.db"), link);
       await assert.rejects(openStore(`${scheme}:${link}`), storeError("unavailable", link));
     });
 
-    test(`${scheme}: a missing directory is named`, async () => {
+    test(`${scheme}: in a missing directory gives an error that names the directory`, async () => {
       const missing = join(directory, "no", "such");
       await assert.rejects(openStore(`${scheme}:${missing}/gateway.db`), storeError("unavailable", missing));
     });
 
-    test(`${scheme}: a directory is no store`, async () => {
+    test(`${scheme}: cannot be a directory`, async () => {
       await assert.rejects(openStore(`${scheme}:${directory}`), storeError("unavailable", directory, "directory"));
     });
 
-    test(`${scheme}: that has to be there is not made`, async () => {
+    test(`${scheme}: is not created with mustExist`, async () => {
       const folder = mkdtempSync(join(directory, "missing-"));
       for (const name of ["gateway", "no/such/gateway"]) {
         const opening = openStore(`${scheme}:${join(folder, name)}`, { mustExist: true });
@@ -62,7 +62,7 @@ describe("the file of a store", () => {
       await (await openStore(`${scheme}:${folder}/gateway`, { mustExist: true })).close();
     });
 
-    test(`${scheme}: of which only an empty file is there counts as not there, and can be made`, async () => {
+    test(`${scheme}: counts as missing when it is empty, and can be created`, async () => {
       const folder = mkdtempSync(join(directory, "empty-"));
       writeFileSync(join(folder, "empty"), "");
       // Earlier versions left this after a start on a full disk: a file in WAL mode without a table.
@@ -81,7 +81,7 @@ describe("the file of a store", () => {
       assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith(".bak")), []);
     });
 
-    test(`${scheme}: is made beside its name, and nothing else stays there`, async () => {
+    test(`${scheme}: leaves no temporary file after its creation`, async () => {
       const folder = mkdtempSync(join(directory, "whole-"));
       const store = await openStore(`${scheme}:${folder}/gateway`);
       await store.keys.insert(sampleKey("a"));
@@ -92,7 +92,7 @@ describe("the file of a store", () => {
       await again.close();
     });
 
-    test(`${scheme}: has one lock, by whatever path it is opened`, async () => {
+    test(`${scheme}: has one lock for every path and link to it`, async () => {
       const [real, alias] = [join(directory, `${scheme}-real`), join(directory, `${scheme}-alias`)];
       mkdirSync(real);
       symlinkSync(real, alias);
@@ -108,7 +108,7 @@ describe("the file of a store", () => {
     });
   }
 
-  test("that cannot be made whole leaves nothing behind", async () => {
+  test("leaves nothing after a failed creation", async () => {
     const folder = mkdtempSync(join(directory, "half-"));
     const making = ensureStoreFile(join(folder, "gateway.db"), "sqlite:there", {}, (path) => {
       for (const rest of ["", "-wal", "-shm"]) writeFileSync(`${path}${rest}`, "half");
@@ -118,7 +118,7 @@ describe("the file of a store", () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  test("that another process has made meanwhile stays the other's", async () => {
+  test("is not overwritten when another process has created it meanwhile", async () => {
     const folder = mkdtempSync(join(directory, "quicker-"));
     const path = join(folder, "gateway.db");
     await ensureStoreFile(path, "sqlite:there", {}, (unfinished) => {

@@ -36,7 +36,7 @@ const WORK: Record<string, (store: Store) => void | Promise<void>> = {
       console.log(`written ${n}`);
     }
   },
-  /** Of every ten events one fails, for two subscriptions; says "delivered" once that is settled. */
+  /** One of ten events fails, for two subscriptions; prints "delivered" after each commit. */
   async "deliver-until-killed"(store) {
     await subscribe(store, "wh_1", "wh_2");
     await appendMany(store, 1, 5_000);

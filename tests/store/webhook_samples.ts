@@ -100,7 +100,7 @@ export async function workerLeases(store: Store, ...subscriptionIds: string[]): 
   return leases;
 }
 
-/** Settles under leases taken for it; of a settlement only what matters has to be said. */
+/** Settles under fresh leases; a settlement needs only the fields that the test is about. */
 export async function settle(
   store: Store,
   ...settlements: (Partial<Settlement> & Pick<Settlement, "subscriptionId">)[]
@@ -114,7 +114,7 @@ export async function progressOf(store: Store, subscriptionId: string): Promise<
   return (await store.deliveries.consumer(subscriptionId))!.progress;
 }
 
-/** The progress of one that has heard nothing yet, with this cursor. */
+/** The progress of a consumer without outcomes, at this cursor. */
 export function freshProgress(cursor: number, fields: Partial<Progress> = {}): Progress {
   return { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null, ...fields };
 }
@@ -130,7 +130,7 @@ export async function dueOf(
   return (found?.deliveries ?? []).map(({ event, failed }) => ({ event, delivery: failed! }));
 }
 
-/** Of a subscription what was rejected or is dead, newest event first, before a sequence. */
+/** A subscription's rejected and dead deliveries, newest event first, before a sequence. */
 export async function endedOf(
   { deliveries }: Pick<Store, "deliveries">,
   { before: beyond, ...query }: { subscriptionId: string; before?: number; limit: number },
