@@ -106,14 +106,14 @@ const routesOf = (...kinds: Belongs[]) =>
     query.map((text) => [id, text] as const)
   );
 
-test("every endpoint has a row that says to whom its objects belong", () => {
+test("every endpoint has a row in ROUTES that states which keys may see its objects", () => {
   const ids = OPERATIONS.map(({ spec }) => spec.operationId);
   assert.deepEqual(Object.keys(ROUTES).sort(), ids.sort());
   const open = OPERATIONS.filter(({ spec }) => spec.scopes.length === 0).map(({ spec }) => spec.operationId);
   assert.deepEqual(routesOf("open").map(([id]) => id), open);
 });
 
-test("every endpoint refuses a key that holds all scopes but its own, also on its own objects", async () => {
+test("every endpoint refuses a key that has all scopes except the endpoint's", async () => {
   for (const { spec: { operationId, scopes } } of OPERATIONS.filter(({ spec }) => spec.scopes.length > 0)) {
     const key = await api.newKey({ scopes: SCOPES.filter((other) => !scopes.includes(other)) });
     const { status, code, body } = await call(operationId, key);
@@ -122,7 +122,7 @@ test("every endpoint refuses a key that holds all scopes but its own, also on it
   }
 });
 
-test("an object of another key is not found, and nothing happens to it", async () => {
+test("a request for another key's object gets 404 and changes nothing", async () => {
   const seen = async () => [(await call("getWebhook", api.apiKey)).body, (await call("listWebhooks", api.apiKey)).body];
   const [beforehand, posts] = [await seen(), receiver.received.length];
   const second = await api.newKey();
@@ -138,7 +138,7 @@ test("an object of another key is not found, and nothing happens to it", async (
   }
 });
 
-test("a list shows the objects of the calling key alone, and what a key makes is its own", async () => {
+test("a list shows only the calling key's objects, and a new object belongs to the key that creates it", async () => {
   const second = await api.newKey();
   for (const [id] of routesOf("own list")) {
     const listed = async (key: string) => Object.values((await call(id, key)).body)[0] as unknown[];
@@ -153,7 +153,7 @@ test("a list shows the objects of the calling key alone, and what a key makes is
   assert.equal((await call("listWebhooks", second)).body.webhooks.length, 1);
 });
 
-test("what is shared answers every key with its scope alike", async () => {
+test("a shared endpoint gives all keys with its scope the same status and code", async () => {
   const second = await api.newKey();
   for (const [id] of routesOf("shared", "open")) {
     const [first, other] = [await call(id, api.apiKey), await call(id, second)];

@@ -12,7 +12,7 @@ const { on, api } = gatewayOfFile((on) => ({
   },
 }));
 
-test("GET /v1/assets/:asset says what the asset's contract says of itself, and asks it once", async () => {
+test("GET /v1/assets/:asset answers symbol, name and decimals of the contract, and simulates them only once", async () => {
   const { asset } = on.sandbox;
   const first = await api.request("GET", `/v1/assets/${asset}`);
   assert.deepEqual([first.status, first.body], [200, { asset, symbol: "native", name: "native", decimals: 7 }]);
@@ -21,7 +21,7 @@ test("GET /v1/assets/:asset says what the asset's contract says of itself, and a
   assert.equal(simulations, asked);
 });
 
-test("GET /v1/assets/:asset refuses what is no token in words", async () => {
+test("GET /v1/assets/:asset answers 404 with a reason for a contract that is not a token", async () => {
   const { paymentEscrow } = on.sandbox.contracts;
   const absent = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
   for (const contract of [paymentEscrow, absent]) {
@@ -32,7 +32,7 @@ test("GET /v1/assets/:asset refuses what is no token in words", async () => {
   assertInvalid(await api.request("GET", "/v1/assets/XLM"), /./);
 });
 
-test("GET /v1/assets/:asset tells whoever names an asset as people do the contract that goes by this name here", async () => {
+test("GET /v1/assets/:asset answers a classic asset's name with an error that states its contract id", async () => {
   const issued = `USDC:${on.sandbox.accounts.owner.address}`;
   for (const name of ["native", issued, encodeURIComponent(issued)]) {
     const answer = await api.request("GET", `/v1/assets/${name}`);

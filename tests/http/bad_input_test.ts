@@ -45,7 +45,7 @@ const CASES: Case[] = [
     "an address with a wrong checksum",
     /^address must be .*checksum/,
   ),
-  get(`/v1/merchants/${seed}/pending`, "a secret key for an address", secret),
+  get(`/v1/merchants/${seed}/pending`, "a secret key in place of an address", secret),
   events("limit=0", /^limit must be an integer from 1 to 1000/),
   events("limit=1001", /^limit must be an integer from 1 to 1000/),
   events("fromLedger=0", /^fromLedger must be an integer/),
@@ -65,12 +65,12 @@ const CASES: Case[] = [
   paid("5e3", "a text with an exponent"),
   paid(" 5", "a text with a blank"),
   paid("", "empty"),
-  paid("0", "nothing"),
+  paid("0", "zero"),
   paid("٣", "another script's digit"),
   paid(`${BigInt(max) + 1n}`, "more than an i128"),
   paid(null, "null", /^amount must be .*; got null$/),
   check({ deviceHash, asset }, "a missing amount", /^amount is missing: must be/),
-  check({ deviceHash, asset: account, amount: "1" }, "an account for an asset", /^asset must be a contract id/),
+  check({ deviceHash, asset: account, amount: "1" }, "an account in place of an asset", /^asset must be a contract id/),
   check({ deviceHash, asset: "native", amount: "1" }, "the native asset by its name", named),
   check(
     { deviceHash, asset: `USDC:${account}`, amount: "1" },
@@ -79,14 +79,18 @@ const CASES: Case[] = [
   ),
   check({ deviceHash, asset, amount: "1", tip: "1" }, "an unknown field", /^unknown field tip$/),
   check([], "an array", /^the body must be/),
-  check("null", "null for a body", /^the body must be/),
+  check("null", "null as a body", /^the body must be/),
   check("{", "broken JSON", /^the body must be JSON: a name or } was expected where the body ends$/),
   check("", "an empty body", /^the body must be a JSON object; got an empty body/),
   prepare({ kind: "pay" }, "an unknown kind", /^operation\.kind must be one of authorize, claim/),
   prepare({}, "a missing kind", /^operation\.kind is missing: must be one of authorize/),
   prepare("authorize", "an operation that is a string", /^operation must be an object/),
   prepare({ kind: "claim" }, "a missing asset", /^operation\.asset is missing: must be a contract id/),
-  prepare({ kind: "claim", asset, amount: "1" }, "a field of another kind", /^unknown field operation\.amount$/),
+  prepare(
+    { kind: "claim", asset, amount: "1" },
+    "a field of another kind of operation",
+    /^unknown field operation\.amount$/,
+  ),
   prepare({ ...fund, amount: 7 }, "a number in an operation", /^operation\.amount must be .*got a number/),
   prepare({ ...pay, merchant: "bob" }, "a bad merchant", /^operation\.merchant must be an account address/),
   prepare({ ...pay, nonce: 3 }, "a nonce that is a number", /^operation\.nonce must be/),
@@ -108,14 +112,14 @@ const CASES: Case[] = [
 ];
 
 for (const [what, message, method, path, options] of CASES) {
-  test(`${what} is invalid_request, named, and nothing is asked upstream (${method} ${path.slice(0, 40)})`, async () => {
+  test(`the gateway refuses ${what} with invalid_request before it calls a node (${method} ${path.slice(0, 40)})`, async () => {
     upstreamCalls = 0;
     assertInvalid(await api.request(method, path, options), message);
     assert.equal(upstreamCalls, 0);
   });
 }
 
-/** Posts a body that is no text to the check of a payment. */
+/** Posts raw bytes to the payment check. */
 function postBytes(body: BodyInit): Promise<Response> {
   const headers = { authorization: `Bearer ${api.apiKey}`, "content-type": "application/json" };
   const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
@@ -124,20 +128,20 @@ function postBytes(body: BodyInit): Promise<Response> {
   );
 }
 
-test("an amount of 2^127−1 and a hash in capitals are taken", async () => {
+test("the payment check accepts an amount of 2^127−1 and a hash in capitals", async () => {
   const body = { deviceHash: deviceHash.toUpperCase(), asset, amount: max };
   const headers = { "content-type": "application/json; charset=utf-8" };
   const answer = await api.request("POST", "/v1/payments/check", { body, headers });
   assert.deepEqual([answer.status, answer.body], [200, { ok: false, reason: "device_not_found" }]);
 });
 
-test("a body that is not UTF-8 is invalid_request", async () => {
+test("the gateway refuses a body that is not UTF-8 with status 400", async () => {
   const answer = await postBytes(new Uint8Array([0x22, 0xff, 0x22]));
   assert.equal(answer.status, 400);
   assert.match(await answer.text(), /must be UTF-8/);
 });
 
-test("a body that says no length is cut off above 192 KiB", async () => {
+test("the gateway refuses a body without Content-Length above 192 KiB with 413 and stops reading", async () => {
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {

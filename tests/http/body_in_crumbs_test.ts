@@ -7,7 +7,7 @@ import type { AnySpec } from "../../lib/http/endpoint_spec.ts";
 import type { RequestContext } from "../../lib/http/request_context.ts";
 import { checkedBody } from "../../lib/http/validation/body.ts";
 
-/** As large as a runtime makes what it reads into, however little there is to read. */
+/** The size of a runtime's read buffer, which it allocates even for a single byte. */
 const CHUNK_BYTES = 64 * 1024;
 const CHUNKS = 6_000;
 const WATCHED = 1_000;
@@ -19,10 +19,10 @@ function read(body: ReadableStream<Uint8Array>, bodyTimeoutMs: number): Promise<
   return checkedBody(spec, { request, parts: { bodyTimeoutMs } } as RequestContext)!;
 }
 
-/** Bun's own; a runtime without one collects what is left once there is enough of it. */
+/** Bun's garbage collection. Other runtimes collect by themselves when there is enough garbage. */
 const collect = (globalThis as { Bun?: { gc(isSynchronous: boolean): void } }).Bun?.gc;
 
-/** How many are there still: once half of them are gone, or there was more garbage than a runtime leaves uncollected. */
+/** How many chunks are still in memory after half of them are collected, or after 4 GB of garbage. */
 async function heldWhenCollected(chunks: WeakRef<Uint8Array>[]): Promise<number> {
   for (let megabytes = 0;; megabytes += 8) {
     collect?.(true);
@@ -33,7 +33,7 @@ async function heldWhenCollected(chunks: WeakRef<Uint8Array>[]): Promise<number>
   }
 }
 
-test("a body that comes byte by byte holds what it is, and not what each byte came in", async () => {
+test("the gateway does not keep the chunks of a body that arrives byte by byte", async () => {
   const text = new TextEncoder().encode(`[${"1,".repeat(CHUNKS / 2 - 2)}1 ]`);
   const chunks: WeakRef<Uint8Array>[] = [];
   let held = 0;
@@ -53,7 +53,7 @@ test("a body that comes byte by byte holds what it is, and not what each byte ca
   assert.ok(held < WATCHED / 2, `${held} of the first ${WATCHED} chunks are held at the end`);
 });
 
-test("a body that does not end in time is told so, and read no further", async () => {
+test("the gateway refuses a body that does not end in time with 408, and stops reading it", async () => {
   let pulled = 0;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -16,7 +16,7 @@ const { on, api } = gatewayOfFile({
 });
 before(() => void (closing = setInterval(() => on.network.closeLedger(), 1_000)));
 
-test("where this machine's clock is known to be ahead, nobody is told that the network has stopped", async () => {
+test("status and metric report a ledger lag below 60 s while this machine's clock is 300 s ahead", async () => {
   const status = async () => (await api.request("GET", "/v1/status")).body;
   const { ledger, nodes } = await until(async () => {
     const told = await status();
@@ -24,7 +24,7 @@ test("where this machine's clock is known to be ahead, nobody is told that the n
   });
   assert.ok(Math.abs(ledger.clockDisagreesBySeconds + AHEAD_SECONDS) < 10, `${ledger.clockDisagreesBySeconds}`);
   assert.equal(nodes[0].condition, "well");
-  // docs/alerts.yml pages above 60 for two minutes: "The network has stopped, or every node is behind".
+  // docs/alerts.yml alerts above 60 for two minutes: "The network has stopped, or every node is behind".
   const lagSeconds = (await api.figure("gateway_ledger_lag_seconds"))!;
   assert.ok(lagSeconds < 60, `the metric says ${lagSeconds} s`);
   assert.ok((await status()).ledger.lagSeconds < 60, "the status says the same");

@@ -11,7 +11,7 @@ const preflight = (origin: string) => ({
   headers: { origin, "access-control-request-method": "GET", "access-control-request-headers": "authorization" },
 });
 
-test("without CORS origins no page may call", async () => {
+test("without CORS origins the gateway allows no page to call", async () => {
   const api = await startGateway(on, { started: false });
   const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
   assert.equal(answer.headers.get("access-control-allow-origin"), null);
@@ -20,7 +20,7 @@ test("without CORS origins no page may call", async () => {
   await api.stop();
 });
 
-test("a listed origin may call: its preflight needs no key, and it may read the rate headers", async () => {
+test("a listed origin may call, needs no key for its preflight, and may read the rate headers", async () => {
   const api = await startGateway(on, {
     started: false,
     settings: { corsOrigins: "https://app.example,https://b.example" },
@@ -45,7 +45,7 @@ test("a listed origin may call: its preflight needs no key, and it may read the 
   await api.stop();
 });
 
-test("credentials are never allowed, also not with a star", async () => {
+test("the gateway never allows credentials, with " * " or a listed origin", async () => {
   for (const corsOrigins of ["*", "https://app.example"]) {
     const api = await startGateway(on, { started: false, settings: { corsOrigins } });
     const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
@@ -55,7 +55,7 @@ test("credentials are never allowed, also not with a star", async () => {
   }
 });
 
-test("only real preflights of known paths are answered as such, with the methods of the path, rate and request id", async () => {
+test("the gateway answers a preflight of a known path with its methods, rate and request id, and refuses other OPTIONS requests", async () => {
   const api = await startGateway(on, { started: false, settings: { corsOrigins: "https://app.example" } });
   const good = await api.request("OPTIONS", "/v1/webhooks/wh_a", preflight("https://app.example"));
   assert.equal(good.status, 204);
@@ -75,7 +75,7 @@ test("only real preflights of known paths are answered as such, with the methods
   await api.stop();
 });
 
-test("an origin with a star in it, which would match nothing, is refused at the start", () => {
+test("the gateway refuses at start an origin that contains a wildcard", () => {
   for (const corsOrigins of ["https://*.example.com", "https://app.example,https://*.b.example", "*.example.com"]) {
     assert.throws(() => readConfig({}, { corsOrigins }), /cors-origins must be .*without wildcards/);
   }

@@ -8,7 +8,7 @@ import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
 const { on, api } = gatewayOfFile({ targets: { allowLoopbackHttp: true } });
 
-test("a key that is disabled while its request's body still comes does nothing more", async () => {
+test("a request whose key is disabled before its body has arrived gets 401 and changes nothing", async () => {
   const key = await api.newKey({ scopes: ["webhooks"] });
   const id = key.split("_")[2]!;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -32,7 +32,7 @@ test("a key that is disabled while its request's body still comes does nothing m
   assert.deepEqual(await api.store.subscriptions.list({ keyId: id, limit: 10 }), []);
 });
 
-test("a key that is disabled while the store is slow to say whose it is, or the gateway stands still, does nothing more", async () => {
+test("a request whose key is disabled while the store is slow to return the key gets 401 and changes nothing", async () => {
   const late = Promise.withResolvers<void>();
   let isAsked = false;
   let slowId: string | undefined = undefined;
@@ -58,7 +58,7 @@ test("a key that is disabled while the store is slow to say whose it is, or the 
   const answer = slow.request("DELETE", "/v1/webhooks/wh_1", { key });
   await until(() => isAsked);
   await slow.store.keys.setDisabled(id, true);
-  // Who comes within a second waits for the same answer.
+  // A request within a second would wait for the same answer of the store.
   await new Promise((over) => setTimeout(over, 1_100));
   assert.equal((await slow.request("GET", "/v1/webhooks", { key })).status, 401);
   late.resolve();

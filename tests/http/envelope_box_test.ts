@@ -111,7 +111,7 @@ test("the box names each call that a signature allows and the operation does not
   }
 });
 
-test("the transfer beneath a funding has to be the funding's own", async () => {
+test("the box rejects a funding whose authorised transfer is not the funding's own", async () => {
   const fund = own("fundEscrow");
   const [transfer] = fund.under as [ExpectedCall];
   assert.equal((await say(envelopeOf(fund), NETWORK.contracts)).verdict, "good");

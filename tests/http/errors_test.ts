@@ -7,7 +7,7 @@ import type { Answer } from "../e2e/client.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-/** What every test below saw; the last one compares it with the registry. */
+/** The codes of all answers below. The last test compares them with the registry. */
 const seen = new Set<string>();
 
 const { on, api } = gatewayOfFile();
@@ -22,13 +22,13 @@ function assertError({ status, body, headers }: Answer, expectedStatus: number, 
   seen.add(code);
 }
 
-test("400 invalid_request for a malformed hash", async () => {
+test("a malformed hash gets 400 invalid_request", async () => {
   const answer = await api.request("GET", "/v1/devices/xyz");
   assertError(answer, 400, "invalid_request");
   assert.match(answer.body.error.message, /^hash must be 64 hex digits; got "xyz"$/);
 });
 
-test("401 unauthorized for a key that is missing, malformed, mistyped, unknown, disabled or expired", async () => {
+test("a missing, malformed, mistyped, unknown, disabled or expired key gets 401 unauthorized", async () => {
   const typo = api.apiKey.slice(0, -1) + (api.apiKey.endsWith("a") ? "b" : "a");
   const unknown = await api.newKey().then(async (key) => {
     await api.store.keys.delete(key.split("_")[2]!);
@@ -54,12 +54,12 @@ test("401 unauthorized for a key that is missing, malformed, mistyped, unknown, 
   assertError(basic, 401, "unauthorized");
 });
 
-test("403 insufficient_scope for a key without the endpoint's scope", async () => {
+test("a key without the endpoint's scope gets 403 insufficient_scope", async () => {
   const key = await api.newKey({ scopes: ["webhooks"] });
   assertError(await api.request("GET", "/v1/network", { key }), 403, "insufficient_scope");
 });
 
-test("404 device_not_found, agent_not_found and not_found, each for its own thing", async () => {
+test("a missing device, agent or other object gets 404 with device_not_found, agent_not_found or not_found", async () => {
   assertError(await api.request("GET", `/v1/devices/${hash}`), 404, "device_not_found");
   assertError(await api.request("GET", `/v1/devices/${hash}/policy`), 404, "agent_not_found");
   assertError(await api.request("GET", `/v1/transactions/${hash}`), 404, "not_found");
@@ -71,12 +71,12 @@ test("404 device_not_found, agent_not_found and not_found, each for its own thin
   assert.match(unfunded.body.error.message, /funded/);
 });
 
-test("405 and 413 are invalid_request", async () => {
+test("a wrong method (405) and a body that is too long (413) get invalid_request", async () => {
   assertError(await api.request("DELETE", "/v1/health"), 405, "invalid_request");
   assertError(await api.submit("A".repeat(200_000)), 413, "invalid_request");
 });
 
-test("422 contract_refused with the contract's own name for it", async () => {
+test("a contract's refusal gets 422 contract_refused with the contract's own error name", async () => {
   const answer = await api.prepare(on.sandbox.accounts.owner, { kind: "revokeDevice", deviceHash: hash });
   assertError(answer, 422, "contract_refused");
   assert.deepEqual(answer.body.error, {
@@ -87,7 +87,7 @@ test("422 contract_refused with the contract's own name for it", async () => {
   });
 });
 
-test("429 rate_limited with Retry-After, after which one request goes through", async () => {
+test("an exceeded rate gets 429 rate_limited, and one request succeeds after Retry-After", async () => {
   let time = 1_800_000_000_000;
   const limited = await startGateway(on, { now: () => time, started: false, settings: { defaultRate: "30" } });
   const key = await limited.newKey({ rate: 30 });
@@ -108,7 +108,7 @@ test("429 rate_limited with Retry-After, after which one request goes through", 
   await limited.stop();
 });
 
-test("500 internal_error says nothing of what went wrong; the log does, under the request id", async () => {
+test("a fault of the gateway gets 500 internal_error without details; the log has them with the request id", async () => {
   const broken = await startGateway(on, {
     started: false,
     keys: () => ({
@@ -128,7 +128,7 @@ test("500 internal_error says nothing of what went wrong; the log does, under th
   await broken.stop();
 });
 
-test("502 upstream_error when the node is down, without its URL's secrets", async () => {
+test("a request while the node is down gets 502 upstream_error without the secrets of the node's URL", async () => {
   let down = false;
   const cut = await startGateway(on, {
     started: false,
@@ -142,7 +142,7 @@ test("502 upstream_error when the node is down, without its URL's secrets", asyn
   await cut.stop();
 });
 
-test("503 unavailable when the store cannot be used, and after a stop", async () => {
+test("a request gets 503 unavailable while the store fails, and after a stop", async () => {
   const full = new StoreError("full", "sqlite:/var/lib/gateway.db is full: make room on its disk");
   const unwritable = await startGateway(on, {
     started: false,
@@ -171,7 +171,7 @@ test("503 unavailable when the store cannot be used, and after a stop", async ()
   assert.equal(stopped.headers.get("retry-after"), "1");
 });
 
-test("a submit is not sent when it cannot be noted first: 503, and the same envelope goes through later", async () => {
+test("a submit that the store cannot record gets 503 and is not sent; the same envelope succeeds later", async () => {
   let full = false;
   const sent: string[] = [];
   const api = await startGateway(on, {
@@ -198,6 +198,6 @@ test("a submit is not sent when it cannot be noted first: 503, and the same enve
   await api.stop();
 });
 
-test("every code of the registry was seen above", () => {
+test("the tests above cover every code of the error registry", () => {
   assert.deepEqual([...seen].sort(), Object.keys(ERRORS).sort());
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ServerSentEvent, serverSentEvents } from "../../lib/client/server_sent_events.ts";
 import type { GatewayUnderTest } from "./test_gateway.ts";
 
-/** A frame with its data read. */
+/** A frame with its data parsed. */
 export interface ReadFrame extends Omit<ServerSentEvent, "data"> {
   // The tests look at frames of every shape.
   // deno-lint-ignore no-explicit-any
@@ -14,12 +14,12 @@ export interface OpenStream {
   response: Response;
   /** The next frame; undefined: the stream has ended. */
   next(): Promise<ReadFrame | undefined>;
-  /** All frames up to the first with this name, it included. */
+  /** All frames up to and including the first with this name. */
   until(name: string): Promise<ReadFrame[]>;
   close(): Promise<void>;
 }
 
-/** Opens a live stream of a gateway, which must say yes. */
+/** Opens a live stream of a gateway, which must answer 200. */
 export async function openStream(
   { gateway, apiKey }: Pick<GatewayUnderTest, "gateway" | "apiKey">,
   query = "",

@@ -18,12 +18,12 @@ async function registerDevice(): Promise<string> {
   return deviceHash;
 }
 
-/** A gateway on a port, whose history is what a test appends; its time runs so many times as fast. */
+/** A gateway on a port, without a watcher: tests append its events. Its clock runs `speed` times as fast. */
 async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
   const beganAt = Date.now();
   const alone = await startGateway(on, {
     started: false,
-    // What these tests put into the store has an event's place, and not all that one says.
+    // The events that these tests append lack fields.
     checkAnswers: false,
     now: () => beganAt + performance.now() * speed,
     wait: (ms, signal) => sleep(ms / speed, signal),
@@ -44,7 +44,7 @@ async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
   };
 }
 
-test("a stream sends the history, then what happens as it happens, each event as the pages show it", async () => {
+test("a stream sends the history, then each new event, in the same form as GET /v1/events", async () => {
   await registerDevice();
   const stream = await openStream(api, "", { headers: { origin: "https://app.example" } });
   assert.equal(stream.response.headers.get("content-type"), "text/event-stream");
@@ -63,7 +63,7 @@ test("a stream sends the history, then what happens as it happens, each event as
   await stream.close();
 });
 
-test("it takes the filters of the pages, and begins where they would", async () => {
+test("a stream takes the filters of GET /v1/events and starts at the same event", async () => {
   const wanted = await registerDevice();
   await registerDevice();
   const { body } = await api.request("GET", `/v1/events?deviceHash=${wanted}`);
@@ -77,7 +77,7 @@ test("it takes the filters of the pages, and begins where they would", async () 
   await Promise.all([one, later, resumed].map(({ close }) => close()));
 });
 
-test("a wrong query is refused as it is for pages, and what a stream can't have is named", async () => {
+test("a stream refuses a wrong query, as GET /v1/events does, and the parameters toLedger and order", async () => {
   const wrong: [query: string, message: RegExp][] = [
     ["types=payment.made", /types/],
     ["fromLedger=1&cursor=x", /exclude each other/],
@@ -90,14 +90,14 @@ test("a wrong query is refused as it is for pages, and what a stream can't have 
   }
 });
 
-test("a cursor that a stream can't go on from is named as what is at fault", async () => {
+test("a stream refuses a cursor of a descending or bounded page and names the parameter cursor", async () => {
   for (const query of ["order=desc", "toLedger=5"]) {
     const { cursor } = (await api.request("GET", `/v1/events?${query}`)).body;
     assertInvalid(await api.request("GET", `/v1/events/stream?cursor=${cursor}`), /./, "cursor");
   }
 });
 
-test("a Last-Event-ID that a stream can't go on from is named as the header that it is", async () => {
+test("a stream refuses an invalid Last-Event-ID and names the header", async () => {
   const { cursor } = (await api.request("GET", "/v1/events?order=desc")).body;
   for (const lastEventId of ["AgB", cursor]) {
     const answer = await api.request("GET", "/v1/events/stream", { headers: { "last-event-id": lastEventId } });
@@ -105,7 +105,7 @@ test("a Last-Event-ID that a stream can't go on from is named as the header that
   }
 });
 
-test("HEAD answers as the stream would begin, and leaves none open", async () => {
+test("HEAD of a stream answers its status and type, and leaves no stream open", async () => {
   const key = await api.newKey({ scopes: ["read"] });
   for (let n = 0; n < 25; n++) {
     const { status, headers } = await api.request("HEAD", "/v1/events/stream", { key });
@@ -113,7 +113,7 @@ test("HEAD answers as the stream would begin, and leaves none open", async () =>
   }
 });
 
-test("HEAD is refused where the stream would be", async () => {
+test("HEAD of a stream gets the same refusal as GET", async () => {
   assert.equal((await api.request("HEAD", "/v1/events/stream?cursor=x")).status, 400);
   assert.equal((await api.request("HEAD", "/v1/events/stream", { headers: { "last-event-id": "AgB" } })).status, 400);
   const key = await api.newKey({ scopes: ["read"] });
@@ -123,7 +123,7 @@ test("HEAD is refused where the stream would be", async () => {
   await Promise.all(all.map(({ close }) => close()));
 });
 
-test("a stream takes one token of the rate, and a key that has all it may is told when to come again", async () => {
+test("a stream costs one token, and a key with 20 open streams gets 429 with Retry-After", async () => {
   const key = await api.newKey({ scopes: ["read"], rate: 1 });
   const stream = await openStream(api, "", { key });
   assert.equal(stream.response.headers.get("x-ratelimit-remaining"), "0");
@@ -138,7 +138,7 @@ test("a stream takes one token of the rate, and a key that has all it may is tol
   await Promise.all(all.map(({ close }) => close()));
 });
 
-test("within a second of its key being disabled, deleted or expired a stream says so and ends", async () => {
+test("a stream reports the reason and ends when its key is disabled, deleted or expired", async () => {
   const expiresAt = new Date(Math.ceil((Date.now() + 300) / 1_000) * 1_000).toISOString();
   const keys = await Promise.all([
     api.newKey({ scopes: ["read"] }),
@@ -163,7 +163,7 @@ test("within a second of its key being disabled, deleted or expired a stream say
   }
 });
 
-test("a reader that goes away leaves nothing behind", async () => {
+test("the gateway ends the stream of a client that disconnects", async () => {
   await using alone = await serveAlone();
   const before = alone.log().length;
   for (let n = 0; n < 30; n++) {
@@ -174,7 +174,7 @@ test("a reader that goes away leaves nothing behind", async () => {
   }
 });
 
-test("a reader that does not read gets no more than fits its connection, however much there is", async () => {
+test("the gateway stops reading events for a client that does not read its stream", async () => {
   await using alone = await serveAlone();
   await appendMany(alone.store, 1, 30_000);
   const socket = connect(alone.server.port, "127.0.0.1");
@@ -189,7 +189,7 @@ test("a reader that does not read gets no more than fits its connection, however
   assert.ok(events < 25_000, `${events} of 30000 were read`);
 });
 
-test("a stream on which nothing happens outlives the time that connections may be silent", async () => {
+test("a stream without events outlives the idle time-out, because the gateway sends ledger frames", async () => {
   await using alone = await serveAlone({ speed: 10, idleTimeoutMs: 5_000 });
   const stream = await alone.open();
   await stream.until("caught_up");
@@ -203,7 +203,7 @@ test("a stream on which nothing happens outlives the time that connections may b
   await stream.close();
 });
 
-test("a gateway that stops ends its streams after what they have to say, and opens no more", async () => {
+test("a gateway that stops ends its streams cleanly and refuses new ones with 503", async () => {
   await using alone = await serveAlone();
   const streams = await Promise.all(Array.from({ length: 5 }, alone.open));
   await Promise.all(streams.map((stream) => stream.until("caught_up")));

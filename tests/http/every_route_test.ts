@@ -9,12 +9,12 @@ import { VERSION } from "../../lib/version.ts";
 import { gatewayOfFile } from "./test_gateway.ts";
 
 const OPERATIONS = operationsOf(NOUNS);
-/** An answer that goes on has tests of its own (`event_stream_test.ts`). */
+/** `event_stream_test.ts` tests the endless answer. */
 const GOES_ON = "/v1/events/stream";
 
 const { on, api } = gatewayOfFile();
 
-/** Every route with a path that is well formed, so that it is the key and the scope that decide. */
+/** Every route with a valid path, so that only the key and its scope decide. */
 function everyRoute(): { method: string; path: string; scopes: readonly Scope[]; cost: number }[] {
   const { address } = on.sandbox.accounts.owner;
   const values: Record<string, string> = {
@@ -43,7 +43,7 @@ function assertCommonHeaders(headers: Headers, what: string): void {
   assert.equal(headers.get("cache-control"), "no-store", what);
 }
 
-test("every route but the health check wants a key, and says so with WWW-Authenticate", async () => {
+test("every route except the health check requires a key and answers 401 with WWW-Authenticate", async () => {
   for (const { method, path, scopes } of everyRoute()) {
     const answer = await api.request(method, path, { key: null, from: "203.0.113.1" });
     assertCommonHeaders(answer.headers, `${method} ${path}`);
@@ -56,7 +56,7 @@ test("every route but the health check wants a key, and says so with WWW-Authent
   }
 });
 
-test("every route lets a key with its scope alone in, by either header", async () => {
+test("every route accepts a key with only its scope, in Authorization and in X-API-Key", async () => {
   for (const { method, path, scopes } of withKey().filter(({ path }) => path !== GOES_ON)) {
     const key = await api.newKey({ scopes: [scopes[0]!] });
     const body = method === "POST" ? {} : undefined;
@@ -68,7 +68,7 @@ test("every route lets a key with its scope alone in, by either header", async (
   }
 });
 
-test("every route with a key takes what it costs of it", async () => {
+test("every route with a key takes its cost from the key's rate", async () => {
   for (const { method, path, scopes, cost } of withKey().filter(({ path }) => path !== GOES_ON)) {
     const key = await api.newKey({ scopes: [scopes[0]!], rate: cost });
     const body = method === "POST" ? {} : undefined;
@@ -82,7 +82,7 @@ test("every route with a key takes what it costs of it", async () => {
   }
 });
 
-test("every route answers another method with 405 and what is allowed", async () => {
+test("every route answers another method with 405 and the allowed methods", async () => {
   const byPath = Map.groupBy(everyRoute(), ({ path }) => path);
   for (const [path, routes] of byPath) {
     const answer = await api.request("PUT", path);
@@ -95,7 +95,7 @@ test("every route answers another method with 405 and what is allowed", async ()
   assert.deepEqual([fixed.status, fixed.headers.get("allow")], [405, "POST"], "a fixed step beats a name");
 });
 
-test("every route is in /openapi.json with its scope, its errors and its answer", async () => {
+test("/openapi.json describes every route with its scope, errors and answer", async () => {
   const { status, body } = await api.request("GET", "/openapi.json", { key: null });
   assert.equal(status, 200);
   assert.match(body.openapi, /^3\.1\./);
@@ -117,7 +117,7 @@ test("every route is in /openapi.json with its scope, its errors and its answer"
   );
 });
 
-test("OpenAPI describes 408 and 413 where there is a body, and 409 with Retry-After where there is an Idempotency-Key", () => {
+test("OpenAPI describes 408 and 413 for requests with a body, and 409 with Retry-After for those with an Idempotency-Key", () => {
   const { paths, components } = JSON.parse(JSON.stringify(openApiDocument(NOUNS, VERSION, examples as Examples)));
   for (const { method, path, spec } of OPERATIONS) {
     const { responses } = paths[path.replace(/:(\w+)/g, "{$1}")][method];
@@ -135,7 +135,7 @@ test("OpenAPI describes 408 and 413 where there is a body, and 409 with Retry-Af
   }
 });
 
-test("OpenAPI lets no amount be zero that moves, and every cap", () => {
+test("OpenAPI forbids an amount of zero and allows a cap of zero", () => {
   // deno-lint-ignore no-explicit-any
   const { schemas } = (openApiDocument(NOUNS, "test") as any).components;
   const takes = (schema: string, field: string, value: string) =>

@@ -8,18 +8,18 @@ import { failedAttempt, sampleAttempt, sampleFailed, settle, START_MS } from "..
 import { until } from "../until.ts";
 import { assertInvalid, gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-/** Delivers nothing by itself: what failed is put into its store. */
+/** A gateway that delivers nothing: the tests put failed deliveries into its store. */
 const { on, api } = gatewayOfFile({ started: false, targets: { allowLoopbackHttp: true } });
 before(() => appendMany(api.store, 1, 60));
 
-/** The path of the deliveries of a new webhook of which these failed, with these attempts. */
+/** Creates a webhook with these failed deliveries and attempts; returns the path of its deliveries. */
 async function withFailed(failed: FailedDelivery[], attempts: NewAttempt[] = []): Promise<string> {
   const { body } = await api.request("POST", "/v1/webhooks", { body: { url: "http://127.0.0.1:9/hook" } });
   await settle(api.store, { subscriptionId: body.id, failed, attempts });
   return `/v1/webhooks/${body.id}/deliveries`;
 }
 
-/** Which events a page is about, as the n-th of the log, and its cursor. */
+/** A page's events, by their number in the log, and its cursor. */
 async function page(path: string, query: string): Promise<{ listed: number[]; cursor: string | null }> {
   const { status, body } = await api.request("GET", `${path}?${query}`);
   assert.equal(status, 200, JSON.stringify(body));
@@ -30,7 +30,7 @@ async function page(path: string, query: string): Promise<{ listed: number[]; cu
   };
 }
 
-test("deliveries?state=rejected shows which event an endpoint refused, since when, and what it answered", async () => {
+test("deliveries?state=rejected shows the rejected event, the time of its failure and the endpoint's answer", async () => {
   const receiver = await startReceiver(() => 410);
   const running = await startGateway(on, { targets: { allowLoopbackHttp: true } });
   const body = { url: `${receiver.url}/gone` };
@@ -56,7 +56,7 @@ test("deliveries?state=rejected shows which event an endpoint refused, since whe
   await receiver.stop();
 });
 
-test("what died without an attempt of its own is listed, too", async () => {
+test("deliveries?state=dead lists a dead delivery without an attempt", async () => {
   const path = await withFailed([sampleFailed(7, "dead", { attempts: 0 })], [sampleAttempt(8)]);
   const { body } = await api.request("GET", `${path}?state=dead`);
   const delivery = {
@@ -66,7 +66,7 @@ test("what died without an attempt of its own is listed, too", async () => {
   assert.deepEqual(body, { deliveries: [delivery], cursor: null });
 });
 
-test("each state has a list of its own: rejected and dead newest first, retrying oldest first with the time it is due", async () => {
+test("each state has its own list: rejected and dead newest first, retrying oldest first with nextAttemptAt", async () => {
   const states = ["dead", "rejected", "retrying", "dead", "retrying", "rejected"] as const;
   const path = await withFailed(states.map((state, n) => sampleFailed(n + 1, state)));
   assert.deepEqual((await page(path, "state=rejected")).listed, [6, 2]);
@@ -78,13 +78,13 @@ test("each state has a list of its own: rejected and dead newest first, retrying
   assert.deepEqual((await api.request("GET", path)).body, { deliveries: [], cursor: null }, "nothing was attempted");
 });
 
-test("pages go on with the cursor to the end, each delivery once, also when more fail meanwhile", async () => {
+test("pages of failed deliveries show each delivery once, also when more deliveries fail between two pages", async () => {
   const some = Array.from({ length: 51 }, (_, n) => n + 1);
   for (const state of ["rejected", "dead", "retrying"] as const) {
     const path = await withFailed(some.map((sequence) => sampleFailed(sequence, state)));
     const order = state === "retrying" ? some : some.toReversed();
     const first = await page(path, `state=${state}`);
-    assert.deepEqual(first.listed, order.slice(0, 50), "50 where none says how many");
+    assert.deepEqual(first.listed, order.slice(0, 50), "50 without a limit");
     await settle(api.store, { subscriptionId: path.split("/")[3]!, failed: [sampleFailed(60, state)] });
     const second = await page(path, `state=${state}&cursor=${first.cursor}`);
     assert.deepEqual(second, { listed: state === "retrying" ? [51, 60] : [1], cursor: null });
@@ -98,7 +98,7 @@ test("pages go on with the cursor to the end, each delivery once, also when more
   }
 });
 
-test("the newest attempt is found among all that are kept, a probe and that of a replay among them", async () => {
+test("lastAttempt is the newest of the 1 000 stored attempts, including probes and replays", async () => {
   const attempts = [
     failedAttempt(1, "retry"),
     { ...failedAttempt(1, "dead"), error: "by itself" },
@@ -115,10 +115,10 @@ test("the newest attempt is found among all that are kept, a probe and that of a
   assert.deepEqual(await found(), [null, "a probe", "replayed"]);
   await settle(api.store, { subscriptionId: id, attempts: others });
   await settle(api.store, { subscriptionId: id, attempts: others });
-  assert.deepEqual(await found(), [null, null, null], "1 000 attempts are kept");
+  assert.deepEqual(await found(), [null, null, null], "the store has 1 000 attempts");
 });
 
-test("a webhook that is created again with its Idempotency-Key says what has failed since", async () => {
+test("a repeated creation with the same Idempotency-Key shows the webhook's present counts of rejected and dead", async () => {
   const ensured = { body: { url: "http://127.0.0.1:9/ensured" }, headers: { "idempotency-key": "ensured" } };
   const create = () => api.request("POST", "/v1/webhooks", ensured);
   const { body: made } = await create();
@@ -147,7 +147,7 @@ const WRONG: [query: string, message: string, param: string][] = [
 ];
 
 for (const [query, message, param] of WRONG) {
-  test(`deliveries?${query} is refused, saying why`, async () => {
+  test(`deliveries?${query} gets 400 with the reason`, async () => {
     assertInvalid(await api.request("GET", `${await withFailed([])}?${query}`), message, param);
   });
 }

@@ -10,7 +10,7 @@ import { type GatewayUnderTest, networkOfFile, type RpcFetch, startGateway } fro
 const on = networkOfFile();
 /** The keys that the validators have frozen, base64 LedgerKeys. */
 let frozen: string[] = [];
-/** Whether the node refuses transactions for that. */
+/** Whether the node rejects transactions with txFrozenKeyAccessed. */
 let refuses = false;
 
 /** The sandbox's node on a network whose validators have frozen entries. */
@@ -59,8 +59,8 @@ async function bothAnswers(...keys: string[]) {
   return { check: check.body, status, error: body.error, link: headers.get("link") };
 }
 
-describe("entries that the network's validators have frozen", () => {
-  test("refuse a payment before it is signed, and are named", async () => {
+describe("a ledger entry that the network's validators froze", () => {
+  test("makes check and prepare refuse a payment, and prepare names the entry", async () => {
     const { agent } = on.sandbox.accounts;
     const { paymentEscrow } = on.sandbox.contracts;
     const cases: [key: string, named: string][] = [
@@ -84,7 +84,7 @@ describe("entries that the network's validators have frozen", () => {
     }
   });
 
-  test("refuse an operation whose contract's code is frozen", async () => {
+  test("makes prepare refuse an operation when the entry is the contract's code", async () => {
     const key = xdr.decodeBytes(instanceKey(on.sandbox.contracts.agentRegistry), "base64");
     const data = xdr.LedgerEntryData.fromXdr(on.network.entry(key)!.dataXdr);
     assert.ok(data.type === "contractData" && data.contractData.val.type === "scvContractInstance");
@@ -97,7 +97,7 @@ describe("entries that the network's validators have frozen", () => {
     assert.match(error.message, new RegExp(`frozen the contract code ${xdr.encodeBytes(hash, "hex")}, `));
   });
 
-  test("that a payment does not need refuse nothing", async () => {
+  test("does not affect a payment that does not need the entry", async () => {
     const { check, status } = await bothAnswers(
       deviceKey(on.sandbox.contracts.deviceRegistry, deviceHash),
       accountKey(on.sandbox.accounts.owner.address),
@@ -105,7 +105,7 @@ describe("entries that the network's validators have frozen", () => {
     assert.deepEqual([check, status], [{ ok: true }, 200]);
   });
 
-  test("refuse a signed envelope, too, in words", async () => {
+  test("makes submit answer txFrozenKeyAccessed with an explanation", async () => {
     frozen = [];
     const envelope = await api.signedEnvelope(on.sandbox.accounts.agent, { kind: "authorize", ...payment() });
     refuses = true;

@@ -6,10 +6,10 @@ import { promisify } from "node:util";
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
 import { isInstalled } from "../docs/tools.ts";
 
-/** Why a client cannot be generated here: a program is not on this machine, or its packages cannot be fetched. */
+/** The reason to skip a generated client: a missing program, or packages that cannot be fetched. */
 export class NotAtHand extends Error {}
 
-/** What the program is to do: STEP is `prepare`, `submit` or `webhooks`. It prints JSON. */
+/** Runs one step of the generated program, named by STEP: `prepare`, `submit` or `webhooks`. Returns its JSON. */
 export type Steps = (env: Record<string, string>) => Promise<string>;
 
 /** Generates a client into the folder, which has `openapi.json`, and compiles it with a program that uses it. */
@@ -44,7 +44,7 @@ async function write(folder: string, files: Record<string, string>): Promise<voi
 
 const withEnv = (env: Record<string, string>) => ({ env: { ...process.env, ...env } });
 
-/** A Python of its own with these packages; answers the folder of its programs. */
+/** Makes a Python environment with these packages; returns the folder of its programs. */
 async function python(folder: string, packages: string[]): Promise<string> {
   needs("python3");
   const bin = join(folder, "python", "bin");

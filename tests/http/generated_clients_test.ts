@@ -10,8 +10,8 @@ import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
 import { CLIENTS, MAKE_MS, NotAtHand, type Steps } from "./generated_clients.ts";
 
 /*
- * Clients from a gateway's own /openapi.json: each compiles and pays. The generators and their packages come from PyPI and Go's
- * proxy; where they cannot, a test is skipped. What a generator cannot read is looked up in openapi_generators_test.ts.
+ * Clients generated from a gateway's /openapi.json: each compiles and pays. The generators and packages come from PyPI and Go's
+ * proxy; without them a test is skipped. openapi_generators_test.ts looks for what generators cannot read.
  */
 const skip = "bun" in process.versions ? false : "runs under Bun only: the clients run on neither runtime";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -64,7 +64,7 @@ async function pays(step: Steps, deviceHash: string): Promise<void> {
 
 for (const [index, [name, makeClient]] of Object.entries(CLIENTS).entries()) {
   test(`a client of ${name} compiles, pays and lists webhooks`, { skip, timeout: MAKE_MS }, async (t) => {
-    // Beside the project's packages, for the TypeScript.
+    // Inside the project, so that the TypeScript finds its packages.
     const folder = await mkdtemp(join(ROOT, ".generated-"));
     try {
       await writeFile(join(folder, "openapi.json"), await (await fetch(`${sandbox.info.gateway}/openapi.json`)).text());

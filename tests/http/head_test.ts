@@ -14,12 +14,12 @@ after(() => server.stop({ drainMs: 1_000 }));
 
 interface Wire {
   status: string;
-  /** What `Content-Length` says. */
+  /** The value of `Content-Length`. */
   length: string | undefined;
   body: string;
 }
 
-/** What stands on the wire. */
+/** Sends a request over a socket and returns the raw answer. */
 async function sent(method: string, path: string, { token = api.apiKey, body = "" } = {}): Promise<Wire> {
   const headers = [`Authorization: Bearer ${token}`, `Content-Length: ${body.length}`, "Host: a", "Connection: close"];
   const socket = connect(server.port, "127.0.0.1");
@@ -31,7 +31,7 @@ async function sent(method: string, path: string, { token = api.apiKey, body = "
   return { status: head.split(" ")[1]!, length: /^content-length: (\d+)\r?$/im.exec(head)?.[1], body: rest };
 }
 
-test("HEAD is answered with the status and the length of GET, and no body", async () => {
+test("HEAD gets the status and Content-Length of GET, and no body", async () => {
   for (const path of ["/v1/health", "/v1/network", "/v1/events", "/openapi.json", "/docs", "/v1/events?limit=x"]) {
     const { status, length } = await sent("GET", path);
     for (const body of ["", "{}"]) {
@@ -40,7 +40,7 @@ test("HEAD is answered with the status and the length of GET, and no body", asyn
   }
 });
 
-test("HEAD of what is never twice the same says no wrong length", async () => {
+test("HEAD of the metrics has a Content-Length, and HEAD of the stream has none", async () => {
   const metrics = await sent("HEAD", "/metrics", { token: METRICS_TOKEN });
   assert.ok(Number(metrics.length) > 1_000, `${metrics.length}`);
   assert.deepEqual(await sent("HEAD", "/v1/events/stream"), { status: "200", length: undefined, body: "" });

@@ -71,7 +71,7 @@ beforeEach(async () => {
   await polled();
 });
 
-test("while the store takes no events, status names the time and the reason", async () => {
+test("while the store refuses events, the status shows since when events are unknown, and why", async () => {
   const stoodAt = await networkSeconds();
   diskIsFull = true;
   await api.registerDevice();
@@ -84,7 +84,7 @@ test("while the store takes no events, status names the time and the reason", as
   assert.deepEqual(troubles, [`events since ${history.unknownSince} are unknown: database or disk is full`]);
 });
 
-test("a network that rests for five minutes is known, and no trouble", async () => {
+test("the status reports no trouble when the network closes no ledger for five minutes", async () => {
   for (let step = 0; step < 3; step++) {
     aheadMs += 100_000;
     await polled();
@@ -93,7 +93,7 @@ test("a network that rests for five minutes is known, and no trouble", async () 
   assert.deepEqual([history.unknownSince, troubles], [null, []]);
 });
 
-test("while no node answers, status names the time since which events are unknown", async () => {
+test("while no node answers, the status shows since when events are unknown, and why", async () => {
   const stoodAt = await networkSeconds();
   nodeIsDown = true;
   await until(async () => (await status()).nodes[0].condition !== "well");

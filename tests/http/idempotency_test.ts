@@ -15,7 +15,7 @@ const INTENT: TransactionIntent = {
   envelopes: [{ hash: "#1", validUntil: 500, sinceLedger: 10 }],
 };
 
-/** One gateway's intents, on a clock that waits for nobody. */
+/** The idempotency of one gateway, on a clock whose waits end at once. */
 async function stage(answer?: "changed" | "full") {
   let nowMs = START_MS;
   const opened = await openStore("memory:", { now: () => nowMs });
@@ -49,7 +49,7 @@ async function intentIn(store: Store) {
   return kept && toTransactionIntent(kept);
 }
 
-test("the account is read and envelopes are looked up only as far as the rule needs, and an outcome is written", async () => {
+test("idempotency reads the account and looks up envelopes only if the rule needs them, and stores an outcome", async () => {
   const { store, idempotency, asked } = await stage();
   const fresh = await idempotency.judge(NAME, undefined, "G");
   assert.deepEqual([fresh!.verdict, asked], [{ kind: "fresh" }, []]);
@@ -57,7 +57,7 @@ test("the account is read and envelopes are looked up only as far as the rule ne
   const seen = await intentIn(store);
   const done = await idempotency.judge(NAME, seen, "G");
   assert.deepEqual([done!.verdict.kind, asked], ["outcome", ["account", "look up"]]);
-  // Another was first: that is to be looked at again.
+  // Another caller committed first, so this one must judge again.
   assert.equal(await idempotency.judge(NAME, seen, "G"), undefined);
   const again = await intentIn(store);
   assert.deepEqual(again!.outcome, { hash: "#1", ledger: 19 });
@@ -66,7 +66,7 @@ test("the account is read and envelopes are looked up only as far as the rule ne
   assert.deepEqual(asked, []);
 });
 
-test("an intent that is used is noted so once a day, and kept seven days from there", async () => {
+test("the store records a use of an intent at most once a day", async () => {
   const { store, idempotency, pass } = await stage();
   await idempotency.commit({ name: NAME, seen: undefined }, INTENT);
   for (const [afterMs, version] of [[DAY_MS, "v1"], [1_000, "v2"], [DAY_MS, "v2"], [DAY_MS, "v3"]] as const) {
@@ -76,7 +76,7 @@ test("an intent that is used is noted so once a day, and kept seven days from th
   }
 });
 
-test("who is never the first tries for some seconds, and is answered 409", async () => {
+test("a caller whose commits always lose gets 409 after 20 tries in 1 to 10 s", async () => {
   const { idempotency, passedMs } = await stage("changed");
   let tries = 0;
   const attempt = async () => {
@@ -88,7 +88,7 @@ test("who is never the first tries for some seconds, and is answered 409", async
   assert.ok(tries === 20 && passedMs() > 1_000 && passedMs() < 10_000, `${tries} tries in ${passedMs()} ms`);
 });
 
-test("one intent too many is answered 429, and told", async () => {
+test("an intent beyond the limit gets 429, and idempotency reports it once", async () => {
   const { idempotency, told } = await stage("full");
   await assert.rejects(idempotency.commit({ name: NAME, seen: undefined }, INTENT), { status: 429 });
   assert.equal(told.full, 1);

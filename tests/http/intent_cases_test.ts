@@ -13,7 +13,7 @@ const { stage, other, newCard, pass, ask, asked, prepared, submitted } = calls;
 const { outcomeOf, gatewayWith, move, payment, signed, bumped, turnDown, useSequence, applyElsewhere } = calls;
 after(() => stage.close());
 
-/** The gateway's own, with another sequence number. */
+/** The envelope with its sequence number raised by `by`. */
 function renumbered(xdr: string, by: bigint): string {
   const envelope = TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope();
   if (envelope.type !== "envelopeTypeTx") throw new TypeError(envelope.type);
@@ -21,8 +21,8 @@ function renumbered(xdr: string, by: bigint): string {
   return envelope.toXdr("base64");
 }
 
-describe("what a simpler rule for an intent gets wrong", () => {
-  test("an own envelope that was applied elsewhere and forgotten is never taken for dead (I1)", async () => {
+describe("the intent rule", () => {
+  test("never takes a client's own envelope for dead after the nodes forgot that it was applied (I1)", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     await applyElsewhere(card, xdr);
@@ -32,11 +32,11 @@ describe("what a simpler rule for an intent gets wrong", () => {
     const again = await prepared(card, { key: "own", of: late });
     assert.deepEqual([again.status, again.body.error.retry], [400, "never"], again.text);
     assert.match(again.body.error.message, new RegExp(`transaction ${hash} stays unknown`));
-    // A node that still has it says so.
+    // A node that still has the transaction reports it.
     assert.equal((await prepared(card, { key: "own" })).body.status, "success");
   });
 
-  test("an own envelope takes the place of what another payment's number killed (I2)", async () => {
+  test("accepts a client's own envelope after another payment used the first envelope's number (I2)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "overtaken" });
     await useSequence(card);
@@ -47,7 +47,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.equal((await prepared(card, { key: "overtaken" })).body.hash, hash);
   });
 
-  test("an own envelope with another number than the live one's does not join (I3)", async () => {
+  test("refuses a client's own envelope whose number differs from the live one's (I3)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "two-numbers" });
     const refused = await submitted(card, renumbered(first.body.xdr, 1n), { key: "two-numbers" });
@@ -56,7 +56,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.equal((await prepared(card, { key: "two-numbers" })).text, first.text);
   });
 
-  test("what is refused because an older one was applied after all is told so (I4)", async () => {
+  test("names the older applied transaction when the submit of its replacement is refused (I4)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "after-all" });
     await turnDown(card, first.body.xdr, "after-all");
@@ -68,7 +68,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assertDone(await prepared(card, { key: "after-all" }), first);
   });
 
-  test("a fee bump by somebody else around the inner transaction counts (I11)", async () => {
+  test("counts a fee bump of the transaction that another party submitted (I11)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "their-bump" });
     const { xdr } = bumped(card, first.body.xdr, 200_000);
@@ -77,11 +77,11 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assertDone(await prepared(card, { key: "their-bump" }), first);
   });
 
-  test("a gateway that stood still after it decided that all is refused tells what another came to (I12)", async () => {
+  test("answers the other gateway's outcome when a gateway's write of its own decision is late (I12)", async () => {
     const card = newCard();
     const prepare = (of = other) => asked("/v1/transactions/prepare", payment(card), { key: "slept", of });
     const submit = (xdr: string) => asked("/v1/transactions/submit", signed(xdr, card.agent), { key: "slept" });
-    // It fails in a ledger.
+    // This transaction fails in a ledger.
     const failing = await prepare();
     await move(card, "defundEscrow");
     assert.equal((await submit(failing.body.xdr)).body.error.contractError, "InsufficientBalance");
@@ -100,7 +100,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.deepEqual([told.status, told.body.hash, told.body.status], [200, hash, "success"], told.text);
   });
 
-  test("success by an older envelope that no node has any more is answered by hash and ledger (I13)", async () => {
+  test("answers hash and ledger of an older applied envelope that no node has any more (I13)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "older" });
     await turnDown(card, first.body.xdr, "older");
@@ -113,7 +113,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.deepEqual((await prepared(card, { key: "older", of: late })).body, { hash, status: "success", ledger });
   });
 
-  test("the nodes are asked twice for a first envelope, once for a repeat, and at most 33 times beside the build", async () => {
+  test("makes two node calls for a first envelope, one for a repeat, and at most 33 besides the build", async () => {
     const card = newCard();
     let calls: string[] = [];
     const counting: NodeFaults = (init, answer) => {
@@ -127,7 +127,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
       assert.equal(answer.status, 200, answer.text);
       return { answer, calls };
     }
-    // What is read once for all payments.
+    // The first call also reads entries that all payments share.
     await callsOf("others");
     const first = await callsOf("counted");
     assert.deepEqual(first.calls.toSorted(), ["getLedgerEntries", "simulateTransaction"]);
@@ -145,7 +145,7 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assert.notEqual(most.answer.body.hash, answer.body.hash);
   });
 
-  test("an explicit nonce is part of what is asked for", async () => {
+  test("treats an explicit nonce as part of the request", async () => {
     const card = newCard();
     const { source, operation } = payment(card);
     const prepare = (nonce: string) =>
@@ -156,8 +156,8 @@ describe("what a simpler rule for an intent gets wrong", () => {
     assertKeyRefused(await prepare("8"));
   });
 
-  // The last: it is a reset for all tests.
-  test("an intent does not end with the epoch (I6)", async () => {
+  // The last test, because it resets the network for all tests.
+  test("keeps an intent when a new epoch begins (I6)", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "epoch" });
     const { store } = stage;

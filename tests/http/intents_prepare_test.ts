@@ -12,7 +12,7 @@ const { submitted, outcomeOf, gatewayWith, move, funding, payment, signed, useSe
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key", () => {
-  test("answers the same envelope byte for byte while it may be applied, from every gateway on the store", async () => {
+  test("answers the same envelope byte for byte from every gateway while the network may apply it", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "same" });
     assert.equal(first.status, 200);
@@ -24,7 +24,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.notEqual((await prepared(card, { key: "other" })).body.hash, first.body.hash);
   });
 
-  test("says that it was applied, wherever it was submitted, for as long as the key is kept", async () => {
+  test("answers the same envelope with status success and its ledger after it was applied, two hours later too", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "applied" });
     assert.equal((await submitted(card, first.body.xdr)).status, 200);
@@ -34,13 +34,13 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await prepared(card, { key: "applied" })).text, again.text);
   });
 
-  test("prepares anew once a ledger has closed after the time bound, and not before", async () => {
+  test("answers a new envelope only after a ledger closed after the old envelope's time bound", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "late" });
     await pass(first.body.validUntil - stage.time.now() / 1_000 - 1);
     assert.equal((await prepared(card, { key: "late" })).text, first.text);
     await pass(15);
-    // What closed is believed when it was heard of twice.
+    // A close time counts only after a second answer confirms it.
     await prepared(card, { key: "late" });
     await pass(2);
     const second = await prepared(card, { key: "late" });
@@ -50,7 +50,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await submitted(card, second.body.xdr)).status, 200);
   });
 
-  test("does not believe one answer that a ledger has closed long after the time bound", async () => {
+  test("keeps its envelope when single node answers give a close time long after its time bound", async () => {
     const card = newCard();
     let lies = 0;
     const faults: NodeFaults = async (init, ask) => {
@@ -70,7 +70,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.ok(lies > 1);
   });
 
-  test("prepares anew at once when another transaction has taken its sequence number", async () => {
+  test("answers a new envelope at once when another transaction used its sequence number", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "taken" });
     await useSequence(card);
@@ -81,7 +81,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await submitted(card, second.body.xdr)).status, 200);
   });
 
-  test("is not misled by a node that says once that it does not know what it applied", async () => {
+  test("asks the node again when one answer does not know an applied transaction", async () => {
     const card = newCard();
     let lies = 0;
     const faults: NodeFaults = async (init, ask) => {
@@ -102,7 +102,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal(lies, 2);
   });
 
-  test("prepares anew what failed in a ledger", async () => {
+  test("answers a new envelope after the first one failed in a ledger", async () => {
     const card = newCard();
     const prepare = () => asked("/v1/transactions/prepare", payment(card), { key: "failed" });
     const submit = (xdr: string) => asked("/v1/transactions/submit", signed(xdr, card.agent), { key: "failed" });
@@ -116,7 +116,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await submit(second.body.xdr)).status, 200);
   });
 
-  test("refuses another body with the same key, naming the header, and takes it from another API key", async () => {
+  test("refuses another body with the same key and names the header; another API key may use the same value", async () => {
     const card = newCard();
     await prepared(card, { key: "mine" });
     const refused = await prepared(card, { key: "mine" }, "8");
@@ -125,7 +125,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await prepared(card, { key: "mine", apiKey }, "8")).status, 200);
   });
 
-  test("takes the same body however it is written", async () => {
+  test("accepts the same body with another order of fields and another case of hex digits", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "written" });
     const { source, operation: { kind, deviceHash, asset, amount } } = funding(card);
@@ -133,7 +133,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await asked("/v1/transactions/prepare", turned, { key: "written" })).text, first.text);
   });
 
-  test("refuses a key that is none", async () => {
+  test("refuses an invalid key", async () => {
     const card = newCard();
     for (const key of ["", "a b", "x".repeat(256), "schlüssel"]) {
       assertKeyRefused(await prepared(card, { key }));
@@ -141,7 +141,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await prepared(card, { key: "!".repeat(255) })).status, 200);
   });
 
-  test("of many at the same moment, on two gateways, all answer one envelope", async () => {
+  test("answers one envelope to twelve simultaneous requests on two gateways", async () => {
     const card = newCard();
     const all = Array.from(
       { length: 12 },
@@ -152,10 +152,10 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal(answers[0]!.status, 200);
   });
 
-  test("never answers an envelope that is not in the store: who was slow tells what another came to", async () => {
+  test("answers the stored envelope of another gateway when its own write to the store is late", async () => {
     const card = newCard();
     let isSlow = true;
-    // The first one has its envelope, and is not heard of for a while.
+    // The first gateway has its envelope, but writes it to the store 60 s later.
     const set = (store: Store): Store["intents"]["set"] => async (...of) => {
       if (isSlow) await stage.time.wait(60_000);
       isSlow = false;
@@ -171,7 +171,7 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal(isSlow, false);
   });
 
-  test("takes a body that was not to be prepared as never asked for", async () => {
+  test("accepts a corrected body with the same key after it refused the first one", async () => {
     const card = newCard();
     const refused = await prepared(card, { key: "corrected" }, "99999999999999");
     assert.equal(refused.status, 422, refused.text);

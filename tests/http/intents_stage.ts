@@ -20,13 +20,13 @@ export interface Asking {
   apiKey?: string;
   of?: Gateway;
   method?: string;
-  /** Aborted when the caller leaves. */
+  /** Aborted when the caller disconnects. */
   signal?: AbortSignal;
 }
 
 export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
 
-/** A prepare of an intent that is done, after this one: the same envelope, byte for byte. */
+/** Asserts that a repeated prepare answers the first envelope byte for byte, with status success and its ledger. */
 export function assertDone(again: Answered, first: Answered): void {
   assert.ok(Number.isInteger(again.body.ledger), again.text);
   assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success","ledger":${again.body.ledger}}`);
@@ -55,14 +55,14 @@ export function cutAfterSubmit(): NodeFaults {
 /** What the escrow of each card holds. */
 const ESCROW = "10000000000";
 
-/** The answer refuses the header Idempotency-Key, and tells what to do. */
+/** Asserts that the answer is 400 for the header Idempotency-Key, with this message and retry. */
 export function assertKeyRefused({ status, body }: Answered, message = /./, retry?: string): void {
   assert.deepEqual([status, body.error?.param], [400, "Idempotency-Key"], JSON.stringify(body));
   assert.match(body.error.message, message);
   if (retry !== undefined) assert.equal(body.error.retry, retry);
 }
 
-/** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
+/** Starts two gateways on one store, as two processes on a shared store, and returns calls for tests. */
 export async function startIntentCalls(cardCount: number) {
   const stage: IntentsStage = await setIntentsStage(memoryStore(), cardCount);
   const { gateway } = await stage.time.until(stage.live());
@@ -73,7 +73,7 @@ export async function startIntentCalls(cardCount: number) {
   const newCard = (): Card => stage.cards[cards++]!;
   const pass = (seconds: number) => stage.time.until(stage.time.wait(seconds * 1_000));
 
-  /** Asks a gateway; to be awaited by `stage.time`. */
+  /** Sends a request to a gateway. Await it with `stage.time`. */
   async function ask(
     path: string,
     body: unknown,
@@ -112,13 +112,13 @@ export async function startIntentCalls(cardCount: number) {
   const submitted = (card: Card, envelope: string, asking: Asking = {}) =>
     asked("/v1/transactions/submit", signed(envelope, card.owner), asking);
 
-  /** What `funding` does, as it is noted. */
+  /** The digest of the operation of `funding`, as the submission log has it. */
   function digestOf(card: Card): string {
     const { source, operation } = funding(card);
     return operationDigest(contractCall(stage.contracts, source, operation as PreparedOperation));
   }
 
-  /** Submits it with somebody else's signature, so that the network turns it down. */
+  /** Submits an envelope with another account's signature, so that the network rejects it. */
   async function turnDown(card: Card, xdr: string, key: string): Promise<void> {
     const { body } = await asked("/v1/transactions/submit", signed(xdr, card.agent), { key });
     assert.equal(body.error.transactionError, "txBadAuth");
@@ -131,7 +131,7 @@ export async function startIntentCalls(cardCount: number) {
     assert.equal((await submitted(card, body.xdr)).status, 200);
   }
 
-  /** An envelope that its owner has signed, and the card's agent pays so much more for. */
+  /** A fee bump of an envelope that the owner signed; the card's agent pays this fee. */
   function bumped(card: Card, xdr: string, fee: number): { xdr: string } {
     const { passphrase } = stage.network;
     const inner = TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, passphrase) as Transaction;
@@ -140,20 +140,20 @@ export async function startIntentCalls(cardCount: number) {
     return { xdr: bump.toXdr() };
   }
 
-  /** Has an envelope applied past the gateways: nothing is noted of it. */
+  /** Applies an envelope without the gateways, which record nothing of it. */
   async function applyElsewhere(card: Card, envelope: string): Promise<void> {
     const { xdr } = signed(envelope, card.owner);
     stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
     await pass(6);
   }
 
-  /** A payment from a card to its owner, as its agent prepares it. */
+  /** The body that prepares a payment from a card to its owner, with the agent as source. */
   function payment({ agent, owner, deviceHash }: Card, amount = "7") {
     const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount };
     return { source: agent.publicKey(), operation: payment };
   }
 
-  /** Has the owner move money into or out of his card's escrow. */
+  /** Moves the owner's money into or out of the card's escrow. */
   async function move(
     { owner, deviceHash }: Card,
     kind: "fundEscrow" | "defundEscrow",
@@ -170,7 +170,7 @@ export async function startIntentCalls(cardCount: number) {
   const outcomeOf = (hash: string, asking: Asking = {}) =>
     asked(`/v1/transactions/${hash}`, undefined, { method: "GET", ...asking });
 
-  /** Another gateway on the store, whose node or store is bent. */
+  /** Another gateway on the store, with a faulty node or store. */
   const gatewayWith = async (faults?: NodeFaults, bent?: (store: Store) => Store) =>
     (await stage.time.until(stage.live(Infinity, faults, bent))).gateway;
 

@@ -10,7 +10,7 @@ const { outcomeOf, gatewayWith, funding, signed, bumped, digestOf, turnDown, use
 after(() => stage.close());
 
 describe("submit with an Idempotency-Key", () => {
-  test("answers the same transaction as the first time, and refuses another while the first may be applied", async () => {
+  test("repeats its answer for the same transaction, and refuses another transaction", async () => {
     const card = newCard();
     const [first, second] = [await prepared(card, {}), await prepared(card, {}, "8")];
     const done = await submitted(card, first.body.xdr, { key: "pay" });
@@ -22,7 +22,7 @@ describe("submit with an Idempotency-Key", () => {
     assertKeyRefused(await submitted(card, second.body.xdr, { key: "pay" }), why, "prepare_again");
   });
 
-  test("refuses another once one is applied that was turned down and had others in its place", async () => {
+  test("refuses another transaction after a rejected and replaced one was applied", async () => {
     const card = newCard();
     const turnedDown = [];
     for (let n = 0; n < 3; n++) {
@@ -37,12 +37,12 @@ describe("submit with an Idempotency-Key", () => {
     assert.equal((await submitted(card, turnedDown[0].xdr, { key: "elsewhere" })).status, 200);
   });
 
-  test("takes what prepare made in the place of one that was turned down, also while that one is being sent again", async () => {
+  test("accepts the replacement of a rejected envelope, also while another worker resubmits the rejected one", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "again" });
     await turnDown(card, first.body.xdr, "again");
     const second = await prepared(card, { key: "again" });
-    // Another worker sent the first again, and was killed before it was told what came of it.
+    // Another worker resubmitted the first envelope and was killed before it learned the outcome.
     const { hash, validUntil } = first.body;
     await stage.store.submissions.record({ hash, validUntil, submittedAtMs: stage.time.now() });
     const another = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
@@ -56,7 +56,7 @@ describe("submit with an Idempotency-Key", () => {
     assert.equal((await prepared(card, { key: "again" })).body.status, "success");
   });
 
-  test("repeats how it ended when the node has forgotten, and so does GET, for a key that may read or write", async () => {
+  test("repeats the outcome after the node forgot it, as GET does for a key with scope read or write", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const done = await submitted(card, xdr, { key: "forgotten" });
@@ -70,7 +70,7 @@ describe("submit with an Idempotency-Key", () => {
       const told = await outcomeOf(hash, { apiKey, of: late });
       assert.deepEqual(told.body, { hash, status: "success", ledger: done.body.ledger });
     }
-    // Nothing is noted of this one, and its sequence number is used: then nobody says that it may be prepared again.
+    // The gateway has no record of this one, and its sequence number is used: it must not answer "prepare_again".
     const unknown = await prepared(card, {});
     await useSequence(card);
     await pass(3_000);
@@ -79,7 +79,7 @@ describe("submit with an Idempotency-Key", () => {
     assert.equal(body.error.retry, "never");
   });
 
-  test("is one intent whatever pays the fee: another fee bump of the same transaction goes with the same key", async () => {
+  test("accepts another fee bump of the same transaction with the same key", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, { key: "bumped" });
     const first = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { key: "bumped" });
@@ -94,7 +94,7 @@ describe("submit with an Idempotency-Key", () => {
 });
 
 describe("prepare without an Idempotency-Key", () => {
-  test("says which transaction to ask for when the same operation was sent and nobody was told how it ended", async () => {
+  test("warns with the hash of a submitted transaction of the same operation whose outcome no caller received", async () => {
     const card = newCard();
     const cut = await gatewayWith(cutAfterSubmit());
     const { body: { xdr, hash } } = await prepared(card, {});
@@ -110,7 +110,7 @@ describe("prepare without an Idempotency-Key", () => {
     assert.equal((await prepared(card, { of: other })).body.warning, undefined);
   });
 
-  test("says so of what was applied after its caller had left, until somebody is told", async () => {
+  test("warns of a transaction that was applied after its caller disconnected, until a caller receives its outcome", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const leaving = new AbortController();
@@ -125,7 +125,7 @@ describe("prepare without an Idempotency-Key", () => {
     assert.equal((await prepared(card, {})).body.warning, undefined);
   });
 
-  test("warns of what may still be applied, and of the same operation only", async () => {
+  test("warns of a transaction that may still be applied, but only for the same operation", async () => {
     const card = newCard();
     const { body: { hash, validUntil } } = await prepared(card, {});
     const { source } = funding(card);
@@ -142,7 +142,7 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
   const created = (body: unknown, asking: Asking) => asked("/v1/webhooks", body, asking);
   const heldBy = (apiKey: string) => asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
 
-  test("answers the same subscription with its secret, byte for byte, and makes no second one", async () => {
+  test("repeats the same subscription with its secret byte for byte, and creates only one", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
     const first = await created(wanted("a"), { key: "hook", apiKey });
     assert.equal(first.status, 201, first.text);
@@ -159,7 +159,7 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     assertKeyRefused(await created(wanted("b"), { key: "hook", apiKey }));
   });
 
-  test("whoever was slow does not make again what another made and its owner deleted", async () => {
+  test("answers 404 when the first write is late and the owner deleted the webhook meanwhile", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
     let goesOn = () => {};
     const slow = bending("subscriptions", "insert", async (insert, ...of) => {

@@ -11,15 +11,15 @@ const { stage, gateway, other, newCard, pass, asked, prepared } = calls;
 const { submitted, outcomeOf, gatewayWith, move, payment, signed, bumped, turnDown, applyElsewhere } = calls;
 after(() => stage.close());
 
-/** Has a ledger apply it that another node had. */
+/** Applies an envelope in a ledger at once, as if another node had received it. */
 function applyNow(card: Card, envelope: string): void {
   const { xdr } = signed(envelope, card.owner);
   stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
   stage.network.closeLedger();
 }
 
-describe("prepare with an Idempotency-Key, of what the network turned down,", () => {
-  test("gives another envelope with the same sequence number for one that the network turned down", async () => {
+describe("prepare with the Idempotency-Key of a rejected envelope", () => {
+  test("answers a replacement with the same sequence number", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "turned-down" });
     await turnDown(card, first.body.xdr, "turned-down");
@@ -32,7 +32,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const sequenceOf = ({ body }: Answered) =>
       (TransactionBuilder.fromXdr(body.xdr, stage.network.passphrase) as { sequence: string }).sequence;
     assert.equal(sequenceOf(second), sequenceOf(first));
-    // Who comes with the key again, and signs no more, is to know of it.
+    // A caller that repeats the key without signing learns of the replacement.
     assert.equal(second.body.replaces, first.body.hash);
     assert.equal((await prepared(card, { key: "turned-down" })).text, second.text);
     assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
@@ -41,7 +41,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
   });
 
-  test("never pays again for one that was turned down, had another in its place, and was applied all the same", async () => {
+  test("answers status success when the replaced envelope was applied after all", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "taken-in" });
     for (let n = 0; n < 3; n++) {
@@ -56,7 +56,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     }
   });
 
-  test("is told what another gateway has told as applied, while this one reaches no node", async () => {
+  test("answers the outcome that another gateway stored, while this gateway reaches no node", async () => {
     const card = newCard();
     const first = await prepared(card, { key: "noted" });
     assert.equal((await submitted(card, first.body.xdr, { key: "noted", of: other })).status, 200);
@@ -65,7 +65,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     assertDone(await prepared(card, { key: "noted", of: cut }), first);
   });
 
-  test("is told what is known to be applied also when all nodes have forgotten what was handed out in its place", async () => {
+  test("answers the known outcome after all nodes forgot the replacement envelopes", async () => {
     const card = newCard();
     const envelopes = [];
     for (let n = 0; n < 3; n++) {
@@ -75,7 +75,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     }
     const { body: latest } = await prepared(card, { key: "known" });
     assert.equal(new Set([latest, ...envelopes].map(({ hash }) => hash)).size, 4);
-    // Another node had the second one, which is asked for in time.
+    // Another node had the second one, and a caller asks for its outcome while nodes still have it.
     const { hash, xdr } = envelopes[1];
     await applyElsewhere(card, xdr);
     const told = await outcomeOf(hash);
@@ -88,13 +88,13 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     assert.match(more.body.error.message, new RegExp(`belongs to transaction ${hash}, which the network has applied`));
   });
 
-  test("puts nothing in the place of one that is applied just then", async () => {
+  test("answers no replacement when the envelope is applied during the request", async () => {
     const card = newCard();
     let reads = Infinity;
     const turnedDown: { xdr?: string } = {};
     const faults: NodeFaults = (init, ask) => {
       const { method } = JSON.parse(String(init.body));
-      // The first read of the account is for the fate of what was turned down, the second one for what takes its place.
+      // The first read of the account judges the rejected envelope, the second one builds its replacement.
       if (method === "getLedgerEntries" && --reads === 0) applyNow(card, turnedDown.xdr!);
       return ask();
     };
@@ -109,7 +109,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     assertDone(again, first);
   });
 
-  test("puts only so many in the place of what was turned down, and then the last until none may be applied", async () => {
+  test("answers a limited number of replacements, then repeats the last one until all are past their time bounds", async () => {
     const card = newCard();
     const hashes = [];
     for (let n = 0; n < 30; n++) {
@@ -122,7 +122,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     assert.ok(different > 8 && different < 28, String(different));
     assert.equal(new Set(hashes.slice(different - 1)).size, 1);
     await pass(400);
-    // That its time is over is confirmed by a second answer; where a ledger closes just then, by the one after.
+    // A second answer must confirm that the time bound has passed, or a third one if a ledger closes in between.
     for (let answers = 0; answers < 2; answers++) {
       await prepared(card, { key: "turned-down-often" });
       await pass(2);
@@ -133,7 +133,7 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
   });
 });
 
-test("what is refused because the one that was turned down is applied just then is told as done", async () => {
+test("prepare answers success when the rejected envelope is applied during the request and the contract therefore refuses", async () => {
   const card = newCard();
   const turnedDown: { xdr?: string } = {};
   let isArmed = false;
@@ -158,7 +158,7 @@ test("what is refused because the one that was turned down is applied just then 
   assertDone(again, first);
 });
 
-test("what was turned down, and may be applied, is not told as refused for good because another would be refused now", async () => {
+test("prepare answers 502 "same" when the contract refuses now and the rejected envelope may still be applied", async () => {
   const card = newCard();
   const key = "refused-meanwhile";
   const prepare = () => asked("/v1/transactions/prepare", payment(card), { key });
@@ -178,7 +178,7 @@ test("what was turned down, and may be applied, is not told as refused for good 
   );
 });
 
-test("and is refused once it is too late for it", async () => {
+test("prepare answers 422 "never" when the contract refuses and the rejected envelope is past its time bound", async () => {
   const card = newCard();
   const key = "too-late";
   const prepare = () => asked("/v1/transactions/prepare", payment(card, "10000000001"), { key });
@@ -188,7 +188,7 @@ test("and is refused once it is too late for it", async () => {
   await move(card, "defundEscrow", "1");
   assert.equal((await prepare()).status, 502);
   await pass(310);
-  // Two answers have to say how late it is.
+  // Two answers must confirm the time.
   await prepare();
   await pass(3);
   const told = await prepare();
@@ -196,7 +196,7 @@ test("and is refused once it is too late for it", async () => {
 });
 
 describe("a fee bump of a transaction that was applied already", () => {
-  test("is not told to prepare it again: the operation would be done twice", async () => {
+  test("does not get retry "prepare_again", which would repeat the operation", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const first = await submitted(card, xdr);
@@ -205,20 +205,20 @@ describe("a fee bump of a transaction that was applied already", () => {
     assert.notEqual(second.body.error?.retry, "prepare_again", `${hash} was applied: ${second.text}`);
   });
 
-  test("leaves no caller without a word: it is told that it was applied, or warned at the next prepare", async () => {
+  test("gets the outcome, or the next prepare warns of the applied transaction", async () => {
     const card = newCard();
     const cut = await gatewayWith(cutAfterSubmit());
     const { body: { xdr, hash } } = await prepared(card, {});
     const lost = await submitted(card, xdr, { of: cut });
     assert.equal(lost.status, 502);
     await pass(6);
-    // The caller takes the fee for too low, and bumps it.
+    // The caller assumes that the fee was too low, and bumps it.
     const bump = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { of: other });
     const { body } = await prepared(card, { of: other });
     assert.ok(bump.status === 200 || body.warning?.includes(hash), `${bump.text}, and no warning`);
   });
 
-  test("the same where the inner one was applied past the gateway", async () => {
+  test("does not get retry "prepare_again" when the transaction was applied without the gateway", async () => {
     const card = newCard();
     const { body: { xdr } } = await prepared(card, {});
     await applyElsewhere(card, xdr);

@@ -29,7 +29,7 @@ for (const [text, problem] of CASES) {
   test(`${JSON.stringify(text)}: ${problem}`, () => assert.equal(jsonProblem(text), problem));
 }
 
-test("where the text of a JSON value is cut, it says that it ends there or what was begun there", () => {
+test("jsonProblem reports the end of the body or a position for any truncated JSON text", () => {
   fc.assert(fc.property(fc.json(), fc.nat(), (json, at) => {
     const text = json.slice(0, at % (json.length + 1));
     try {
@@ -40,7 +40,7 @@ test("where the text of a JSON value is cut, it says that it ends there or what 
   }));
 });
 
-test("takes the longest body there may be", () => {
+test("jsonProblem accepts a text of 65 000 characters", () => {
   assert.match(jsonProblem(`{"a":"${"x".repeat(65_000)}`), /^a value was expected at line 1, column 6$/);
   assert.match(jsonProblem("[".repeat(65_000)), /where the body ends$/);
   assert.match(jsonProblem("\n".repeat(65_000) + "}"), /^a value was expected at line 65001, column 1$/);

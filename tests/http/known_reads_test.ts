@@ -9,7 +9,7 @@ import { networkOfFile, startGateway } from "./test_gateway.ts";
 
 const on = networkOfFile();
 
-test("a read asked for again is checked again: key, scope, rate, method and query", async () => {
+test("the gateway checks key, scope, rate, method and query of a repeated read again", async () => {
   const { stop, newKey, request } = await startGateway(on, { started: false });
   const path = `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`;
   const reader = await newKey({ rate: 4 });
@@ -32,7 +32,7 @@ test("a read asked for again is checked again: key, scope, rate, method and quer
   await stop();
 });
 
-test("a path that is refused is refused again, and each path has its own answer", async () => {
+test("the gateway repeats the refusal of a wrong path, and gives each path its own answer", async () => {
   const { stop, request } = await startGateway(on, { started: false });
   for (let again = 0; again < 2; again++) {
     assert.match((await request("GET", "/v1/devices/zz")).body.error.message, /hash/);
@@ -44,7 +44,7 @@ test("a path that is refused is refused again, and each path has its own answer"
   await stop();
 });
 
-test("with CORS an answer asked for again has its headers too", async () => {
+test("the answer to a repeated read has its CORS headers", async () => {
   const { stop, request } = await startGateway(on, {
     started: false,
     settings: { corsOrigins: "https://app.example.com" },
@@ -56,7 +56,7 @@ test("with CORS an answer asked for again has its headers too", async () => {
   await stop();
 });
 
-test("a URL with a query, or a long one, is not remembered", async () => {
+test("the gateway does not cache a URL with a query or above 256 characters", async () => {
   const knownReads = createRecentMap<KnownRead>(10);
   const never = () => false;
   const parts = {

@@ -23,9 +23,9 @@ after(async () => {
 });
 
 const LIMITS = limitsFor({ written: 20, touched: 40 });
-/** Of so many cards any can be revoked. */
+/** A wallet with this many cards can revoke any of them. */
 const IN_ANY_ORDER = LIMITS.written - 2;
-/** Of more cards none can be revoked. */
+/** A wallet with more cards can revoke none. */
 const MOST = LIMITS.touched - 4;
 
 const card = (place: number) => place.toString(16).padStart(64, "0");
@@ -50,13 +50,13 @@ const act = (operation: object) => api.write(owner, operation);
 
 // One wallet that grows.
 describe("a wallet with more and more cards", () => {
-  test("is told nothing while each card can be revoked", async () => {
+  test("gets no warning while each card can be revoked", async () => {
     await grow(IN_ANY_ORDER - 1);
     assert.equal((await register()).body.warning, undefined);
     assert.equal((await revoke(1)).status, 200);
   });
 
-  test("is told when a card is registered that has its oldest ones wait for newer ones", async () => {
+  test("gets a warning when with the next card its oldest one can be revoked only after newer ones", async () => {
     await grow(IN_ANY_ORDER);
     assert.equal((await revoke(1)).status, 200);
     const { body } = await register();
@@ -76,7 +76,7 @@ describe("a wallet with more and more cards", () => {
     );
   });
 
-  test("is told how many newer ones have to be revoked before an old one, and that is enough", async () => {
+  test("gets the number of newer cards to revoke before an old one, and that number suffices", async () => {
     const old = forTier({ test: 5, all: 50 });
     const all = LIMITS.written + old;
     await grow(all);
@@ -92,8 +92,8 @@ describe("a wallet with more and more cards", () => {
     await act({ kind: "revokeDevice", deviceHash: card(old) });
   });
 
-  test("of as many as can be revoked has one revoked under an Idempotency-Key, too, as the client does it", async () => {
-    // Four of those were revoked.
+  test("can revoke a card under an Idempotency-Key at the largest number of cards", async () => {
+    // The wallet has revoked four of these cards.
     await grow(MOST + 4);
     const operation = { kind: "revokeDevice", deviceHash: card(MOST + 4) };
     const keyed = { "idempotency-key": "a-lost-card" };
@@ -107,9 +107,9 @@ describe("a wallet with more and more cards", () => {
     assert.deepEqual((await prepare(operation, keyed)).body, { ...body, status: "success", ledger });
   });
 
-  test("with too many cards gets the refusal that none can be revoked, and what still works does", async () => {
+  test("with too many cards gets a refusal that names the operations that still work, and they work", async () => {
     const all = LIMITS.touched + 20;
-    // Five of those were revoked.
+    // The wallet has revoked five of these cards.
     await grow(all + 5);
     for (const place of [1, LIMITS.written, all + 5]) {
       const { status, body } = await revoke(place);

@@ -5,7 +5,7 @@ import { networkOfFile, startGateway } from "./test_gateway.ts";
 
 const on = networkOfFile();
 
-test("a fee above the setting is the node's fault, and names the setting", async () => {
+test("a node's fee estimate above SERVICE_API_MAX_FEE gets 502 upstream_error with the name of the setting", async () => {
   const { owner, agent } = on.sandbox.accounts;
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
   const usual = await startGateway(on);

@@ -22,7 +22,7 @@ function value(families: Map<string, Family>, name: string, labels: Record<strin
   )?.value;
 }
 
-test("without a token there is no such page", async () => {
+test("without the setting metricsToken the metrics page answers 404", async () => {
   const bare = await startGateway(on, { started: false });
   const response = await page(`Bearer ${METRICS_TOKEN}`, bare);
   assert.equal(response.status, 404);
@@ -30,7 +30,7 @@ test("without a token there is no such page", async () => {
   await bare.stop();
 });
 
-test("without the right token it answers 401, and 429 to who goes on guessing, but never to who knows it", async () => {
+test("the metrics page answers 401 to a wrong token and 429 to repeated guesses, but still serves the right token", async () => {
   for (const wrong of [undefined, "", "Basic x", `Bearer ${METRICS_TOKEN}x`, `Bearer ${METRICS_TOKEN.slice(1)}`]) {
     const response = await page(wrong);
     assert.equal(response.status, 401, String(wrong));
@@ -45,7 +45,7 @@ test("without the right token it answers 401, and 429 to who goes on guessing, b
   assert.equal(value(families, "gateway_requests_limited_total", { by: "address" }), 1);
 });
 
-test("counts requests by route pattern and status, never by what the caller wrote", async () => {
+test("the metrics count requests by route pattern and status, never by the caller's path", async () => {
   const before = await api.scrape();
   const device = { method: "GET", route: "/v1/devices/:hash" };
   for (const hash of ["1".repeat(64), "2".repeat(64), "nonsense"]) await api.request("GET", `/v1/devices/${hash}`);
@@ -64,7 +64,7 @@ test("counts requests by route pattern and status, never by what the caller wrot
   }
 });
 
-test("counts keys that were refused for their rate", async () => {
+test("the metrics count requests that a key's rate refused", async () => {
   const key = await api.newKey({ rate: 1 });
   for (let i = 0; i < 4; i++) await api.request("GET", "/v1/network", { key });
   const families = await api.scrape();
@@ -72,7 +72,7 @@ test("counts keys that were refused for their rate", async () => {
   assert.equal(value(families, "gateway_requests_total", { method: "GET", route: "/v1/network", status: "429" }), 3);
 });
 
-test("counts what is refused because too many values of Idempotency-Key are kept", async () => {
+test("the metrics count requests refused because the store has too many values of Idempotency-Key", async () => {
   const full = await startGateway(on, {
     settings: { metricsToken: METRICS_TOKEN },
     store: (store) => bentStore(store, { intents: { set: () => Promise.resolve("full") } }),
@@ -87,7 +87,7 @@ test("counts what is refused because too many values of Idempotency-Key are kept
   await full.stop();
 });
 
-test("times what takes its time, and has no request in flight when all are answered", async () => {
+test("the metrics measure the duration of requests, and count none in flight after all answers", async () => {
   const { status } = await api.request("GET", "/v1/events");
   assert.equal(status, 200);
   const families = await api.scrape();
@@ -96,7 +96,7 @@ test("times what takes its time, and has no request in flight when all are answe
   assert.equal(value(families, "gateway_requests_in_flight"), 0);
 });
 
-test("counts calls of the node by method and outcome, and says how the nodes and the ledger stand", async () => {
+test("the metrics count node calls by method and outcome, and show the state of nodes and ledger", async () => {
   const families = await api.scrape();
   const node = "http://node.test";
   assert.ok(value(families, "gateway_rpc_requests_total", { node, method: "getLedgerEntries", outcome: "ok" })! > 0);
@@ -110,7 +110,7 @@ test("counts calls of the node by method and outcome, and says how the nodes and
   assert.equal(value(families, "gateway_deliveries_oldest_seconds"), 0);
 });
 
-test("says what runs and what it uses", async () => {
+test("the metrics show version, runtime, memory, CPU time and start time", async () => {
   const families = await api.scrape();
   const [build] = families.get("gateway_build_info")!.samples;
   assert.match(build!.labels.version!, /^\d+\.\d+\.\d+/);
@@ -120,14 +120,14 @@ test("says what runs and what it uses", async () => {
   assert.ok(Math.abs(value(families, "process_start_time_seconds")! - Date.now() / 1000) < 600);
 });
 
-test("gives no secret away: neither the token, nor a key, nor a node's path", async () => {
+test("the metrics contain no token, API key, node path or client address", async () => {
   const text = await (await page(`Bearer ${METRICS_TOKEN}`)).text();
   for (const secret of [METRICS_TOKEN, api.apiKey, "secret-token", "198.51.100.7"]) {
     assert.ok(!text.includes(secret), secret);
   }
 });
 
-test("a failing node is counted and shown, and the status says so too", async () => {
+test("the metrics and the status show a failing node and the node in use", async () => {
   let isDown = false;
   const down = await startGateway(on, {
     started: false,
@@ -155,7 +155,7 @@ test("a failing node is counted and shown, and the status says so too", async ()
   await down.stop();
 });
 
-test("a store that fails is counted, and costs the page only what the store would have said", async () => {
+test("the metrics count errors of the store and omit only the values that the store would supply", async () => {
   let fails = false;
   const broken = await startGateway(on, {
     started: false,
@@ -176,7 +176,7 @@ test("a store that fails is counted, and costs the page only what the store woul
   });
   assert.equal(value(await broken.scrape(), "gateway_deliveries_pending"), 0);
   fails = true;
-  // What is owed is counted anew a moment later.
+  // The gateway counts pending deliveries again a moment later.
   let families = await broken.scrape();
   while (value(families, "gateway_deliveries_pending") !== undefined) families = await broken.scrape();
   assert.equal(value(families, "gateway_deliveries_pending"), undefined);
@@ -186,7 +186,7 @@ test("a store that fails is counted, and costs the page only what the store woul
   await broken.stop();
 });
 
-test("a caller who wants more webhooks than a key may have is refused, and nobody is told that the store fails", async () => {
+test("a refused webhook beyond the key's limit of 100 does not count as a store error", async () => {
   const settings = { metricsToken: METRICS_TOKEN };
   const many = await startGateway(on, { started: false, settings, targets: { allowLoopbackHttp: true } });
   await many.gateway.turn(20_000);

@@ -19,7 +19,7 @@ const hashOf = (card: string) => card.repeat(32);
 let on: TestNetwork;
 let api: GatewayUnderTest;
 let thief: Keypair;
-/** Issued by the thief, and dealt in all the same: what has its price is the other asset. */
+/** An accepted asset that the thief issues. */
 let usdc: string;
 let xlm: string;
 
@@ -74,7 +74,7 @@ const defund = (card: string, asset: string, amount: number): Call => {
 };
 const sweep = (card: string, asset: string): Call => ["sweep_on_revoke", addressOf(asset), hashVal(card), self()];
 
-/** The refusal of an operation in prepare, and of the same call in an envelope that was made elsewhere. */
+/** The refusal of an operation by prepare, and by submit of the same call in an envelope not made by the gateway. */
 async function refusals(operation: object, [name, ...args]: Call) {
   const call = Classic.invokeContractFunction({ contract: contractOf(name), function: name, args });
   const prepared = await api.prepare(thief, operation);
@@ -85,13 +85,13 @@ async function refusals(operation: object, [name, ...args]: Call) {
   return { ...prepared.body.error, submit: submitted.body.error.message };
 }
 
-/** Does it through the gateway, as the thief. */
+/** Executes an operation through the gateway, as the thief. */
 const act = (kind: string, deviceHash: string, fields: object = {}) =>
   api.write(thief, { kind, deviceHash, ...fields });
 
 const foreignOf = async () => (await api.request("GET", "/v1/status")).body.bypassMovements;
 
-/** How many movements count as foreign of what is done, and why the last one does, when the watcher has read it. */
+/** Executes `act`; returns how many new bypass movements the status counts, and the reason of the last one. */
 async function alarmOf(act: () => void): Promise<string> {
   const before = (await foreignOf()).count;
   act();
@@ -103,7 +103,7 @@ async function alarmOf(act: () => void): Promise<string> {
 }
 
 describe("900 USDC and 1 XLM in one escrow", () => {
-  test("are refused while they are put in: a second asset, and a policy for it", async () => {
+  test("are impossible through the gateway, which refuses a second asset and a policy for it", async () => {
     const card = await newCard("b1");
     await act("fundEscrow", card, { asset: usdc, amount: "900" });
     const one = { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "1" };
@@ -120,7 +120,7 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     assert.equal((await foreignOf()).count, 0);
   });
 
-  test("are an alarm when they are put in past the gateway, which then lets out of each what was put in", async () => {
+  test("raise an alarm when they bypass the gateway, which then pays out at most each asset's own amount", async () => {
     const card = await newCard("b2");
     await act("fundEscrow", card, { asset: usdc, amount: "900" });
     assert.equal(await alarmOf(() => direct(...fund(card, xlm, 1))), "1 not_what_was_funded");
@@ -163,7 +163,7 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     assert.equal((await foreignOf()).count, 1);
   });
 
-  test("spent, paid out or swept in the other asset past the gateway, they are an alarm each time", async () => {
+  test("raise an alarm each time a bypass spends, pays out or sweeps the other asset", async () => {
     const card = await newCard("b3");
     await act("fundEscrow", card, { asset: usdc, amount: "900" });
     const funded = await alarmOf(() => direct(...fund(card, xlm, 1)));
@@ -174,13 +174,13 @@ describe("900 USDC and 1 XLM in one escrow", () => {
     const swept = await alarmOf(() => direct(...sweep(card, xlm)));
     assert.deepEqual([funded, paid, defunded, swept], Array(4).fill("1 not_what_was_funded"));
     direct("claim", addressOf(xlm), addressOf(thief));
-    // An escrow that was emptied begins anew, in whatever asset.
+    // An empty escrow accepts any asset again.
     await act("fundEscrow", card, { asset: xlm, amount: "5" });
     await act("defundEscrow", card, { asset: xlm, amount: "5" });
   });
 });
 
-test("what was funded in one asset is not paid out or swept in another", async () => {
+test("the gateway refuses to defund or sweep an escrow in another asset than its own", async () => {
   const card = await newCard("b4");
   await act("registerAgent", card, { agent: thief.publicKey(), asset: usdc, maxAmount: "0" });
   await act("fundEscrow", card, { asset: usdc, amount: "900" });
@@ -195,8 +195,8 @@ test("what was funded in one asset is not paid out or swept in another", async (
   assert.equal(swept.submit, `xdr must name as asset ${be}`);
 });
 
-test("20 USDC alone are claimed in no other asset; 20 USDC and 3 XLM for one merchant in either, which is an alarm", async () => {
-  // Who issues an asset needs no trustline for it.
+test("the gateway refuses to claim 20 USDC in another asset, and allows both assets for 20 USDC and 3 XLM, with an alarm", async () => {
+  // The issuer of an asset needs no trustline for it.
   const merchant = thief;
   const to = merchant.publicKey();
   const agent = { agent: thief.publicKey(), maxAmount: "0" };
@@ -214,7 +214,7 @@ test("20 USDC alone are claimed in no other asset; 20 USDC and 3 XLM for one mer
   });
   assert.equal((await claim(usdc)).status, 200);
 
-  // Paid past the gateway: the merchant may claim what is his all the same, or it would expire.
+  // This payment bypasses the gateway. The merchant may still claim it, because otherwise it would expire.
   direct("authorize", addressOf(thief), hashVal(inXlm), addressOf(to), addressOf(xlm), i128(3), u64(7));
   const { paymentEscrow: contract } = on.sandbox.contracts;
   for (const asset of [xlm, usdc]) assert.equal((await claim(asset)).status, 200);

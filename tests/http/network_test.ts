@@ -28,11 +28,11 @@ async function withTwoNodes(
   }
 }
 
-/** Whatever asks the node. */
+/** A request that calls the node. */
 const ask = (api: GatewayUnderTest) =>
   api.request("GET", `/v1/devices/${crypto.randomUUID().replace(/-/g, "").repeat(2)}`);
 
-test("/v1/network shows the first node while it is well, and else the one that is asked, without their tokens", async () => {
+test("/v1/network shows the node in use, which is the first one while it answers, without its token", async () => {
   await withTwoNodes({}, async (api, first, rpcUrl) => {
     await ask(api);
     assert.equal(await rpcUrl(), FIRST);
@@ -42,7 +42,7 @@ test("/v1/network shows the first node while it is well, and else the one that i
   });
 });
 
-test("/v1/network shows SERVICE_API_PUBLIC_RPC_URL whatever node is asked", async () => {
+test("/v1/network shows SERVICE_API_PUBLIC_RPC_URL, independent of the node in use", async () => {
   const publicRpcUrl = "https://rpc.example.com/for-everyone";
   await withTwoNodes({ publicRpcUrl }, async (api, first, rpcUrl) => {
     assert.equal(await rpcUrl(), publicRpcUrl);
@@ -52,7 +52,7 @@ test("/v1/network shows SERVICE_API_PUBLIC_RPC_URL whatever node is asked", asyn
   });
 });
 
-test("/v1/network shows the contracts of the assets that are dealt in, null where all are", async () => {
+test("/v1/network shows the contracts of the accepted assets, or null if the gateway accepts all", async () => {
   const { asset } = on.sandbox;
   for (const [settings, shown] of [[{}, null], [{ assets: `native,${asset}` }, [asset, asset]]] as const) {
     const api = await startGateway(on, { started: false, settings });

@@ -8,7 +8,7 @@ const on = networkOfFile();
 
 const hash = "ab".repeat(32);
 
-/** A node that answers everything with this, once the gateway stands. */
+/** Starts a gateway whose node answers every call with `answer` after the start. */
 async function withNode(answer: RpcFetch, run: (api: GatewayUnderTest) => Promise<void>): Promise<void> {
   let broken = false;
   const api = await startGateway(on, {
@@ -42,7 +42,7 @@ const NONSENSE: [string, RpcFetch][] = [
 ];
 
 for (const [what, answer] of NONSENSE) {
-  test(`a node that ${what} is 502 upstream_error on every endpoint that asks it`, async () => {
+  test(`every endpoint that calls the node answers 502 upstream_error while the node ${what}`, async () => {
     await withNode(answer, async (api) => {
       const { owner } = on.sandbox.accounts;
       const calls: [string, string, unknown?][] = [
@@ -73,7 +73,7 @@ for (const [what, answer] of NONSENSE) {
   });
 }
 
-test("a node that never answers is 502 within the time-out", async () => {
+test("the gateway answers 502 after the time-out when the node never answers", async () => {
   const started = Date.now();
   const never: RpcFetch = (_url, init) =>
     new Promise((_, reject) => init.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
@@ -84,7 +84,7 @@ test("a node that never answers is 502 within the time-out", async () => {
   });
 });
 
-test("a submit whose outcome is unknown answers 502 with the hash in message and Location, and tells it later", async () => {
+test("a submit with unknown outcome answers 502 with the hash in message and Location, and GET returns the outcome later", async () => {
   let deaf = false;
   const api = await startGateway(on, {
     started: false,
@@ -112,7 +112,7 @@ test("a submit whose outcome is unknown answers 502 with the hash in message and
   await api.stop();
 });
 
-test("what a node says of an error stays in the log, without its URLs: callers are told in our words", async () => {
+test("a node's error text goes to the log without its URLs, and callers get the gateway's own text", async () => {
   const words = "cannot reach ftp://a/TOKEN-1 nor wss://b/TOKEN-2?key=TOKEN-3, says the inner node";
   const error = json({ jsonrpc: "2.0", id: null, error: { code: -32602, message: words } });
   const simulation: RpcFetch = async (url, init) => {

@@ -13,7 +13,7 @@ import { NOUNS } from "../../lib/http/routes/routes.ts";
 const document = openApiDocument(NOUNS, "0.0.0", examples as unknown as Examples);
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** What a TypeScript program does with the types; the lines that are wrong must stay wrong. */
+/** A TypeScript program that uses the types; the lines after `@ts-expect-error` must not compile. */
 const USE = `
 import type { components, operations } from "./gateway.ts";
 type Schemas = components["schemas"];
@@ -46,7 +46,7 @@ export const misnamed: Schemas["ContractErrorName"] = "DoubleAuth";
 export const wrong: Schemas["Operation"] = { kind: "claim", asset: "C", amount: "1" };
 `;
 
-/** What the compiler has against these files, strictly read; empty: nothing. */
+/** The errors of the compiler in strict mode. */
 function problems(files: string[]): string[] {
   const program = ts.createProgram(files, {
     strict: true,
@@ -62,7 +62,7 @@ function problems(files: string[]): string[] {
   );
 }
 
-test("types generated for TypeScript compile, and tell an event from another by its type", async () => {
+test("generated TypeScript types compile and narrow an event by its type", async () => {
   const folder = await mkdtemp(join(ROOT, ".openapi-"));
   try {
     const types = astToString(await openapiTS(document as unknown as OpenAPI3));

@@ -13,7 +13,7 @@ import { recordExamples } from "./openapi_run.ts";
 const FILE = join(dirname(fileURLToPath(import.meta.url)), "../../lib/http/openapi_examples.json");
 const kept: Examples = JSON.parse(readFileSync(FILE, "utf8"));
 
-/** What differs from run to run, by its form. */
+/** Patterns of values that differ from run to run. */
 const PASSING: [RegExp, string][] = [
   [/\b[GC][A-Z2-7]{55}\b/g, "<address>"],
   [/\b\d{19}-\d{10}\b/g, "<event id>"],
@@ -28,7 +28,7 @@ const PASSING: [RegExp, string][] = [
   [/"ledger":\d+/g, `"ledger":<number>`],
 ];
 
-/** Numbers and texts whose value is the run's; that they are there, and their type, is compared. */
+/** Fields whose value differs from run to run. The test compares only their presence and type. */
 const PASSING_FIELDS = new Set([
   "ledger",
   "latestLedger",
@@ -51,7 +51,7 @@ const PASSING_FIELDS = new Set([
 
 type Shown = Record<string, Record<string, unknown>>;
 
-/** A value with what passes named by its form only. */
+/** A value in which placeholders replace what differs from run to run. */
 function form(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) return value.map((one) => form(one, name));
   if (typeof value === "object" && value !== null) {
@@ -62,12 +62,12 @@ function form(value: unknown, name = ""): unknown {
   return PASSING.reduce((text, [pattern, word]) => text.replace(pattern, word), value);
 }
 
-test("the examples in the OpenAPI description are what a run answers: else run this with RECORD=1", async () => {
+test("the OpenAPI examples match the answers of a run (RECORD=1 records them again)", async () => {
   const now = await recordExamples();
   if (process.env.RECORD === "1") return writeFileSync(FILE, JSON.stringify(now, null, 2) + "\n");
   const [got, shown] = [form(now) as Shown, form(kept) as Shown];
   assert.deepEqual(Object.keys(got), Object.keys(shown));
-  // One by one, so that what differs is told by its name.
+  // One comparison for each example, so that a failure names it.
   for (const [part, examples] of Object.entries(shown)) {
     for (const name of Object.keys({ ...examples, ...got[part] })) {
       assert.deepEqual(got[part]![name], examples[name], `${part} ${name}`);
@@ -75,7 +75,7 @@ test("the examples in the OpenAPI description are what a run answers: else run t
   }
 });
 
-test("every endpoint has an example of each good answer, and every error has one", () => {
+test("every endpoint has an example of each success, and every error code has an example", () => {
   for (const { spec: { operationId, status = 200, body, isPlain } } of operationsOf(NOUNS)) {
     const { responses, requests } = kept.operations[operationId] ?? { responses: {} };
     for (const one of isPlain === undefined ? [status] : [200, status]) {

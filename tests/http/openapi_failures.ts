@@ -5,7 +5,7 @@ import type { Answer } from "../e2e/client.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { type GatewayUnderTest, startGateway, type TestNetwork } from "./test_gateway.ts";
 
-/** A run that keeps what it is answered. */
+/** A run that records its answers. */
 interface Running {
   on: TestNetwork;
   api: GatewayUnderTest;
@@ -14,7 +14,7 @@ interface Running {
 
 const deviceHash = "9a".repeat(32);
 
-/** Errors of any endpoint, some of them by a gateway to which something has happened. */
+/** Records errors that any endpoint may answer, some of them from a gateway with a fault. */
 export async function failures({ api, on, examples }: Running): Promise<void> {
   const keep = ({ body }: Answer) => examples.errors[body.error.code] = body;
   keep(await api.request("GET", "/v1/network", { key: null }));
@@ -59,7 +59,7 @@ export async function invalidRequests({ api, on, examples }: Running): Promise<v
 
   const busy = await startGateway(on, {
     started: false,
-    // The pauses between its tries are short, the time-outs of nodes are not.
+    // Only short waits end at once, so that the time-outs of nodes remain.
     wait: (ms, signal) => sleep(ms > 500 ? ms : 0, signal),
     store: (store) => bentStore(store, { intents: { set: () => Promise.resolve("changed") } }),
   });

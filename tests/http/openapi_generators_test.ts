@@ -21,14 +21,14 @@ const SCHEMAS = Object.keys(document.components.schemas);
 const tagsOf = (section: Document["paths"]) =>
   Object.values(section).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags));
 
-test("no endpoint has the tag of the delivery, or openapi-generator overwrites the one's file with the other's", () => {
+test("the webhook delivery has its own tag, because openapi-generator writes one file for each tag", () => {
   const [ofPaths, ofWebhooks] = [tagsOf(document.paths), tagsOf(document.webhooks)];
   assert.ok(ofWebhooks.length > 0);
   assert.deepEqual(ofWebhooks.filter((tag) => ofPaths.includes(tag)), []);
   assert.deepEqual([...new Set([...ofPaths, ...ofWebhooks])].sort(), document.tags.map(({ name }) => name).sort());
 });
 
-/** Each place of a schema whose only value is null; an option beside others is none. */
+/** The places whose only value is null. A null that is one of several options does not count. */
 function alwaysNull(node: unknown, at: string): string[] {
   if (typeof node !== "object" || node === null) return [];
   const own = (node as { type?: unknown }).type === "null" ? [at] : [];
@@ -40,7 +40,7 @@ function alwaysNull(node: unknown, at: string): string[] {
   return [...own, ...within];
 }
 
-test("no field is always null: generators for Python and TypeScript have no type for it", () => {
+test("no field is always null, because generators for Python and TypeScript have no type for it", () => {
   assert.deepEqual(alwaysNull(document, ""), []);
 });
 
@@ -50,7 +50,7 @@ const ofOperation = (
   name: string,
 ) => [`${name}Params`, `${name}Response`, `${name}JSONRequestBody`, `New${name}Request`];
 
-test("no schema has a name that a generator derives from another one, or that differs by case alone", () => {
+test("no schema's name equals a name that a generator derives, or differs from another only by case", () => {
   const operations = operationsOf(NOUNS).map(({ spec: { operationId } }) =>
     operationId[0]!.toUpperCase() + operationId.slice(1)
   );

@@ -43,7 +43,7 @@ except ValidationError:
 print(json.dumps({"kinds": kinds, "refused": refused}))
 `;
 
-/** The generator in an environment of its own; undefined where there is no Python, or no PyPI. */
+/** Installs the generator in a new environment; undefined without Python or PyPI. */
 async function pythonWithGenerator(folder: string): Promise<string | undefined> {
   const python = join(folder, "bin", "python");
   try {
@@ -56,7 +56,7 @@ async function pythonWithGenerator(folder: string): Promise<string | undefined> 
   }
 }
 
-test("models generated for Python import, and take what the gateway answers", {
+test("generated Python models import and accept the gateway's example answers", {
   timeout: INSTALL_MS + GENERATE_MS,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "openapi-python-"));

@@ -70,7 +70,7 @@ class Examples {
   }
 }
 
-/** Prepares an example operation, signs it and submits it: only the submitted envelope is not the example's. */
+/** Prepares, signs and submits an example operation. Only the submitted envelope differs from the example. */
 async function write({ sandbox }: TestNetwork, examples: Examples, body: unknown): Promise<Answer> {
   const { source } = body as { source: string };
   const { secret } = Object.values(sandbox.accounts).find(({ address }) => address === source)!;

@@ -14,7 +14,7 @@ const OPERATIONS = operationsOf(NOUNS);
 const CARD = createHash("sha256").update("card 04:A2:2B:11").digest("hex");
 const UNKNOWN = "00".repeat(32);
 
-/** A run that keeps what it is answered as examples. */
+/** A run that records its answers as examples. */
 class Run {
   readonly examples: Examples = {
     operations: {},
@@ -25,7 +25,7 @@ class Run {
 
   constructor(readonly on: TestNetwork, readonly api: GatewayUnderTest) {}
 
-  /** Asks an endpoint by its operation id; the answer is kept under a name, the values of its path and query with the first. */
+  /** Calls an endpoint by its operation id and records the answer under a name, and its first path and query values. */
   async ask(id: string, name: string, { params = {}, query = {}, body, key }: {
     params?: Record<string, string>;
     query?: Record<string, string>;
@@ -46,13 +46,13 @@ class Run {
     return answer;
   }
 
-  /** An error that any endpoint may answer: kept once, and not with the endpoint. */
+  /** Records an error that any endpoint may answer, not as an example of the endpoint. */
   async fail(request: () => Promise<Answer>): Promise<void> {
     const { body } = await request();
     this.examples.errors[body.error.code] = body;
   }
 
-  /** Prepares and signs, of which nothing is kept. */
+  /** Prepares and signs without a record. */
   async signedEnvelope(
     who: "owner" | "agent" | "merchant",
     operation: Record<string, unknown>,
@@ -73,7 +73,7 @@ class Run {
   }
 }
 
-/** The life of a card, every endpoint and every error, on a network and a gateway of their own. */
+/** Records a card's life, every endpoint and every error, on a new network and gateway. */
 export async function recordExamples(): Promise<Examples> {
   const on = await startTestNetwork();
   const endpoint = { status: 200 };
@@ -121,7 +121,7 @@ async function webhooks(run: Run, { url }: Receiver): Promise<{ id: string }> {
   return webhook;
 }
 
-/** Until so many posts are written down, which is a moment after they were answered. */
+/** Waits until the store has this many attempts, which is a moment after their answers. */
 async function posted({ api }: Run, { id }: { id: string }, count: number): Promise<void> {
   await until(async () => (await api.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries.length === count);
 }
@@ -164,7 +164,7 @@ async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
 async function history(run: Run, { received }: Receiver, { id }: { id: string }): Promise<void> {
   const { api } = run;
   await until(async () => (await api.request("GET", "/v1/events")).body.events.length === 9);
-  // Events are held at once; that all are, is known when the height that the node told is confirmed.
+  // The log has an event at once, but `oldestLedger` only when a second answer confirms the ledger.
   await until(async () => (await api.request("GET", "/v1/events")).body.oldestLedger !== null);
   await until(() => received.length === 3);
   const { headers, body } = received.find(({ body }) => body.includes("payment.authorized"))!;
@@ -195,12 +195,12 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   await run.ask("getStatus", "status");
 }
 
-/** The webhook's endpoint is gone when one event is sent again. */
+/** Records a delivery that the endpoint rejects with 410 at a replay. */
 async function refusedDelivery(run: Run, endpoint: { status: number }, { id }: { id: string }): Promise<void> {
   const { api } = run;
   endpoint.status = 410;
   const { body: { deliveries: [{ eventId }] } } = await api.request("GET", `/v1/webhooks/${id}/deliveries`);
-  // The replay before may not have ended yet.
+  // The previous replay may still be under way.
   const replay = () => api.request("POST", `/v1/webhooks/${id}/replay`, { body: { eventId } });
   await until(async () => (await replay()).status === 202);
   await until(async () => (await api.request("GET", `/v1/webhooks/${id}`)).body.rejected === 1);
