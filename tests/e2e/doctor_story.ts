@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createClient } from "./client.ts";
 import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
 import { freePort } from "../faults/serve_process.ts";
+import { until } from "../until.ts";
 
 interface Check {
   check: string;
@@ -38,7 +39,8 @@ async function tellAllIsWell(info: SandboxInfo, command: string[]): Promise<void
     assert.equal(status, 200, JSON.stringify(body));
     return body.events.length;
   };
-  while (await heldEvents() === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  const isCompared = async () => (await api.get("/v1/status")).body.solvency !== null;
+  await until(async () => await heldEvents() > 0 && await isCompared());
 
   const flags = asArguments(flagsFor(info, { store: info.store, port: new URL(info.gateway).port }));
   const text = await runGateway(["doctor", ...flags], {}, command);

@@ -27,9 +27,7 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
     await works();
     const stands = (await nodes()).map(({ inUse, condition }) => `${inUse} ${condition}`);
     assert.deepEqual(stands, ["true well", "false well"]);
-    // Of which network it is, which ledgers it holds, and whether they are the first's.
-    const rare = ["getNetwork", "getHealth", "getLedgers"];
-    assert.deepEqual(second.asked.filter((method) => !rare.includes(method)), [], "the second rests");
+    await rests(second, works);
     for (const [fault, problem] of [["breaks off", /^could not be reached/], [500, /^answered HTTP 500$/]] as const) {
       first.fault = fault;
       await works();
@@ -41,12 +39,23 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
       first.fault = undefined;
       await until(([first]) => first!.inUse && first!.condition === "well");
       assert.deepEqual(await inUseByMetrics(), [1, 0]);
-      const asked = second.asked.length;
-      await works();
-      const since = second.asked.slice(asked);
-      assert.deepEqual(since.filter((method) => !rare.includes(method)), [], "the second rests again");
+      await rests(second, works);
     }
   });
+}
+
+/** Calls about the node's network, the ledgers that it holds, and whether they are the first node's. */
+const RARE = ["getNetwork", "getHealth", "getLedgers"];
+
+/** Waits until clients work without a call to the node. On a slow machine a late answer of the other node counts as lagging. */
+async function rests({ asked }: RpcProxy, works: () => Promise<void>): Promise<void> {
+  for (let tries = 1;; tries++) {
+    const before = asked.length;
+    await works();
+    const calls = asked.slice(before).filter((method) => !RARE.includes(method));
+    if (calls.length === 0) return;
+    assert.ok(tries < 10, `the node does not rest: ${calls}`);
+  }
 }
 
 /** The gateway leaves a node that keeps failing, and returns only after half a minute without failures: no flapping. */

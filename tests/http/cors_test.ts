@@ -45,7 +45,7 @@ test("a listed origin may call, needs no key for its preflight, and may read the
   await api.stop();
 });
 
-test("the gateway never allows credentials, with " * " or a listed origin", async () => {
+test('the gateway never allows credentials, with "*" or a listed origin', async () => {
   for (const corsOrigins of ["*", "https://app.example"]) {
     const api = await startGateway(on, { started: false, settings: { corsOrigins } });
     const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });

@@ -158,7 +158,7 @@ test("prepare answers success when the rejected envelope is applied during the r
   assertDone(again, first);
 });
 
-test("prepare answers 502 "same" when the contract refuses now and the rejected envelope may still be applied", async () => {
+test('prepare answers 502 "same" when the contract refuses now and the rejected envelope may still be applied', async () => {
   const card = newCard();
   const key = "refused-meanwhile";
   const prepare = () => asked("/v1/transactions/prepare", payment(card), { key });
@@ -178,7 +178,7 @@ test("prepare answers 502 "same" when the contract refuses now and the rejected 
   );
 });
 
-test("prepare answers 422 "never" when the contract refuses and the rejected envelope is past its time bound", async () => {
+test('prepare answers 422 "never" when the contract refuses and the rejected envelope is past its time bound', async () => {
   const card = newCard();
   const key = "too-late";
   const prepare = () => asked("/v1/transactions/prepare", payment(card, "10000000001"), { key });
@@ -196,7 +196,7 @@ test("prepare answers 422 "never" when the contract refuses and the rejected env
 });
 
 describe("a fee bump of a transaction that was applied already", () => {
-  test("does not get retry "prepare_again", which would repeat the operation", async () => {
+  test('does not get retry "prepare_again", which would repeat the operation', async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const first = await submitted(card, xdr);
@@ -218,7 +218,7 @@ describe("a fee bump of a transaction that was applied already", () => {
     assert.ok(bump.status === 200 || body.warning?.includes(hash), `${bump.text}, and no warning`);
   });
 
-  test("does not get retry "prepare_again" when the transaction was applied without the gateway", async () => {
+  test('does not get retry "prepare_again" when the transaction was applied without the gateway', async () => {
     const card = newCard();
     const { body: { xdr } } = await prepared(card, {});
     await applyElsewhere(card, xdr);

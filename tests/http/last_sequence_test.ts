@@ -7,7 +7,7 @@ import { gatewayOfFile } from "./test_gateway.ts";
 
 const { on, api } = gatewayOfFile();
 
-test("prepare refuses an account that has used its last sequence number, with retry "never" and the reason", async () => {
+test('prepare refuses an account that has used its last sequence number, with retry "never" and the reason', async () => {
   const source = Keypair.random();
   await on.network.fund(source.publicKey());
   const bump = Operation.bumpSequence({ bumpTo: String(2n ** 63n - 1n) });
