@@ -22,11 +22,11 @@ function reader() {
   return { entries: createEntryReader({ rpc, head, clock }), clock, asked };
 }
 
-describe("other reads do not wait for all cards of a wallet of ten thousand", () => {
+describe("during a read of a wallet of ten thousand cards", () => {
   const others: [what: string, keys: string[], fresh: boolean, mostMs: number][] = [
-    ["the prepare of a payment", ["account", "card"], true, 200],
-    ["the read of a card", ["device", "policy", "balance"], false, 300],
-    ["a read of the same cards", ["card9999"], true, 200],
+    ["the prepare of a payment waits at most 200 ms", ["account", "card"], true, 200],
+    ["the read of a card waits at most 300 ms", ["device", "policy", "balance"], false, 300],
+    ["a read of the same cards waits at most 200 ms", ["card9999"], true, 200],
   ];
   for (const [what, keys, fresh, mostMs] of others) {
     test(what, async () => {

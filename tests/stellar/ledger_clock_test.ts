@@ -7,7 +7,7 @@ import { fakeClock, stubRpc } from "./rpc/stub_rpc.ts";
 
 const START = 1_800_000_000;
 
-test("the pace ignores an answer of another ledger than the head, and is retried soon", async () => {
+test("the pace ignores an answer of another ledger than the head, and a retry follows soon", async () => {
   for (const lie of [{ latestLedgerCloseTime: START + 315_360_000 }, { latestLedger: 900_000 }, { latestLedger: 11 }]) {
     const clock = fakeClock(START * 1_000);
     const head = createHead({ clock, stored: { sequence: 1_000, closeTime: START } });

@@ -75,15 +75,15 @@ const withEvent = (isThere: boolean) => ({ ...KNOWN, isEventThere: () => Promise
 
 const ROWS: [what: string, known: Partial<KnownLedgers>, shown: Shown[], kind: Finding["kind"]][] = [
   ["the newest checkpoint's hash", KNOWN, [same], "same"],
-  ["an older checkpoint's, of a node that lags", KNOWN, [{ ...same, latest: 150, closeTime: T - 550 }], "same"],
+  ["an older checkpoint's hash, of a node that lags", KNOWN, [{ ...same, latest: 150, closeTime: T - 550 }], "same"],
   ["another hash", KNOWN, [{ ...same, network: "c" }], "other"],
   ["a former epoch's hash (H14)", inFormer, [{ ...same, network: "a" }], "lags"],
   ["no checkpoint in range, and closed no later than the newest one (H1)", FORMER, [former], "lags"],
   ["all checkpoints above its newest ledger, which closed later", KNOWN, [small], "other"],
   ["all checkpoints pruned", KNOWN, [pruned], "nothing"],
   ["no checkpoint yet", {}, [same], "nothing"],
-  ["a range of one backend, and a ledger of another one (H7)", FORMER, [former, same], "lags"],
-  ["no getLedgers, and nothing settled", KNOWN, [lacking], "nothing"],
+  ["the range of one backend, and the ledger of another one (H7)", FORMER, [former, same], "lags"],
+  ["no getLedgers, and no settled event", KNOWN, [lacking], "nothing"],
   ["no getLedgers, and the newest settled event at its place (H15)", withEvent(true), [lacking], "same"],
   ["no getLedgers, and the newest settled event gone", withEvent(false), [lacking], "other"],
 ];

@@ -61,7 +61,7 @@ describe("the RPC client", () => {
     assert.equal(init.redirect, "manual");
   });
 
-  test("keeps unknown fields and takes null for an absent list", async () => {
+  test("keeps unknown fields and accepts null for an absent list", async () => {
     const { rpc } = client([result({ latestLedger: 9, entries: null, future: 1 })]);
     const answer = await rpc.getLedgerEntries([]);
     assert.deepEqual(answer, { latestLedger: 9, entries: [], future: 1 } as unknown);
@@ -75,7 +75,7 @@ describe("the RPC client", () => {
     assert.deepEqual([head.sequence, head.closeTime, head.isTimed], [8, 1_800_000_000, false]);
   });
 
-  test("takes a ledger beyond 2^31-1 for nonsense (T5)", async () => {
+  test("rejects an answer with a ledger beyond 2^31-1 (T5)", async () => {
     const { rpc, head } = client([result({ latestLedger: 4_294_967_295, entries: [] })]);
     assert.match(await upstreamMessage(rpc.getLedgerEntries([])), /answered nonsense \(latestLedger\)/);
     assert.equal(head.sequence, 5);
@@ -107,7 +107,7 @@ describe("the RPC client", () => {
     assert.equal(head.sequence, 5);
   });
 
-  test("gives up after the second failure, with a message that gives no credentials away", async () => {
+  test("fails after the second failure, with a message without credentials", async () => {
     const { rpc, asked, problems } = client([() => new Response("busy", { status: 503 })]);
     const message = await upstreamMessage(rpc.getLatestLedger());
     assert.equal(message, "the RPC node https://rpc.test answered HTTP 503 (getLatestLedger)");
@@ -121,7 +121,7 @@ describe("the RPC client", () => {
     assert.equal(asked.length, 1);
   });
 
-  test("refuses nonsense without asking again", async () => {
+  test("rejects a malformed answer without a retry", async () => {
     const nonsense: [Answer, RegExp][] = [
       [() => new Response("<html>maintenance</html>"), /not JSON/],
       [() => new Response('{"jsonrpc":"2.0","id":1,"result":{"sequ'), /not JSON/],
@@ -140,7 +140,7 @@ describe("the RPC client", () => {
     }
   });
 
-  test("reads no answer that is larger than the bound", async () => {
+  test("stops reading an answer that is larger than the limit", async () => {
     const chunk = new Uint8Array(1024 * 1024);
     let sent = 0;
     const { rpc } = client([() =>
@@ -159,14 +159,14 @@ describe("the RPC client", () => {
     assert.ok(sent < MAX_ANSWER_BYTES + 4 * chunk.length, `${sent} bytes were taken`);
   });
 
-  test("gives up on a silent node when its time is over, and not before", async () => {
+  test("fails after 10 s when the node is silent", async () => {
     const { rpc, clock } = client([() => new Promise<Response>(() => {})]);
     const startMs = clock.now();
     assert.match(await upstreamMessage(rpc.getLatestLedger()), /did not answer within 10000 ms/);
     assert.equal(clock.now() - startMs, 10_000);
   });
 
-  test("a body that never ends is cut off by the same time-out", async () => {
+  test("fails at the same timeout when a body never ends", async () => {
     const { rpc } = client([() => new Response(new ReadableStream({}))]);
     assert.match(await upstreamMessage(rpc.getLatestLedger()), /did not answer within/);
   });
@@ -179,7 +179,7 @@ describe("the RPC client", () => {
     assert.match(await upstreamMessage(call), /abandoned/);
   });
 
-  test("hands an error object of the node on as an RpcError, its URLs cut out", async () => {
+  test("returns an error object of the node as an RpcError without its URLs", async () => {
     const { rpc } = client([
       ({ id }) =>
         Response.json({ jsonrpc: "2.0", id, error: { code: -32602, message: "see https://rpc.test/path-token" } }),
@@ -189,7 +189,7 @@ describe("the RPC client", () => {
     assert.deepEqual([error.code, error.message], [-32602, "see [url]"]);
   });
 
-  test("uses the next node when one fails, and stays there", async () => {
+  test("uses the next node when one fails, and keeps using it", async () => {
     const urls = ["https://a.test", "https://b.test"];
     const { rpc, asked } = client([() => new Response("<html>"), result(LATEST)], urls);
     await rpc.getLatestLedger();
@@ -197,7 +197,7 @@ describe("the RPC client", () => {
     assert.deepEqual(asked.map(({ url }) => new URL(url).hostname), ["a.test", "b.test", "b.test"]);
   });
 
-  test("leaves the second node time when the first is silent", async () => {
+  test("asks the second node after 5 s when the first is silent", async () => {
     const urls = ["https://a.test", "https://b.test"];
     const { rpc, clock } = client([() => new Promise<Response>(() => {}), result(LATEST)], urls);
     const startMs = clock.now();

@@ -82,11 +82,11 @@ let a: Node;
 let b: Node;
 let rpc: NodesRpcClient;
 let head: Head;
-let told: string[];
+let reported: string[];
 beforeEach(async () => {
   a = await startNode(sandbox.network);
   b = await startNode(sandbox.network);
-  told = [];
+  reported = [];
   const { monotonicMs } = sandbox.clock;
   const clock = {
     ...sandbox.clock,
@@ -104,7 +104,7 @@ beforeEach(async () => {
     clock,
     head,
     networkPassphrase: sandbox.network.passphrase,
-    onNodeChange: ({ name, condition }) => told.push(`${name === a.url ? "a" : "b"} ${condition}`),
+    onNodeChange: ({ name, condition }) => reported.push(`${name === a.url ? "a" : "b"} ${condition}`),
   });
 });
 afterEach(async () => {
@@ -133,42 +133,42 @@ async function pass(seconds: number): Promise<void> {
 const inUse = () => rpc.nodes().find((node) => node.inUse)!.name;
 
 describe("two RPC nodes of one network", () => {
-  test("no call fails while the first node is down, and it is used again once it has been well for a while", async () => {
+  test("no call fails while the first node is down, and the client uses it again after a healthy period", async () => {
     sandbox.network.closeLedger();
     await pass(2);
     assert.ok(!b.asked.includes("getLatestLedger"));
     await a.stop();
     await pass(20);
-    assert.deepEqual([told, inUse()], [["a failing"], b.url]);
+    assert.deepEqual([reported, inUse()], [["a failing"], b.url]);
     await a.start();
     const whileDown = a.asked.filter((method) => method === "getLatestLedger").length;
     await pass(20);
     assert.equal(inUse(), b.url, "not before it has proved itself");
     assert.equal(a.asked.filter((method) => method === "getLatestLedger").length, whileDown);
     await pass(60);
-    assert.deepEqual([told, inUse()], [["a failing", "a well"], a.url]);
+    assert.deepEqual([reported, inUse()], [["a failing", "a well"], a.url]);
   });
 
-  test("a node that answers from an old ledger is left, and said to lag", async () => {
+  test("the client leaves a node that answers from an old ledger, and reports that it lags", async () => {
     await pass(5);
     a.freeze();
     await pass(80);
-    assert.deepEqual([told, inUse()], [["a lagging"], b.url]);
+    assert.deepEqual([reported, inUse()], [["a lagging"], b.url]);
     assert.equal(head.sequence, sandbox.network.latestLedger().sequence);
     assert.match(rpc.nodes()[0]!.problem!, /newest ledger is \d+ s older/);
     a.thaw();
     await pass(100);
-    assert.deepEqual([told, inUse()], [["a lagging", "a well"], a.url]);
+    assert.deepEqual([reported, inUse()], [["a lagging", "a well"], a.url]);
   });
 
-  test("a node whose health check is good and whose other answers are not is left all the same, ever longer", async () => {
+  test("the client leaves a node whose health check succeeds but whose other calls fail, for longer each time", async () => {
     a.refuses.add("getLatestLedger");
     await pass(300);
-    const left = told.filter((change) => change === "a failing").length;
-    assert.ok(left >= 1 && left <= 4, told.join(", "));
+    const left = reported.filter((change) => change === "a failing").length;
+    assert.ok(left >= 1 && left <= 4, reported.join(", "));
   });
 
-  test("a node of another network is never used", async () => {
+  test("the client never uses a node of another network", async () => {
     const other = createRpcClient({
       urls: [a.url, b.url],
       fetch,
@@ -183,7 +183,7 @@ describe("two RPC nodes of one network", () => {
     );
   });
 
-  test("after a lost send at one node the gateway looks the envelope up at the other, and it is applied once", async () => {
+  test("after lost sends the gateway confirms the envelope, and the network applies it", async () => {
     sandbox.network.closeLedger();
     const escrow = createEscrow({
       rpc,

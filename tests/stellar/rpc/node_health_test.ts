@@ -14,15 +14,15 @@ const START_MS = 1_800_000_000_000;
 function nodes(count: number) {
   let nowMs = START_MS;
   let newest = 0;
-  const told: string[] = [];
+  const reported: string[] = [];
   const health = createNodeHealth({
     nodes: count,
     nowMs,
-    onChange: (node, { condition }) => told.push(`${node} ${condition}`),
+    onChange: (node, { condition }) => reported.push(`${node} ${condition}`),
   });
   return {
     health,
-    told,
+    reported,
     now: () => nowMs,
     at: (seconds: number) => void (nowMs = START_MS + seconds * 1000),
     fail: (node: number) => health.failed(node, nowMs, nowMs, "does not answer"),
@@ -47,11 +47,11 @@ function leave(on: ReturnType<typeof nodes>, node: number): void {
 }
 
 describe("the health of RPC nodes", () => {
-  test("asks the first of the list while all are well", () => {
+  test("prefers the first node of the list while all are healthy", () => {
     assert.deepEqual(nodes(3).health.order(), [0, 1, 2]);
   });
 
-  test("puts a node in doubt at its first failure without a report, and returns at its first good answer", () => {
+  test("demotes a node at its first failure without a report, and restores it at its first good answer", () => {
     const on = nodes(2);
     on.fail(0);
     assert.deepEqual(on.health.order(), [1, 0]);
@@ -60,10 +60,10 @@ describe("the health of RPC nodes", () => {
     on.answer(0);
     on.health.probed(0, on.now());
     assert.deepEqual(on.health.order(), [0, 1]);
-    assert.deepEqual(on.told, []);
+    assert.deepEqual(on.reported, []);
   });
 
-  test("counts calls that fail together once", () => {
+  test("counts concurrent failed calls as one failure", () => {
     const on = nodes(2);
     const startedAtMs = on.now();
     on.at(5);
@@ -71,19 +71,19 @@ describe("the health of RPC nodes", () => {
     assert.equal(on.condition(0), "doubted");
   });
 
-  test("leaves a node at the third strike, reports it once, and returns when it was well for long enough", () => {
+  test("leaves a node at its third failure, reports it once, and returns after 30 s of good answers", () => {
     const on = nodes(2);
     leave(on, 0);
     on.fail(0);
-    assert.deepEqual([on.condition(0), on.first(), on.told], ["failing", 1, ["0 failing"]]);
+    assert.deepEqual([on.condition(0), on.first(), on.reported], ["failing", 1, ["0 failing"]]);
     on.answerAt(10, 0);
     on.answerAt(39, 0);
     assert.equal(on.first(), 1);
     on.answerAt(40, 0);
-    assert.deepEqual([on.condition(0), on.first(), on.told], ["well", 0, ["0 failing", "0 well"]]);
+    assert.deepEqual([on.condition(0), on.first(), on.reported], ["well", 0, ["0 failing", "0 well"]]);
   });
 
-  test("starts the count again when a node fails on its way back", () => {
+  test("restarts the 30 s when a node fails again before its return", () => {
     const on = nodes(2);
     leave(on, 0);
     on.answerAt(10, 0);
@@ -96,7 +96,7 @@ describe("the health of RPC nodes", () => {
     assert.equal(on.first(), 0);
   });
 
-  test("waits twice as long each time a node is left, within bounds, and forgets it after a good while", () => {
+  test("doubles the waiting time at each leave, up to 600 s, and resets it after a long healthy period", () => {
     const on = nodes(2);
     let seconds = 0;
     const waited = () => {
@@ -110,7 +110,7 @@ describe("the health of RPC nodes", () => {
     assert.equal(waited(), 30);
   });
 
-  test("bears a node that fails one call in thirty, not one that fails every tenth", () => {
+  test("keeps a node that fails one call in thirty, and leaves one that fails every tenth", () => {
     for (const [every, expected] of [[30, "well"], [10, "failing"]] as const) {
       const on = nodes(2);
       for (let call = 1; call <= 600; call++) {
@@ -118,11 +118,11 @@ describe("the health of RPC nodes", () => {
         if (call % every === 0) on.fail(0);
         else on.answer(0);
       }
-      assert.equal(on.told.at(0) ?? "0 well", `0 ${expected}`);
+      assert.equal(on.reported.at(0) ?? "0 well", `0 ${expected}`);
     }
   });
 
-  test("leaves a node whose newest ledger stays older than another's, not one that is late for a moment", () => {
+  test("leaves a node whose latest ledger stays older than another's, not one that lags for a moment", () => {
     const on = nodes(2);
     on.answer(0, 0);
     on.answer(1, 20);
@@ -132,14 +132,14 @@ describe("the health of RPC nodes", () => {
     on.answer(0, 19);
     assert.equal(on.condition(0), "well");
     on.answerAt(31, 0, 19);
-    assert.deepEqual([on.condition(0), on.first(), on.told], ["lagging", 1, ["0 lagging"]]);
+    assert.deepEqual([on.condition(0), on.first(), on.reported], ["lagging", 1, ["0 lagging"]]);
     assert.equal(on.health.state(0).lagSeconds, 21);
     on.answerAt(40, 0, 40);
     on.answerAt(70, 0, 70);
     assert.deepEqual([on.condition(0), on.first()], ["well", 0]);
   });
 
-  test("where no node is well, asks the one that does least badly", () => {
+  test("prefers the node with the latest good answer when no node is healthy", () => {
     const on = nodes(3);
     for (const node of [0, 1, 2]) leave(on, node);
     assert.deepEqual(on.health.order(), [0, 1, 2]);
@@ -147,16 +147,16 @@ describe("the health of RPC nodes", () => {
     assert.deepEqual(on.health.order(), [1, 0, 2]);
   });
 
-  test("a node that stands alone is well at its first good answer", () => {
+  test("a single node is healthy at its first good answer", () => {
     const on = nodes(1);
     leave(on, 0);
     on.answer(0);
-    assert.deepEqual([on.condition(0), on.told], ["well", ["0 failing", "0 well"]]);
+    assert.deepEqual([on.condition(0), on.reported], ["well", ["0 failing", "0 well"]]);
     on.at(100);
     assert.deepEqual(on.health.takeProbes(on.now()), []);
   });
 
-  test("probes the idle slowly, a doubted one soon, a dead one ever more slowly, and never one twice at a time", () => {
+  test("probes an idle node slowly, a failing one soon and then less and less often, and one at a time", () => {
     const on = nodes(2);
     on.at(14);
     assert.deepEqual(on.health.takeProbes(on.now()), []);
@@ -184,21 +184,21 @@ const steps = fc.array(
   { minLength: 1, maxLength: 400, size: "max" },
 );
 
-/** Walks through the steps. */
-function walk(steps: Step[], after: (health: NodeHealth, seconds: number, told: string[]) => void) {
+/** Applies the steps, and calls `after` at each of them. */
+function walk(steps: Step[], after: (health: NodeHealth, seconds: number, reported: string[]) => void) {
   const on = nodes(3);
   let seconds = 0;
   for (const { node, good, lagSeconds, seconds: passed } of steps) {
     on.at(seconds += passed);
     if (good) on.answer(node, seconds - lagSeconds);
     else on.fail(node);
-    after(on.health, seconds, on.told);
+    after(on.health, seconds, on.reported);
   }
   return { ...on, seconds };
 }
 
 describe("for any behaviour of the nodes", () => {
-  test("every node stays in the order, the well before the others, the earlier before the later", () => {
+  test("the order has every node, healthy ones first, each group in the order of the list", () => {
     fc.assert(fc.property(steps, (steps) => {
       walk(steps, (health) => {
         const order = health.order();
@@ -209,11 +209,11 @@ describe("for any behaviour of the nodes", () => {
     }));
   });
 
-  test("a node that comes and goes is never back within half a minute, and slower each time", () => {
+  test("an unstable node returns after 30 s at the earliest, and later each time", () => {
     fc.assert(fc.property(steps, (steps) => {
       const changes: { node: number; kind: string; seconds: number }[] = [];
-      const { seconds } = walk(steps, (_, seconds, told) => {
-        for (const change of told.slice(changes.length)) {
+      const { seconds } = walk(steps, (_, seconds, reported) => {
+        for (const change of reported.slice(changes.length)) {
           const [node, kind] = change.split(" ") as [string, string];
           changes.push({ node: Number(node), kind, seconds });
         }
@@ -230,7 +230,7 @@ describe("for any behaviour of the nodes", () => {
     }));
   });
 
-  test("the first of the list is used again once it has been well for its return time", () => {
+  test("the client uses the first node again once it has been healthy for its return time", () => {
     fc.assert(fc.property(steps, (steps) => {
       const on = walk(steps, () => {});
       for (let seconds = 0; seconds <= LIMITS.longestReturnMs / 1000; seconds++) {

@@ -28,7 +28,7 @@ describe("the inclusion fee", () => {
     for (const [p90, expected] of Object.entries(cases)) assert.equal(await fees(() => p90).bid(), expected, p90);
   });
 
-  test("is read once in five seconds, however many clients prepare", async () => {
+  test("is read once in five seconds for any number of clients", async () => {
     const { bid, pass, calls } = fees((call) => String(call * 1_000));
     assert.deepEqual(await Promise.all([bid(), bid(), bid()]), [1_000n, 1_000n, 1_000n]);
     pass(5_000);
@@ -38,7 +38,7 @@ describe("the inclusion fee", () => {
     assert.equal(await bid(), 2_000n);
   });
 
-  test("is the last one known when the node does not say, and the minimum at first", async () => {
+  test("is the last known one when the node fails, and the minimum at first", async () => {
     const { bid, pass, problems } = fees((call) => call === 2 ? "700" : "down");
     assert.equal(await bid(), 100n);
     pass(5_001);

@@ -24,7 +24,7 @@ function simulated(readOnly: number, readWrite: number): string {
 }
 
 describe("reserved keys", () => {
-  test("come after the others, with their resources and fee", () => {
+  test("come after the other keys, with their resources and fee", () => {
     const reserved = { keys: keys(2_000, 8), instructionsPerKey: 80_000, bytesPerKey: 296 };
     const { resources, resourceFee } = xdr.SorobanTransactionData.fromXdr(
       withReservedKeys(simulated(3, 4), reserved, TERMS),
@@ -40,7 +40,7 @@ describe("reserved keys", () => {
     assert.equal(resourceFee, 30_000n + BigInt(fee));
   });
 
-  test("that the simulation named, or that are given twice, are not added again", () => {
+  test("that the simulation returned, or that are given twice, are not added again", () => {
     const reserved = { keys: [...keys(0, 1), ...keys(1_000, 2), ...keys(5, 1), ...keys(5, 1)] };
     const widened = withReservedKeys(simulated(2, 2), { ...reserved, instructionsPerKey: 1, bytesPerKey: 0 }, TERMS);
     const { readWrite } = xdr.SorobanTransactionData.fromXdr(widened, "base64").resources.footprint;
@@ -67,11 +67,11 @@ describe("reserved keys", () => {
 });
 
 describe("the terms of the network", () => {
-  test("are those of its settings, read once in ten minutes", async () => {
+  test("come from its settings, and are read once in ten minutes", async () => {
     const sandbox = await startSandbox();
     const { rpc, head } = sandbox.gateway();
     const { clock } = sandbox;
-    // Read anew each time, as after a ledger.
+    // Without a cache, as after a new ledger.
     const entries = createEntryReader({ rpc, head, clock, maxAgeMs: -1 });
     const terms = createFootprintTerms({ entries, clock });
     const asked = () => sandbox.counts.get("getLedgerEntries") ?? 0;
@@ -86,7 +86,7 @@ describe("the terms of the network", () => {
     sandbox.network.stop();
   });
 
-  test("can't be read where a setting is missing or is another", async () => {
+  test("cannot be read when a setting is missing or wrong", async () => {
     const answered = (xdrs: (string | undefined)[]): EntryReader => ({
       read: (all) =>
         Promise.resolve({

@@ -98,9 +98,9 @@ describe("the outcome of an envelope that this gateway sent", () => {
       find: (call, ledger) => isRefused ? {} : inLedger(101)(call, ledger),
     });
     await fault(transactions.submit(ENVELOPE));
-    const { error, ...told } = await transactions.status(HASH);
+    const { error, ...returned } = await transactions.status(HASH);
     const why = { transactionError: "txInsufficientFee", retry: "prepare_again" };
-    assert.deepEqual(told, { hash: HASH, status: "rejected", ...why });
+    assert.deepEqual(returned, { hash: HASH, status: "rejected", ...why });
     assert.match(error!, /txInsufficientFee/);
     isRefused = false;
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });
@@ -135,7 +135,7 @@ describe("the account of an envelope that was handed out", () => {
   test("is read as of a ledger, with a close time that is not of a later one", async () => {
     const stage: ReturnType<typeof submitStage> = submitStage({
       accountSequence() {
-        // While it is read a ledger behind the bound closes.
+        // During the read a ledger after the bound closes.
         stage.head.observe({ node: 0, sequence: 161, closeTime: START_SECONDS + 305 });
         return 42n;
       },

@@ -23,14 +23,14 @@ describe("the codes of the network's rejections", () => {
   });
 
   for (const code of CODES) {
-    test(`${code} has words`, () => {
+    test(`${code} has an explanation`, () => {
       const { message, transactionError } = rejection(code, "ab".repeat(32));
       assert.match(message, new RegExp(`was rejected: ${code} \\(\\w+ .+\\)$`));
       assert.equal(transactionError, code);
     });
   }
 
-  test("a rejection without a code has none", () => {
+  test("a rejection without a code has no explanation", () => {
     assert.match(rejection(UNNAMED, "ab").message, /was rejected: ERROR$/);
   });
 });

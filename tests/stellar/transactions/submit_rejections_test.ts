@@ -98,7 +98,7 @@ describe("submitting an envelope", () => {
     assert.equal((await transactions.status(HASH)).status, "pending");
     assert.equal(notes.get(HASH)!.outcome, undefined);
 
-    // Under an Idempotency-Key another has the same sequence number, and is handed out at once.
+    // With an Idempotency-Key the gateway prepares a replacement with the same sequence number at once.
     const intent = submitStage({ send });
     const error = await fault(intent.transactions.submit(ENVELOPE, () => Promise.resolve({ isIntent: true })));
     assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
@@ -129,7 +129,7 @@ describe("submitting an envelope", () => {
       assert.deepEqual([code, headers.Location], ["upstream_error", `/v1/transactions/${HASH}`]);
       assert.equal((await transactions.status(HASH)).status, "pending");
     }
-    // What nobody had before is refused as it is.
+    // An envelope that no node had before is rejected at once.
     const { transactions } = submitStage({ send: () => refusedAs("txInsufficientBalance") });
     assert.equal((await fault(transactions.submit(ENVELOPE, asIntent))).transactionError, "txInsufficientBalance");
   });
@@ -137,16 +137,16 @@ describe("submitting an envelope", () => {
   test("a copy without the second signer's signature does not reject the copy with both", async () => {
     const second = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
     for (const isIntent of [false, true]) {
-      const told = () => Promise.resolve({ isIntent });
+      const before = () => Promise.resolve({ isIntent });
       const stage = submitStage({ send: (call) => call === 1 ? {} : refusedAs("txBadAuth"), find: inLedger(103) });
       const { transactions, notes } = stage;
-      const whole = transactions.submit(transaction({ signers: [source, second] }).toXdr(), told);
+      const whole = transactions.submit(transaction({ signers: [source, second] }).toXdr(), before);
       while (stage.sent() === 0) await stage.clock.wait(1);
-      assert.deepEqual(await transactions.submit(ENVELOPE, told), { hash: HASH, ledger: 103 });
+      assert.deepEqual(await transactions.submit(ENVELOPE, before), { hash: HASH, ledger: 103 });
       assert.deepEqual(await whole, { hash: HASH, ledger: 103 });
       assert.equal(notes.get(HASH)!.outcome!.status, "success");
     }
-    // What nobody had before is refused as it is.
+    // An envelope that no node had before is rejected at once.
     const { transactions } = submitStage({ send: () => refusedAs("txBadAuth") });
     assert.equal((await fault(transactions.submit(ENVELOPE))).transactionError, "txBadAuth");
   });
@@ -215,7 +215,7 @@ describe("submitting an envelope", () => {
       find(call) {
         if (call < 3) return {};
         if (call > 3) return call === 4 ? {} : { status: "SUCCESS", ledger: 102 };
-        // The gateway stands still, and what it hears then is of other requests.
+        // The gateway is suspended, and then observes answers to other requests.
         for (const ms of [10_000, 1_100]) {
           stage.clock.pass(ms);
           stage.head.observe({ node: 0, sequence: 104, closeTime: START_SECONDS + 20 });
@@ -239,7 +239,7 @@ describe("submitting an envelope", () => {
   test("an envelope that only our own clock calls late is sent: no ledger has closed after its time bound", async () => {
     const { transactions, head, clock, sent } = submitStage({ find: inLedger(101) });
     clock.step(40 * 86_400_000);
-    // The nodes' word is believed, and how long the network has rested since nobody knows yet.
+    // The nodes' time counts, and the gateway does not know yet how long the network has closed no ledger.
     for (const seconds of [0, 1, 2]) {
       clock.pass(seconds * 1_000);
       head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });

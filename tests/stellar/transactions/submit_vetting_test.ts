@@ -26,7 +26,7 @@ import {
 
 const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
 
-describe("the envelopes that may be submitted", () => {
+describe("the eligibility check of envelopes", () => {
   const { transactions } = submitStage({ find: inLedger(100) });
   const built = transaction();
   const bump = (inner: ReturnType<typeof transaction>) =>
@@ -62,7 +62,7 @@ describe("the envelopes that may be submitted", () => {
   );
 
   const cases: [string, string, RegExp][] = [
-    ["what is no XDR", "not xdr", /is not a base64 transaction envelope/],
+    ["text that is not XDR", "not xdr", /is not a base64 transaction envelope/],
     ["an envelope cut short", built.toXdr().slice(0, -8), /is not a base64 transaction envelope/],
     ["an unsigned envelope", transaction({ signers: [] }).toXdr(), /is not signed/],
     ["an unsigned fee bump", bump(built).toXdr(), /the fee bump carries no signature/],
@@ -75,17 +75,21 @@ describe("the envelopes that may be submitted", () => {
     ["a fee bump below that of its resources", cheapBump.toXdr("base64"), /a fee of 5199 stroops, .* at least 200/],
     ["a muxed source", muxed.toXdr(), /must have a G… source/],
     ["no upper time bound", transaction({ validForSeconds: -START_SECONDS }).toXdr(), /must have an upper time bound/],
-    ["one more than an hour away", transaction({ validForSeconds: 3_601 }).toXdr(), /at most an hour from now/],
+    [
+      "an upper time bound more than an hour away",
+      transaction({ validForSeconds: 3_601 }).toXdr(),
+      /at most an hour from now/,
+    ],
   ];
   for (const [name, envelope, words] of cases) {
-    test(`not ${name}`, async () => {
+    test(`rejects ${name}`, async () => {
       const error = await fault(transactions.submit(envelope));
       assert.equal(error.code, "invalid_request");
       assert.match(error.message, words);
     });
   }
 
-  test("bounded by the network's time, which neither one wrong answer nor our own clock moves (T4)", async () => {
+  test("uses the network's time, which neither one wrong answer nor the gateway's clock moves (T4)", async () => {
     for (const days of [-40, 40]) {
       const { transactions, head, clock } = submitStage({ find: inLedger(100) });
       const sequence = 100;
@@ -104,7 +108,7 @@ describe("the envelopes that may be submitted", () => {
     }
   });
 
-  test("nor does our own clock refuse a good one before any node has answered", async () => {
+  test("accepts a good envelope before any node has answered, also with a wrong gateway clock", async () => {
     const { transactions, clock } = submitStage({ find: inLedger(102), storedSecondsAgo: 90_000 });
     clock.step(-86_400_000);
     assert.equal((await transactions.submit(transaction().toXdr())).ledger, 102);
@@ -112,7 +116,7 @@ describe("the envelopes that may be submitted", () => {
     assert.match(far.message, /at most an hour from now/);
   });
 
-  test("and nothing that is no envelope gets past, whatever it is", async () => {
+  test("rejects any malformed envelope with invalid_request", async () => {
     const bytes = xdr.decodeBytes(built.toXdr(), "base64");
     const mutated = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 })).map(([at, by]) => {
       const copy = bytes.slice();
@@ -129,7 +133,7 @@ describe("the envelopes that may be submitted", () => {
     );
   });
 
-  test("for a fee bump the inner transaction is checked and the outer hash returned", async () => {
+  test("checks the inner transaction of a fee bump, and returns the outer hash", async () => {
     const signed = (inner: ReturnType<typeof transaction>) => {
       const outer = bump(inner);
       outer.sign(sponsor);

@@ -9,7 +9,7 @@ test("an envelope that may wait for its ledger is not rejected because another g
   const stage = submitStage({
     send: () => new RpcError("sendTransaction", -32603, "no answer"),
     find: (call) => {
-      // Asked first by who came earlier: his node's queue was full, and what he noted comes late.
+      // Another gateway's earlier send failed at a full queue, and it stores its rejection only now.
       if (call === 2) {
         const error = rejection("txInsufficientFee", HASH);
         stage.notes.set(HASH, { ...stage.notes.get(HASH)!, outcome: { status: "rejected", error } });

@@ -13,9 +13,9 @@ describe("the state of a transaction", () => {
     clock.pass(300_000);
     assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" });
     clock.pass(5_000);
-    const { error, ...told } = await transactions.status(HASH);
+    const { error, ...returned } = await transactions.status(HASH);
     const why = { transactionError: "txTooLate", retry: "prepare_again" };
-    assert.deepEqual(told, { hash: HASH, status: "failed", ...why });
+    assert.deepEqual(returned, { hash: HASH, status: "failed", ...why });
     assert.match(error!, /txTooLate/);
   });
 
