@@ -87,7 +87,8 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
   /** When the reset check last ruled out a reset, for all nodes and for each. Infinity while no reset check listens. */
   const sameAtMs = { all: Infinity, of: new Map<number, number>() };
   let asking: Promise<unknown> | undefined;
-  let polling: Promise<void> | undefined;
+  /** The poll for the callers of `wait`, and their number. */
+  const polling: { underWay?: Promise<void>; callers: number } = { callers: 0 };
 
   const sequence = () => state.head?.sequence ?? 0;
 
@@ -126,8 +127,6 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
       if (sequence() !== before) [startedAtMs, before] = [monotonicMs(), sequence()];
     }
   }
-
-  let waiting = 0;
 
   return {
     get sequence() {
@@ -173,11 +172,11 @@ export function createHead({ clock, stored, ask = () => Promise.resolve() }: Hea
         if (now >= wanted || now < before) resolve();
       };
       listeners.change.add(listener);
-      waiting += 1;
+      polling.callers += 1;
       void clock.wait(timeoutMs, ends.signal).then(resolve);
-      polling ??= poll(() => waiting === 0).finally(() => polling = undefined);
+      polling.underWay ??= poll(() => polling.callers === 0).finally(() => polling.underWay = undefined);
       await promise;
-      waiting -= 1;
+      polling.callers -= 1;
       listeners.change.delete(listener);
       ends.abort();
     },
