@@ -74,7 +74,7 @@ describe("an event of the contracts", () => {
     assert.deepEqual(NINE.map(([, , , expected]) => (expected as { type: string }).type), [...EVENT_TYPES]);
   });
 
-  test("authorize of the older deployment, with a tuple for its topics, means the same", () => {
+  test("authorize of the older deployment, with a tuple as its topics, is decoded alike", () => {
     const expected = { type: "payment.authorized", deviceHash: DEVICE, merchant: AGENT, amount: "9" };
     assert.deepEqual(
       decode(paymentEscrow, [symbol("authorize"), xdr.ScVal.scvVec([device, agent])], i128(9n)),
@@ -84,7 +84,7 @@ describe("an event of the contracts", () => {
     assert.equal(decode(paymentEscrow, [symbol("authorize"), short], i128(9n)), undefined);
   });
 
-  test("revoke and agent_rev of the older deployment, with void data, mean the same", () => {
+  test("revoke and agent_rev of the older deployment, with void data, are decoded alike", () => {
     const revoked = { type: "device.revoked", deviceHash: DEVICE };
     assert.deepEqual(decode(deviceRegistry, [symbol("revoke"), device], unit), revoked);
     const agentRevoked = { type: "agent.revoked", deviceHash: DEVICE };

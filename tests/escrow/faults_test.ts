@@ -58,7 +58,7 @@ const payment = (deviceHash: string) => ({
 });
 
 describe("a node that fails", () => {
-  test("after it accepted a transaction: the transaction is confirmed, and applied once", async () => {
+  test("after it accepted a transaction does not prevent its confirmation, and the network applies it once", async () => {
     const gateway = losing((method) => method === "sendTransaction");
     const before = BigInt((await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey())).pending);
     const { confirmed: { ledger } } = await gateway.act(sandbox.agent, payment(CARD));
@@ -67,13 +67,13 @@ describe("a node that fails", () => {
     assert.equal(BigInt(pending), before + 1n);
   });
 
-  test("every other time: reads, prepare and submit still work", async () => {
+  test("every other time does not prevent reads, prepare and submit", async () => {
     const gateway = losing((_method, call) => call % 2 === 1);
     await gateway.act(sandbox.agent, payment(CARD));
     assert.equal((await gateway.escrow.reads.device(CARD)).owner, sandbox.owner.publicKey());
   });
 
-  test("always: everything is upstream_error, and a submit names the URL of its status", async () => {
+  test("always makes every call upstream_error, and a submit names the URL of its status", async () => {
     const gateway = losing(() => true);
     const working = sandbox.gateway();
     const source = sandbox.agent.publicKey();
@@ -90,8 +90,8 @@ describe("a node that fails", () => {
   });
 });
 
-describe("writes that meet", () => {
-  test("a payment prepared before another one to its merchant must be prepared again", async () => {
+describe("writes", () => {
+  test("need another prepare after another payment to the same merchant", async () => {
     const gateway = sandbox.gateway();
     const { transactions } = gateway.escrow;
     const source = second.publicKey();
@@ -103,7 +103,7 @@ describe("writes that meet", () => {
     await gateway.act(second, payment(SECOND_CARD));
   });
 
-  test("a signature that was made for another network is named", async () => {
+  test("with a signature for another network get an error that names the signature", async () => {
     const { transactions } = sandbox.gateway().escrow;
     const source = second.publicKey();
     const prepared = await transactions.prepare({ source, operation: payment(SECOND_CARD) });
@@ -112,7 +112,7 @@ describe("writes that meet", () => {
     assert.match(error.message, /txBadAuth \(a signature .* was not made for this network/);
   });
 
-  test("parallel payments of many cards all succeed", async () => {
+  test("of many cards at once all succeed", async () => {
     const gateway = sandbox.gateway();
     const payers = await Promise.all(Array.from({ length: forTier({ test: 4, all: 10 }) }, () => sandbox.account()));
     const before = BigInt((await gateway.escrow.reads.pending(sandbox.owner.publicKey())).pending);

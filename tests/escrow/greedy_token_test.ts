@@ -41,7 +41,7 @@ function balanceOf(who: Keypair): bigint {
 }
 
 describe("a token that takes money from its receiver", () => {
-  test("is not prepared for the account that would sign that transfer, too", async () => {
+  test("gets no prepared envelope for the account that would also sign that transfer", async () => {
     const { merchant, asset } = sandbox;
     const source = merchant.publicKey();
     const claim = sandbox.gateway().escrow.transactions.prepare({
@@ -55,7 +55,7 @@ describe("a token that takes money from its receiver", () => {
     ]);
   });
 
-  test("takes the money when it is signed past the gateway, as the docs state", () => {
+  test("takes the money when the merchant signs past the gateway, as the docs state", () => {
     const { merchant, contracts } = sandbox;
     const before = balanceOf(thief);
     sandbox.invoke(merchant, contracts.paymentEscrow, "claim", addressVal(greedy), addressOf(merchant));

@@ -46,7 +46,7 @@ describe("the life of a card", () => {
     });
   });
 
-  test("its owner registers it, and reads the write at once", async () => {
+  test("its owner registers it, and the next read returns it", async () => {
     const agent = sandbox.agent.publicKey();
     await act(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
     assert.deepEqual(await gateway.escrow.reads.device(CARD), {
@@ -270,7 +270,7 @@ describe("the life of a card", () => {
     ]);
   });
 
-  test("the refusal for a missing account asks to fund it first", async () => {
+  test("the error for a missing account asks the client to fund it first", async () => {
     const source = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
     const operation = { kind: "registerDevice" as const, deviceHash: UNKNOWN, agent: source };
     const { code, message } = await refusal(gateway.escrow.transactions.prepare({ source, operation }));
@@ -285,7 +285,7 @@ describe("the life of a card", () => {
     assert.equal(code, "not_found");
   });
 
-  test("reads by entries and by calls agreed all the time", () => {
+  test("reads by entries and by calls never differed", () => {
     assert.deepEqual(gateway.escrow.reads.ways(), {
       device: "entries",
       policy: "entries",

@@ -73,7 +73,7 @@ export function sandboxOfFile(): Sandbox {
   return sandbox;
 }
 
-/** Starts a ready network whose clock stands still until a test moves it. */
+/** Starts a ready network whose clock only the test moves. */
 export async function startSandbox(): Promise<Sandbox> {
   let nowMs = 1_800_000_000_000;
   const { network, sandbox: { contracts, asset, accounts } } = await readyNetwork({

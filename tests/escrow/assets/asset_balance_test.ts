@@ -21,13 +21,13 @@ describe("entries of an asset contract", () => {
   const held = async (contract: string) =>
     assetBalance(await entry(assetBalanceKey(contract, sandbox.contracts.paymentEscrow)));
 
-  test("the instance names the asset: an issued one, lumens, none of another contract", async () => {
+  test("the instance names an issued asset or lumens, and no asset for another contract", async () => {
     assert.deepEqual(builtInAsset((await entry(instanceKey(usd.contract)))!), usd.asset);
     assert.deepEqual(builtInAsset((await entry(instanceKey(sandbox.asset)))!), Asset.native());
     assert.equal(builtInAsset((await entry(instanceKey(sandbox.contracts.paymentEscrow)))!), undefined);
   });
 
-  test("a contract's balance has its amount, what the issuer can do, and what the issuer did", async () => {
+  test("a contract's balance has its amount, and the issuer's rights and actions", async () => {
     const { contracts: { paymentEscrow }, asset, owner } = sandbox;
     assert.equal(await held(usd.contract), undefined);
     usd.mint(paymentEscrow, 70n);

@@ -40,7 +40,7 @@ function escrowOf(moves: Move[], completeFrom = 0) {
 const GAP = { epoch: 0, fromLedger: 1, contractIds: [CONTRACT], detectedAt: "", reason: "pruned" as const };
 
 describe("the assets in an escrow, by the log", () => {
-  test("are unknown before the end of a gap, and before the watcher's first commit", async () => {
+  test("are unknown during a gap, and before the watcher's first commit", async () => {
     const moves: Move[] = [["escrow.funded", "U", 900], ["escrow.funded", "X", 1]];
     assert.deepEqual(await escrowOf(moves).escrow.holdings(CARD, 901n), new Map([["U", 900n], ["X", 1n]]));
     const after = await escrowOf(moves, 2).escrow.holdings(CARD, 901n);
@@ -58,14 +58,14 @@ describe("the assets in an escrow, by the log", () => {
     await none.reaches(9);
   });
 
-  test("of a card with many movements cost two reads, and its past counts as the last asset funded before", async () => {
+  test("of a card with many movements cost two reads, and older movements count as the last asset funded before", async () => {
     const payments = Array.from({ length: 5_000 }, () => ["payment.authorized", "U", 1] as Move);
     const { escrow, asked } = escrowOf([["escrow.funded", "U", 9_000], ...payments]);
     assert.deepEqual(await escrow.holdings(CARD, 4_000n), new Map([["U", 4_000n]]));
     assert.deepEqual(asked, [100, 1]);
   });
 
-  test("a payment reads the newest fundings only", async () => {
+  test("a payment reads only the newest fundings", async () => {
     const { escrow, asked } = escrowOf([["escrow.funded", "U", 900], ["escrow.funded", "X", 1], [
       "escrow.funded",
       undefined,

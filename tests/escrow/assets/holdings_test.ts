@@ -34,7 +34,7 @@ describe("what an escrow holds", () => {
     assert.deepEqual(afterMovement(holdings, swept(600, "X")), { holdings: none, foreign: 600n });
   });
 
-  test("of an unknown asset does not make a movement foreign", () => {
+  test("of an unknown asset makes no movement a bypass movement", () => {
     const before = all([funded(10), funded(5, "X")]);
     assert.deepEqual(afterMovement(before, paid(12, "X")), { holdings: new Map([[UNKNOWN_ASSET, 3n]]), foreign: 0n });
     assert.equal(afterMovement(before, paid(12)).foreign, 0n);

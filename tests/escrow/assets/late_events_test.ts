@@ -87,7 +87,7 @@ test("a late funding event does not hide a later funding in another asset than t
   assert.deepEqual(
     await foreignAt([
       policy,
-      // Of before the policy: a node had left it out.
+      // An event from before the policy, which a node had left out.
       ["escrow.funded", "Y", 50, 6_000],
       ["escrow.swept", "Y", 150, 6_001],
       ["escrow.funded", "Y", 200, 6_002],
@@ -115,7 +115,7 @@ test("after the tenth reset a claim of the former epoch hides no later authorisa
   assert.deepEqual((await log.unclaimed(MERCHANT)).map(({ asset }) => asset), ["Y"]);
 });
 
-test("pending are a merchant's payments in one asset since its claim, in this epoch and after the last gap", async () => {
+test("a merchant's pending payments are those in one asset since its claim, in this epoch and after the last gap", async () => {
   const found: [epoch: number, ledger: number, type: string, asset: string | undefined, amount: number][] = [
     [0, 900, "payment.authorized", "X", 1],
     [1, 10, "payment.authorized", "X", 2],

@@ -75,7 +75,7 @@ describe("the asset of a movement", () => {
     assert.deepEqual(listed, moved);
   });
 
-  test("is unknown when the transaction has another movement, or none", () => {
+  test("is unknown when the transaction has another movement or no movement", () => {
     const [, funded] = made;
     const { event, transaction } = funded!;
     const { contracts } = sandbox;

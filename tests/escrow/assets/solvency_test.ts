@@ -96,25 +96,37 @@ const amounts = (found: Solvency | undefined) => found?.assets.map(({ held, owed
 
 const begun = [fund(X, 100), fund(Y, 40), authorize(X, 30)];
 
-describe("what the escrow owes", () => {
+describe("the escrow's debt", () => {
   const cases: [string, LogEntry[], Record<string, string | null>][] = [
-    ["cards and pending payments", begun, { [X]: "100", [Y]: "40" }],
-    ["less what was claimed and taken out", [...begun, claim(X, 30), defund(Y, 15)], { [X]: "70", [Y]: "25" }],
-    ["an expired payment stays owed", [...begun, authorize(X, 5), claim(X, 5)], { [X]: "95", [Y]: "40" }],
-    ["a payout in another asset than was put in", [fund(JUNK, 90), fund(X, 100, { deviceHash: "cd" }), defund(X, 90)], {
+    ["is the sum of cards and pending payments", begun, { [X]: "100", [Y]: "40" }],
+    ["falls by claims and withdrawals", [...begun, claim(X, 30), defund(Y, 15)], { [X]: "70", [Y]: "25" }],
+    ["includes an expired payment", [...begun, authorize(X, 5), claim(X, 5)], { [X]: "95", [Y]: "40" }],
+    ["does not fall by a payout in an asset that the card did not fund", [
+      fund(JUNK, 90),
+      fund(X, 100, { deviceHash: "cd" }),
+      defund(X, 90),
+    ], {
       [X]: "100",
       [Y]: "0",
     }],
-    ["a claim in another asset than was authorised", [fund(X, 9), fund(Y, 9), authorize(X, 9), claim(Y, 9)], {
+    ["falls in the authorised asset after a claim in another asset", [
+      fund(X, 9),
+      fund(Y, 9),
+      authorize(X, 9),
+      claim(Y, 9),
+    ], {
       [X]: "0",
       [Y]: "9",
     }],
-    ["a payout in an asset that the log does not know, of what the card has", [fund(X, 9), defund(undefined, 4)], {
+    ["falls in the card's asset after a payout in an unknown asset", [fund(X, 9), defund(undefined, 4)], {
       [X]: "5",
       [Y]: "0",
     }],
-    ["events of another contract", [...begun, fund(X, 7, { contractId: "C-other" })], { [X]: "100", [Y]: "40" }],
-    ["nothing above the ledger of the balances", [...begun, fund(X, 7, { ledger: LEDGER + 1 })], {
+    ["ignores events of another contract", [...begun, fund(X, 7, { contractId: "C-other" })], {
+      [X]: "100",
+      [Y]: "40",
+    }],
+    ["ignores events after the ledger of the balances", [...begun, fund(X, 7, { ledger: LEDGER + 1 })], {
       [X]: "100",
       [Y]: "40",
     }],
@@ -127,7 +139,7 @@ describe("what the escrow owes", () => {
     });
   }
 
-  test("a token that does not answer is not compared", async () => {
+  test("is not compared with the balance of a token that does not answer", async () => {
     assert.deepEqual(amounts(await gateway(logOf(begun, state()), { [X]: 99n }).look()), [
       ["99", "100", "1"],
       [null, "40", null],
@@ -135,7 +147,7 @@ describe("what the escrow owes", () => {
   });
 });
 
-describe("what the escrow owes is not known", () => {
+describe("the escrow's debt is unknown", () => {
   const gap = {
     epoch: 0,
     fromLedger: 5,
@@ -147,9 +159,9 @@ describe("what the escrow owes is not known", () => {
   const later = { [CONTRACT]: { fromLedger: 2, toLedger: null } };
   const cases: [string, LogEntry[], Partial<WatcherState>, Solvency["unknownBecause"]][] = [
     ["while the history has a gap", begun, { gaps: [gap] }, "gap"],
-    ["where the history begins after the contract", begun, { contracts: later }, "begins_later"],
-    ["where more was taken out than the log has", [defund(X, 3)], {}, "begins_later"],
-    ["where the log lacks the asset of a payout", [fund(X, 9), claim(undefined, 3)], {}, "asset_unknown"],
+    ["when the history begins after the contract", begun, { contracts: later }, "begins_later"],
+    ["when the log has more withdrawals than fundings", [defund(X, 3)], {}, "begins_later"],
+    ["when the log lacks the asset of a payout", [fund(X, 9), claim(undefined, 3)], {}, "asset_unknown"],
   ];
   for (const [title, events, fields, because] of cases) {
     test(title, async () => {
@@ -159,7 +171,7 @@ describe("what the escrow owes is not known", () => {
     });
   }
 
-  test("but stays known when retention deletes counted events", async () => {
+  test("but not when retention deletes counted events", async () => {
     const log = logOf([...begun, ...[4, 5, 6].map((ledger) => ({ type: "device.registered", ledger }))], state());
     let forgotten = 0;
     const bounds = () => Promise.resolve({ last: 6, forgotten });
@@ -173,7 +185,7 @@ describe("what the escrow owes is not known", () => {
     assert.equal(on.reads, 2);
   });
 
-  test("where retention has deleted the beginning, and a gap that is filled is counted", async () => {
+  test("when retention has deleted the beginning, and is known again after a gap is filled", async () => {
     const log = logOf(begun, state());
     const bounds = () => Promise.resolve({ last: 3, forgotten: 1 });
     const cut = gateway({ ...log, bounds, before: () => Promise.resolve(1) }, { [X]: 1n });
@@ -190,7 +202,7 @@ describe("what the escrow owes is not known", () => {
 });
 
 describe("the comparison", () => {
-  test("begins again after a reset of the network", async () => {
+  test("restarts after a network reset", async () => {
     const before = gateway(logOf(begun, state()), { [X]: 90n });
     assert.equal(amounts(await before.look())![0]![2], "10");
     const events = [...begun, fund(X, 8, { epoch: 1, ledger: 4 })];
@@ -198,7 +210,7 @@ describe("the comparison", () => {
     assert.deepEqual(amounts(await after.look())![0], ["8", "8", "0"]);
   });
 
-  test("reads the node after a movement and every ten minutes, sooner in trouble, and not else", async () => {
+  test("reads the node only after a movement and every ten minutes, and after a minute when money is missing", async () => {
     const events = [...begun];
     const { on, look } = gateway(growing(events), { [X]: 100n, [Y]: 40n });
     for (let n = 0; n < 3; n++) await look();
@@ -217,7 +229,7 @@ describe("the comparison", () => {
     assert.equal(on.reads, 4);
   });
 
-  test("follows later when the node fails after a movement", async () => {
+  test("is repeated after 10 s when the node fails after a movement", async () => {
     const events = [fund(X, 100)];
     const { on, look } = gateway(growing(events), { [X]: 99n });
     await look();
@@ -230,7 +242,7 @@ describe("the comparison", () => {
     assert.equal(amounts(await look())![0]![2], "6");
   });
 
-  test("of several gateways at once counts each event once", async () => {
+  test("counts each event once also for several concurrent gateways", async () => {
     const many = Array.from(
       { length: 1_200 },
       (_, n) => fund(n % 2 ? X : Y, 1, { ledger: 3 + n % 40, deviceHash: `${n}` }),
@@ -243,7 +255,7 @@ describe("the comparison", () => {
     assert.deepEqual(amounts(await one.last()), [["600", "600", "0"], ["599", "600", "1"]]);
   });
 
-  test("is not made of balances that are older than the newest counted movement", async () => {
+  test("does not use balances that are older than the newest counted movement", async () => {
     const log = logOf(begun, state());
     const { look, on } = gateway(log, { [X]: 60n }, { ledger: 2 });
     assert.equal(await look(), undefined);

@@ -19,7 +19,7 @@ before(async () => {
 });
 
 describe("an escrow whose code another contract chooses", () => {
-  test("is as expected, and its code and its owner are named", async () => {
+  test("passes the check, which names its code and its owner", async () => {
     const [, , escrow] = await checkInterfaces({ rpc: gateway.rpc, contracts: external.contracts });
     const [, , plain] = await checkInterfaces({ rpc: gateway.rpc, contracts: sandbox.contracts });
     const { paymentEscrow: id } = external.contracts;
@@ -43,7 +43,7 @@ describe("an escrow whose code another contract chooses", () => {
     assert.deepEqual(gateway.escrow.reads.ways().device, "entries");
   });
 
-  test("costs one entry more in the same call, not a call more", async () => {
+  test("needs one more entry in the same call, and no further call", async () => {
     const asked: number[] = [];
     const counted = sandbox.gateway({
       contracts: external.contracts,
@@ -65,7 +65,7 @@ describe("an escrow whose code another contract chooses", () => {
     assert.deepEqual(await policy(), [5]);
   });
 
-  test("other code behind the reference is noticed, and named", async () => {
+  test("fails the check when the reference leads to other code, and the finding names the code", async () => {
     const { ways, pending } = gateway.escrow.reads;
     assert.equal(ways().pending, "entries");
     external.choose(contractCode().deviceRegistry);
@@ -82,7 +82,7 @@ describe("an escrow whose code another contract chooses", () => {
     }
   });
 
-  test("a reference that leads nowhere is named", async () => {
+  test("fails the check when the reference leads nowhere, and the finding names the reference", async () => {
     const { paymentEscrow: id } = external.contracts;
     const rpc: Pick<GatewayView["rpc"], "getLedgerEntries"> = {
       async getLedgerEntries(keys) {

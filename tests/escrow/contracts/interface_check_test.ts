@@ -98,7 +98,7 @@ describe("registriesOf", () => {
     assert.deepEqual(await registriesOf({ rpc, contracts: sandbox.contracts }), { deviceRegistry, agentRegistry });
   });
 
-  test("finds none in a contract without registries", async () => {
+  test("returns no registries for a contract without them", async () => {
     const contracts = { ...sandbox.contracts, paymentEscrow: sandbox.contracts.agentRegistry };
     assert.deepEqual(await registriesOf({ rpc, contracts }), { deviceRegistry: undefined, agentRegistry: undefined });
   });

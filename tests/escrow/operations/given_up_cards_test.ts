@@ -13,11 +13,11 @@ before(() => {
   gateway = sandbox.gateway();
 });
 
-/** Does it, and answers what was to be known before. */
-const act = async (who: Keypair, operation: Operation) => (await gateway.act(who, operation)).prepared.warning;
+/** Does the operation, and returns the warning of its prepare. */
+const act = async (signer: Keypair, operation: Operation) => (await gateway.act(signer, operation)).prepared.warning;
 
 describe("a revocation of a card", () => {
-  test("gets the warning that its money goes to the next owner, and it does", async () => {
+  test("gets the warning that its money goes to the next owner, who can take it", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();
     const policy = { agent: agent.publicKey(), asset, maxAmount: "0" };
@@ -43,7 +43,7 @@ describe("a revocation of a card", () => {
 });
 
 describe("a registration of a card", () => {
-  test("gets a warning of a stranger's agent, but not of the owner's own", async () => {
+  test("gets a warning about a stranger's agent, but not about the owner's own", async () => {
     const { owner, agent, asset } = sandbox;
     const stranger = await sandbox.account();
     for (const [digit, before] of [["1", stranger], ["2", agent]] as const) {

@@ -84,7 +84,7 @@ describe("with another storage layout, a payment gets a valid nonce", () => {
   });
 });
 
-test("nonces continue after the used one, and none is issued twice while it may be used", async () => {
+test("nonces continue after the used one, and no nonce is issued twice while it may be used", async () => {
   let nowMs = 1_800_000_000_000;
   const { sharedState } = await openStore("memory:", { now: () => nowMs });
   const next = (used: bigint, deviceHash = "d", agent = "a") =>
@@ -99,7 +99,7 @@ test("nonces continue after the used one, and none is issued twice while it may 
   for (const nonce of [last - 1n, last, last]) assert.equal(await next(last - 2n), String(nonce));
 });
 
-test("a gateway that paused during prepare returns no nonce that another gateway may also use", async () => {
+test("a gateway that was suspended during prepare returns no nonce that another gateway may also use", async () => {
   let isGiven = false;
   for (const seconds of [5, 200]) {
     const store = await openStore("memory:", { now: sandbox.nowMs });
@@ -130,7 +130,7 @@ test("a gateway that paused during prepare returns no nonce that another gateway
   }
 });
 
-test("a gateway that paused while another used a higher nonce prepares with the next one", async () => {
+test("a gateway that was suspended while another used a higher nonce prepares with the next one", async () => {
   const { agent, merchant, contracts, asset, invoke } = sandbox;
   const [till, shop] = [agent, merchant].map((who) => addressVal(who.publicKey()));
   const nonces = ["5", "7"];

@@ -70,7 +70,7 @@ function written(transactionData: string): string[] {
 describe("reserved slots", () => {
   const indexKey = pendingIndexKey(ESCROW, MERCHANT!);
   for (const first of [0, 1]) {
-    test(`is made in a contract that counts its payments from ${first}`, async () => {
+    test(`are correct in a contract that counts its payments from ${first}`, async () => {
       const { enter } = stage();
       enter(OTHER!, authorize);
       // The seventh payment since the last claim.
@@ -83,7 +83,7 @@ describe("reserved slots", () => {
     });
   }
 
-  test("are for the envelopes of all gateways, and for none when the store fails", async () => {
+  test("are for the envelopes of all gateways, and are left out when the store fails", async () => {
     const shared = memorySharedState(() => 0);
     const away: SharedState = { change: () => Promise.reject(new Error("away")) };
     for (const [state, reserved] of [[shared, [2]], [away, []]] as [SharedState, number[]][]) {
@@ -144,7 +144,7 @@ describe("the competing envelopes of a merchant", () => {
     return written(await slot.widen(simulation([indexKey, paymentKey(200)], changes))).length - 2;
   }
 
-  test("are those of the other payers, each counted once, and for a claim all of them", async () => {
+  test("are those of the other payers, each counted once, or for a claim those of all payers", async () => {
     const at = stage();
     for (const n of [1, 2, 2, 3]) at.enter(payer(n), authorize);
     at.enter(payer(4), { ...authorize, merchant: OTHER! });
@@ -152,7 +152,7 @@ describe("the competing envelopes of a merchant", () => {
     assert.equal(await reservedFor(at, MERCHANT!), 3);
   });
 
-  test("end with their payment or its validity, and count for five minutes more", async () => {
+  test("count until five minutes after their payment or the end of their validity", async () => {
     const at = stage();
     for (const n of [1, 2, 3]) at.enter(payer(n), authorize);
     at.ended(paid(payer(2)), undefined);
@@ -164,7 +164,7 @@ describe("the competing envelopes of a merchant", () => {
     assert.equal(await reservedFor(at, payer(1)), 0);
   });
 
-  test("are one fewer after a withdrawal, and the payment before still counts", async () => {
+  test("do not include a withdrawn envelope, and the same payer's earlier one still counts", async () => {
     const at = stage();
     at.enter(payer(1), authorize);
     await withdrawn(at.enter(payer(1), authorize)!);
@@ -173,7 +173,7 @@ describe("the competing envelopes of a merchant", () => {
     assert.equal(await reservedFor(at, payer(3)), 3);
   });
 
-  test("a withdrawn claim does not remove a later one", async () => {
+  test("include a later claim after an earlier one is withdrawn", async () => {
     const at = stage();
     const first = at.enter(MERCHANT!, claim)!;
     at.passMinutes(1);
@@ -184,7 +184,7 @@ describe("the competing envelopes of a merchant", () => {
     assert.deepEqual([kept, await reservedFor(at, payer(1))], [1, 0]);
   });
 
-  test("count for five minutes after a collision, and more after another", async () => {
+  test("count for five minutes after a collision, and their number rises with each collision", async () => {
     const at = stage();
     const collide = () => at.ended(paid(payer(1)), new OutsideFootprint("others came between"));
     collide();

@@ -127,8 +127,8 @@ describe("payments of many cards to the same merchant", () => {
   });
 });
 
-describe("what it costs", () => {
-  test("is nothing for a single payer, also with many payments", async () => {
+describe("the cost of reserved slots", () => {
+  test("is zero for a single payer, also with many payments", async () => {
     const [gateway, merchant, card] = [sandbox.gateway(), await sandbox.account(), cards[0]!];
     for (let paid = 0; paid < 3; paid += 1) {
       const source = card.agent.publicKey();
@@ -154,7 +154,7 @@ describe("what it costs", () => {
     assert.deepEqual(counts, [0, 3, 5, 7]);
   });
 
-  test("is one key for a competing claim, and none for a withdrawn payment", async () => {
+  test("is one key for a competing claim, and zero for a withdrawn payment", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const card of cards.slice(0, 2)) await pay(gateway, card, merchant);
     const stranger = { ...cards[2]!, deviceHash: "ff".repeat(32) };
@@ -172,7 +172,7 @@ describe("what it costs", () => {
     assert.equal(written(next!), OWN_ENTRIES, "the claim was applied");
   });
 
-  test("falls back when there were no others for a while", async () => {
+  test("is zero again five minutes after the last competing payment", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const one of await preparedPayments(gateway, cards.slice(0, 3), merchant)) await submit(gateway, one);
     const [soon] = await preparedPayments(gateway, [cards[3]!], merchant);
@@ -184,8 +184,8 @@ describe("what it costs", () => {
   });
 });
 
-describe("payments past this gateway", () => {
-  test("make one fail, and then get reserved slots", async () => {
+describe("payments through another gateway without shared state", () => {
+  test("make one payment fail, and the next one gets reserved slots", async () => {
     const [gateway, elsewhere, merchant] = [sandbox.gateway(), sandbox.gateway(), await sandbox.account()];
     const [late] = await preparedPayments(gateway, [cards[0]!], merchant);
     await pay(elsewhere, cards[1]!, merchant);

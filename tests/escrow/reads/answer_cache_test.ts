@@ -20,7 +20,7 @@ function stage() {
   return { clock, head, cache, answer };
 }
 
-test("an answer of the newest ledger is cached until the next ledger", async () => {
+test("the cache keeps an answer of the latest ledger until the next ledger", async () => {
   const { head, cache, answer } = stage();
   head.observe({ node: 0, sequence: 100, closeTime: START_SECONDS });
   assert.equal(await cache.get("card", () => answer(100, "first")), "first");

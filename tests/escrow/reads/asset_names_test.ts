@@ -20,10 +20,10 @@ async function symbolOf(said: string | Buffer): Promise<string> {
   return (await read(ASSET)).symbol;
 }
 
-test("a long name is cut between letters: half of one is JSON that many parsers refuse", async () => {
+test("a long name is cut between characters, because many JSON parsers reject half of one", async () => {
   assert.equal(await symbolOf("x" + "💰".repeat(80)), "x" + "💰".repeat(63));
 });
 
-test("a name that is no UTF-8 is shown as text", async () => {
+test("a name with invalid UTF-8 is shown as text", async () => {
   assert.equal(await symbolOf(Buffer.from([0x55, 0xff, 0x53])), "U\ufffdS");
 });

@@ -54,7 +54,7 @@ async function bothAnswers(drawn: DrawnCards, { card, gateway, names, ...asked }
   const operation = { ...payment, kind: "authorize" as const, merchant };
   const source = agent ?? registered ?? drawn.sandbox.agent.publicKey();
   const hasForm = operationSchema.safeParse(operation).success;
-  // A contract is neither paid nor asked. A check that is not told the merchant cannot refuse it.
+  // A contract is neither a merchant nor a payer here. A check without a merchant cannot refuse one.
   if (asked.namesMerchant && !agent?.startsWith("C")) assert.equal(checkRequest.safeParse(request).success, hasForm);
   if (!hasForm || agent?.startsWith("C")) return undefined;
 

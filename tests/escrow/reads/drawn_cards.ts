@@ -16,7 +16,7 @@ const LEFT = 7n;
 /** A registered card; these tests do not read its fields. */
 export const REGISTERED: Card["device"] = { owner: "", agent: "", status: 0, createdAt: 0n };
 
-/** Cards of all kinds on a network, and who is there to pay with them. */
+/** Cards of all kinds on a network, and the accounts that pay with them. */
 export interface DrawnCards {
   sandbox: Sandbox;
   /** A gateway that accepts every asset, and one that accepts lumens only. */
@@ -25,7 +25,7 @@ export interface DrawnCards {
   nobody: string;
   /** Accounts that are there, `nobody`, and a contract. */
   agents: string[];
-  /** The same of who is paid. */
+  /** The accounts that are paid. */
   merchants: string[];
   /** The first two are lumens. */
   assets: string[];

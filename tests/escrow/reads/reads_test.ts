@@ -110,14 +110,14 @@ function suite(name: string, open: () => GatewayView | Promise<GatewayView>) {
       assert.deepEqual(await gateway.escrow.reads.policy(CARD), expectedDevice().policy);
     });
 
-    test("a wallet's devices in the registry's order, and none of a stranger", async () => {
+    test("a wallet's devices in the registry's order, and an empty list for a stranger", async () => {
       const { reads } = gateway.escrow;
       assert.deepEqual(await reads.walletDevices(sandbox.owner.publicKey()), [CARD, ...hashes]);
       assert.deepEqual(await reads.walletDevices(sandbox.merchant.publicKey()), []);
       assert.deepEqual(await reads.walletDevices(sandbox.asset), []);
     });
 
-    test("a merchant's pending payments, and those of one who has none", async () => {
+    test("a merchant's pending payments, also for a merchant without any", async () => {
       const { reads } = gateway.escrow;
       assert.equal((await reads.pending(sandbox.merchant.publicKey())).pending, "130");
       assert.equal((await reads.pending(sandbox.owner.publicKey())).pending, "0");

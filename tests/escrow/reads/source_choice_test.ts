@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { UnexpectedEntry } from "../../../lib/escrow/decode.ts";
 import { createSourceChoice } from "../../../lib/escrow/reads/source_choice.ts";
 
-test("one wrong answer, or one older than the ledger it names, makes no difference", async () => {
+test("a single wrong answer, or one older than its ledger, is not a difference", async () => {
   const answers: [string, () => Promise<{ ledger: number; value: string[] }>, "entries" | "calls"][] = [
     ["once of the ledger before", () => Promise.resolve({ ledger: 5, value: ["before"] }), "entries"],
     ["once nonsense", () => Promise.reject(new UnexpectedEntry("nonsense")), "entries"],

@@ -46,7 +46,7 @@ const logged = (contract: string) => event(contract, [symbol("log")], xdr.ScVal.
 const metrics = event(null, [symbol("core_metrics"), symbol("cpu_insn")], xdr.ScVal.scvU64(5n));
 
 describe("the contract that raised an error", () => {
-  test("is the origin, not a caller that passed it on", () => {
+  test("is the origin, not a calling contract that passed it on", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),
@@ -61,7 +61,7 @@ describe("the contract that raised an error", () => {
     assert.equal(traceError(events)?.raisedBy, asset);
   });
 
-  test("is the contract itself, after it caught the same number from another", () => {
+  test("is the failing contract, after it caught the same number from another contract", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),
@@ -74,7 +74,7 @@ describe("the contract that raised an error", () => {
     assert.deepEqual(trace?.call, { contract: paymentEscrow, function: "fund_escrow" });
   });
 
-  test("is not mistaken for that of an earlier error with another number", () => {
+  test("is not confused with that of an earlier error with another number", () => {
     const events = [
       called(null, paymentEscrow, "fund_escrow"),
       called(paymentEscrow, deviceRegistry, "get_owner"),

@@ -81,7 +81,7 @@ describe("a refusal has the numbers and the field at fault", () => {
   });
 });
 
-describe("a refusal names the escrow contract as the one with too little", () => {
+describe("a refusal names the escrow contract as the account with too small a balance", () => {
   const words = () =>
     `asset contract ${junk} error #10 (BalanceError): the escrow contract, which pays it, holds less of this asset than that`;
 
@@ -108,8 +108,8 @@ describe("a refusal names the escrow contract as the one with too little", () =>
   });
 });
 
-describe("a policy for a contract that is no token", () => {
-  test("is refused, and one for a built-in asset is not", async () => {
+describe("a policy for a contract that is not a token", () => {
+  test("is refused, and a policy for a built-in asset is accepted", async () => {
     const { owner, agent, contracts } = sandbox;
     const policy = {
       kind: "registerAgent" as const,
