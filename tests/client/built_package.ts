@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dirname!, "../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const TIMEOUT_MS = 120_000;
 
-/** The tool that the tests of the built client miss on this machine; undefined when none is missing. */
+/** The first tool for the built client's tests that this machine lacks; undefined when it has all. */
 export async function missing(): Promise<string | undefined> {
   if (!existsSync(TSC)) return "needs node_modules (bun install)";
   const found = await run("node", ["-p", "process.versions.node"]).then(({ stdout }) => stdout, () => undefined);

@@ -11,7 +11,7 @@ for (const { uid, deviceHash: expected } of vectors) {
   });
 }
 
-test("the bytes of a UID have the hash of their digits", async () => {
+test("the bytes and the digits of a UID have the same hash", async () => {
   const bytes = Uint8Array.of(0x04, 0xa2, 0x2b, 0x11, 0x5c, 0x80, 0x01);
   assert.equal(await deviceHash(bytes), vectors[0]!.deviceHash);
   await assert.rejects(deviceHash(bytes.subarray(1)), /got 6 bytes/);

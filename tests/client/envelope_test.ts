@@ -42,7 +42,7 @@ describe("the call of an operation", () => {
     }
   });
 
-  test("takes only a missing nonce from the gateway", () => {
+  test("uses the gateway's value only for a missing nonce", () => {
     const { nonce: _, ...open } = OPERATIONS.find(({ kind }) => kind === "authorize") as never as { nonce: string };
     assert.deepEqual(filledIn(open as never, { nonce: "7" }), { ...open, nonce: "7" });
     assert.deepEqual(filledIn({ ...open, nonce: "3" } as never, { nonce: "7" }), { ...open, nonce: "3" });
@@ -121,7 +121,7 @@ describe("a changed envelope is refused", () => {
     refuses(envelopeOf(call, { operationSource: thief }), /further parts/);
   });
 
-  test("when it does more, or another operation", () => {
+  test("when it has more operations, or another one", () => {
     const payment = Op.payment({ destination: thief, amount: "1", asset: Asset.native() });
     refuses(envelopeOf(call, { operations: [payment] }), /no call of a contract/);
     const { contract, function: name, args } = call;
@@ -165,7 +165,7 @@ describe("a changed envelope is refused", () => {
     refuses(envelopeOf(call), /1000 are allowed/, call, { maxFee: "1000" });
   });
 
-  test("when it is valid too long, or has other preconditions", () => {
+  test("when it is valid for too long, or has other preconditions", () => {
     refuses(envelopeOf(call, { maxTime: 0 }), /until for ever/);
     refuses(envelopeOf(call, { maxTime: NOW + 601 }), /may be applied until/);
     check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, { maxValiditySeconds: 5_000 });
@@ -174,7 +174,7 @@ describe("a changed envelope is refused", () => {
     refuses(envelopeOf(call, { bend: (builder) => builder.setMinAccountSequence("1") }), /other preconditions/);
   });
 
-  test("when it is no plain unsigned transaction", () => {
+  test("when it is not a plain unsigned transaction", () => {
     const envelope = envelopeOf(call);
     const { networkPassphrase } = NETWORK;
     const transaction = TransactionBuilder.fromXDR(envelope, networkPassphrase);

@@ -16,20 +16,20 @@ const first: [what: string, notice: string, answer: () => Promise<Response>][] =
   ["a gateway that is away", "away", () => Promise.reject(new TypeError("refused"))],
 ];
 for (const [what, type, answer] of first) {
-  test(`what onNotice throws of ${what} is the reader's own error, which ends the feed`, async () => {
+  test(`an error that onNotice throws at ${what} ends the feed and reaches the reader unchanged`, async () => {
     let opened = 0;
-    let told = 0;
+    let notices = 0;
     const gateway = createGatewayClient({
       baseUrl: "http://gateway.test",
       fetch: () => ++opened === 1 ? answer() : Promise.resolve(Response.json({}, { status: 400 })),
     });
     const feed = gateway.events({
       onNotice(notice) {
-        told += 1;
+        notices += 1;
         if (notice.type === type) throw new RangeError("stop here");
       },
     });
     await assert.rejects(Array.fromAsync(feed), RangeError);
-    assert.deepEqual([opened, told], [1, 1]);
+    assert.deepEqual([opened, notices], [1, 1]);
   });
 }

@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "its types are those of the API, for applications that compile against them",
+  "an application compiles against the built client's types, which are those of the API",
   { timeout: 240_000, skip: longOnly },
   async (t) => {
     if (isWithout !== undefined) return t.skip(isWithout);
