@@ -79,7 +79,7 @@ describe("gateway backup", () => {
     assert.ok(err.includes("exists already") && err.trimEnd().split("\n").length === 1, err);
   });
 
-  test("refuses a device and a pipe, which would get the text instead of the copy", async () => {
+  test("refuses a device or a pipe as the copy's path", async () => {
     const pipe = join(folder, "pipe");
     execFileSync("mkfifo", [pipe]);
     for (const target of ["/dev/null", pipe]) {

@@ -24,7 +24,7 @@ const { merchant: _m, amount: _a, ...REGISTERED } = { ...PAID, type: "device.reg
 const { deviceHash: _, agent: __, ...CLAIMED } = { ...PAID, type: "payment.claimed", amount: "9".repeat(39) };
 
 describe("the line of a delivery", () => {
-  test("shows the outcome, if there is one", () => {
+  test("shows the outcome, if it is known", () => {
     const line = (told?: Parameters<typeof deliveryLine>[1]) => deliveryLine(PAID, told, NOW, 150).slice(TIME.length);
     assert.ok(line(forwardedWith(200)).startsWith("  payment.authorized  forwarded, answered 200  ledger"));
     assert.ok(line(forwardedWith(undefined)).startsWith("  payment.authorized  forwarded, no answer  ledger"));
@@ -39,7 +39,7 @@ describe("the line of a delivery", () => {
     );
   });
 
-  test("is one line on every terminal, with event, answer and amount on the usual ones", () => {
+  test("is one line on every terminal, with event, answer and amount on common widths", () => {
     for (const event of [PAID, CLAIMED]) {
       for (let room = 1; room <= 200; room++) {
         const line = deliveryLine(event, answeredWith(503), NOW, room);

@@ -21,7 +21,7 @@ const PAGE = readFileSync(join(ROOT, "docs/deno-deploy.md"), "utf8");
 /** As the page shows them. */
 const PERMISSIONS = /^deno serve [^`]*?cli\/deploy\.ts$/m.exec(PAGE)![0].match(/--allow-\S+/g)!;
 
-/** Stands in for the platform's clock: a cron runs when the process gets its signal. */
+/** Replaces the platform's clock: a cron runs when the process gets its signal. */
 const CRONS_BY_SIGNAL = `
 const signals = { "watch and deliver": "SIGUSR2", "run the retention job": "SIGHUP" };
 Object.defineProperty(Deno, "cron", {

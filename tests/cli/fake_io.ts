@@ -13,14 +13,14 @@ export interface FakeIoOptions {
   isErrorTerminal?: boolean;
   columns?: number;
   isOutputUnread?: boolean;
-  /** What writing to standard output throws. */
+  /** The error of writes to standard output. */
   outputError?: Error;
-  /** What writing to standard error throws where nothing may be lost. */
+  /** The error of writes to standard error that must not be lost. */
   errorOutputError?: Error;
-  /** What somebody at the terminal answers; absent: nobody is there. */
+  /** The user's answer at the terminal; absent: no terminal. */
   answer?: string;
   now?: number;
-  /** What comes on standard input. */
+  /** The text on standard input. */
   stdin?: string;
 }
 

@@ -38,7 +38,7 @@ const HOSTILE: Record<string, string> = {
 const TEXTS = Object.entries(HOSTILE);
 /** The texts that a command can meet: no store and no argument has a null. */
 const STORED = TEXTS.filter(([, text]) => !text.includes("\0"));
-/** Nothing of these may reach a line, whatever its end is. */
+/** No line may contain one of these characters. */
 const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 function assertLines(output: string, what: string, lines?: number): void {
@@ -83,7 +83,7 @@ describe("on the command line", () => {
     }
   });
 
-  test("JSON keeps the text, in a line that steers nothing", async () => {
+  test("JSON keeps the text, in one line without control characters", async () => {
     for (const args of LISTS) {
       const { out } = await printed([...args, "--json"]);
       assertLines(out, args.join(" "), STORED.length);
@@ -93,7 +93,7 @@ describe("on the command line", () => {
     }
   });
 
-  test("a failure names what it was given on one line", async () => {
+  test("an error names the given text on one line", async () => {
     for (const [what, text] of STORED) {
       const { code, err } = await printed(["keys", "show", text]);
       assert.equal(code, 1, what);
@@ -116,7 +116,7 @@ describe("on the command line", () => {
   });
 });
 
-test("in the log each text stays on its line, in either form", () => {
+test("in the log each text stays on its line, in both formats", () => {
   for (const [what, text] of TEXTS) {
     for (const format of ["json", "pretty"] as const) {
       let out = "";
@@ -137,7 +137,7 @@ test("in the metrics each text is the value of its label", () => {
   assert.deepEqual(samples.map(({ labels }) => labels.what), TEXTS.map(([, text]) => text));
 });
 
-test("on a page each text is text", () => {
+test("on a page each text is escaped", () => {
   for (const [what, text] of TEXTS) assert.doesNotMatch(escaped(text), /[<>"']|&(?!#\d+;)/, what);
 });
 
@@ -170,7 +170,7 @@ describe("in a webhook", () => {
     }
   });
 
-  test("a receiver's answer is kept without what steers, but for its tabs and lines", async () => {
+  test("a receiver's answer is stored without control characters except tabs and line breaks", async () => {
     const { body: { id } } = await create(`${receiverUrl()}/answers`);
     // At most six tests a minute.
     const answers = [TEXTS.slice(0, 6), TEXTS.slice(6)].map((some) => some.map(([, text]) => text).join(" "));

@@ -58,7 +58,7 @@ describe("a gateway that opens at its first request", () => {
     assert.equal(await (await lazyGateway.fetch(request(), PEER)).text(), "served");
   });
 
-  test("a turn that cannot open it does not reject, so that the next turn retries", async () => {
+  test("does not reject a turn when it cannot open, and retries at the next turn", async () => {
     const { seen, lazyGateway } = lazy(1);
     await lazyGateway.turn();
     assert.deepEqual(seen.turns, []);

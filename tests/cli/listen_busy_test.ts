@@ -7,7 +7,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { environment, sourceCommand } from "../e2e/sandbox_process.ts";
 
-/** What stands in for a sandbox and its gateway: answers as `answer` says, and hears what is asked. */
+/** Replaces a sandbox and its gateway: answers with `answer`, and records the requests. */
 async function standIn(answer: (method: string, asked: number) => [status: number, body: unknown]) {
   const asked: string[] = [];
   let looks = 0;

@@ -25,4 +25,4 @@ const FILES = [
 ];
 
 if (runtimeName === "deno") { for (const file of FILES) await import(file); }
-else test("what Deno runs here Bun runs by itself", { skip: true });
+else test("Bun runs these files by themselves", { skip: true });

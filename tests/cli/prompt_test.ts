@@ -50,7 +50,7 @@ describe("a question at the terminal", () => {
   });
 
   for (const [name, typed] of [["Ctrl-C", "\x03"], ["Ctrl-D", "\x04"]] as const) {
-    test(`that ${name} ends is no confirmation, and the command ends`, async () => {
+    test(`that ${name} ends does not confirm, and the command ends`, async () => {
       const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, typed);
       assert.equal(code, 1, shown);
       assert.match(shown, /gateway keys: the question was not answered/);

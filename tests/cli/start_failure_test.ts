@@ -29,7 +29,7 @@ after(() => {
 
 const NOBODY = ["--store", "memory:", "--rpc-url", "http://127.0.0.1:9"];
 
-test("a gateway whose port is in use ends, and its last line names the cause, whatever its node does", async () => {
+test("a gateway whose port is in use ends, and its last line names the cause, also with a failing node", async () => {
   const { code, stderr } = await runGateway(["serve", "--port", port, ...NOBODY]);
   assert.equal(code, 1);
   assert.equal(

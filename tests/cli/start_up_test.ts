@@ -35,6 +35,6 @@ test("keygen on a store loads no package", () => {
   assert.deepEqual(packagesLoadedWith("main.ts", "cli/keygen.ts", "lib/store/open.ts", ...sqlite), []);
 });
 
-test("serve loads packages, so the tests above can fail", () => {
+test("serve loads packages, which shows that these checks can fail", () => {
   assert.match(packagesLoadedWith("cli/serve.ts").join("\n"), /stellar-sdk/);
 });

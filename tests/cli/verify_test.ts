@@ -56,7 +56,7 @@ describe("verify", () => {
     assert.deepEqual([code, err], [0, "Secret: "]);
   });
 
-  test("does not read standard input when it needs nothing from it", async () => {
+  test("does not read standard input when it needs no input", async () => {
     assert.deepEqual(await verify([...SIGNATURE, "--body", file], { env, stdin: "whsec_other" }), right);
   });
 

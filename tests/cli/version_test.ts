@@ -85,6 +85,6 @@ test("cli/notices.json names the crates of the engine's and the contracts' lock 
   assert.deepEqual(gone, [], "run ./compile.sh notices");
 });
 
-test("version refuses other arguments", async () => {
+test("version rejects other arguments", async () => {
   for (const args of [["--short"], ["now"]]) await assert.rejects(command.run(args, fakeIo()), UsageError);
 });

@@ -179,7 +179,7 @@ test("on a terminal a replay shows its progress until its end", async () => {
   const name = partitionLease(partitionOf("wh_all"));
   const lease = (await store.leases.acquire({ name, holder: "test", durationMs: 60_000 }))!;
   let cursor = 0;
-  /** What the serving gateway does meanwhile. */
+  /** The serving gateway's work meanwhile. */
   const wait = async () => {
     const { replay } = (await store.deliveries.consumer("wh_all"))!;
     cursor += 100;

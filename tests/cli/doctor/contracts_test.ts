@@ -61,7 +61,7 @@ describe("doctor: the contracts", () => {
     }
   });
 
-  test("names the contract that chooses the code of an external executable, and one that chooses none", async () => {
+  test("names the contract that chooses an escrow's external code, and a contract that chooses no code", async () => {
     const { network, account, contracts } = doctor.sandbox;
     const external = deployExternalEscrow(network, await account(), contracts);
     const { contracts: { paymentEscrow }, codeOwner, tag } = external;
@@ -80,7 +80,7 @@ describe("doctor: the contracts", () => {
     );
   });
 
-  test("reports an escrow that was initialised with other registries than the settings name", async () => {
+  test("reports an escrow whose registries differ from the settings", async () => {
     const { agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
     const key = registryKey(paymentEscrow, "AgentRegistry");
     const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));

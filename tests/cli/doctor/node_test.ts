@@ -141,7 +141,7 @@ describe("doctor: the node", () => {
     );
   });
 
-  test("reports how long no event is lost, by the node's retention", async () => {
+  test("reports how long the gateway can be off without lost events, by the node's retention", async () => {
     const { sequence } = doctor.sandbox.network.latestLedger();
     const store = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     says(

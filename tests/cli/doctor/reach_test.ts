@@ -38,7 +38,7 @@ describe("doctor: port and target", () => {
   });
 
   test("an address of another machine is not reported as a port in use", async () => {
-    // An address in 192.0.2.0/24 is nobody's (RFC 5737). No name: what one stands for differs between machines.
+    // No machine has an address in 192.0.2.0/24 (RFC 5737). A name could resolve differently between machines.
     const hosts = [["192.0.2.1", /not one of this machine's/], [
       "256.1.1.1",
       /neither an IP address nor a name/,
@@ -59,7 +59,7 @@ describe("doctor: port and target", () => {
     await store.close();
   });
 
-  test("a gateway that answers is not blamed where the store cannot be read, as on a full disk", async () => {
+  test("an unreadable store, as on a full disk, is not reported as a foreign program on the port", async () => {
     const damaged = doctor.newPath();
     writeFileSync(damaged, "no database ".repeat(1_000));
     const port = await listen(Response.json({ ok: true }));
@@ -71,7 +71,7 @@ describe("doctor: port and target", () => {
     await server.stop({ drainMs: 0 });
   });
 
-  test("a webhook's target is checked by the present addresses of its host", async () => {
+  test("a webhook's target is checked with the current addresses of its host", async () => {
     const target = (target: string, address: string) =>
       doctor.finding("webhook target", {}, { target, resolve: () => Promise.resolve([address]) });
     says(

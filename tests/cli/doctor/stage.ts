@@ -41,7 +41,7 @@ async function startDoctorStage() {
     };
   }
 
-  /** What the doctor finds in a gateway that would be well, but for these settings and parts. */
+  /** The doctor's findings for a healthy gateway with these settings and parts changed. */
   async function examined(settings: Settings = {}, parts: Partial<ExaminationParts> = {}): Promise<Finding[]> {
     const findings: Finding[] = [];
     const all = {

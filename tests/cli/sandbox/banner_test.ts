@@ -17,7 +17,7 @@ test("the sentences of the welcome fit a terminal of 80 columns", () => {
     asset: contract,
     accounts: { owner: account, agent: account, merchant: account },
   }, "npm run -s gateway --");
-  // What is to be copied is one line, whatever its length.
+  // A command to copy is one line of any length.
   for (const line of text.split("\n").filter((line) => !line.startsWith("  export"))) {
     assert.ok([...line].length <= 80, line);
   }

@@ -22,27 +22,31 @@ const events = (bytes: number) =>
     }],
   });
 
-test("--settings gives a new ledger its limits and fees, which a kept ledger keeps", { timeout: 120_000 }, async () => {
-  const flags = ["--state", join(folder, "state"), "--settings", fileOf("first.json", events(12_345))];
-  const sandbox = await startSandboxHere(flags);
-  const key = xdr.LedgerKey.configSetting(
-    new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingContractEventsV0 }),
-  );
-  const { entries } = await new rpc.Server(sandbox.info.rpc, { allowHttp: true }).getLedgerEntries(key);
-  const { updatedEntry } = xdr.ConfigUpgradeSet.fromJson(JSON.parse(events(12_345)));
-  assert.deepEqual(entries[0]!.val.toXdr(), xdr.LedgerEntryData.configSetting(updatedEntry[0]!).toXdr());
-  assert.equal(await sandbox.stop(), 0);
+test(
+  "--settings gives a new ledger its limits and fees, and an existing ledger keeps its own",
+  { timeout: 120_000 },
+  async () => {
+    const flags = ["--state", join(folder, "state"), "--settings", fileOf("first.json", events(12_345))];
+    const sandbox = await startSandboxHere(flags);
+    const key = xdr.LedgerKey.configSetting(
+      new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingContractEventsV0 }),
+    );
+    const { entries } = await new rpc.Server(sandbox.info.rpc, { allowHttp: true }).getLedgerEntries(key);
+    const { updatedEntry } = xdr.ConfigUpgradeSet.fromJson(JSON.parse(events(12_345)));
+    assert.deepEqual(entries[0]!.val.toXdr(), xdr.LedgerEntryData.configSetting(updatedEntry[0]!).toXdr());
+    assert.equal(await sandbox.stop(), 0);
 
-  const again = await startSandboxHere(flags);
-  assert.equal(await again.stop(), 0);
-  const other = await failingSandboxHere([...flags.slice(0, 2), "--settings", fileOf("other.json", events(12_346))]);
-  assert.equal(other.code, 1);
-  const text = other.stderr.replace(/\s+/g, " ");
-  assert.match(
-    text,
-    /--settings must be the settings of the ledger in \S+; \S+other\.json has another \w*ContractEventsV0/,
-  );
-});
+    const again = await startSandboxHere(flags);
+    assert.equal(await again.stop(), 0);
+    const other = await failingSandboxHere([...flags.slice(0, 2), "--settings", fileOf("other.json", events(12_346))]);
+    assert.equal(other.code, 1);
+    const text = other.stderr.replace(/\s+/g, " ");
+    assert.match(
+      text,
+      /--settings must be the settings of the ledger in \S+; \S+other\.json has another \w*ContractEventsV0/,
+    );
+  },
+);
 
 test("a file that holds no settings, or too small ones, is named with the reason", async () => {
   const cases: [file: string, message: RegExp][] = [

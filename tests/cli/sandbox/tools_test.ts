@@ -27,7 +27,7 @@ async function act(...args: string[]): Promise<string> {
 }
 
 test(
-  "time moves for network and gateway alike: history goes on, and webhooks arrive",
+  "time moves for network and gateway alike: new events appear in the history, and webhooks arrive",
   { timeout: 120_000 },
   async () => {
     const { gateway, apiKey, rpc } = sandbox.info;

@@ -6,7 +6,7 @@ import { commandToCopy, errorRoomOf, hanging, roomOf, sentence } from "../../../
 const ID = "C".padEnd(56, "7");
 
 describe("text behind a head", () => {
-  test("is one line where it fits, or where the width is not known", () => {
+  test("is one line when it fits, or when the width is unknown", () => {
     assert.equal(hanging("ok    store   ", "is there", 22), "ok    store   is there");
     assert.equal(hanging("ok    ", "word ".repeat(99), Infinity), `ok    ${"word ".repeat(99)}`);
   });
@@ -24,7 +24,7 @@ describe("text behind a head", () => {
   });
 });
 
-test("a line on a terminal has its width, any other line has no bound", () => {
+test("a line on a terminal has the terminal's width, and any other line has no limit", () => {
   assert.equal(roomOf({ isTerminal: true, columns: 80 }), 80);
   assert.equal(roomOf({ isTerminal: true }), Infinity);
   assert.equal(roomOf({ isTerminal: false, columns: 80 }), Infinity);

@@ -9,7 +9,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { environment, sourceCommand } from "../../e2e/sandbox_process.ts";
 
-test("a gateway whose log lost its reader still serves, and stops cleanly", async () => {
+test("a gateway still serves, and stops cleanly, after the reader of its log is gone", async () => {
   const folder = mkdtempSync(join(tmpdir(), "no-reader-"));
   const [program, ...args] = sourceCommand();
   const settings = ["--store", `sqlite:${join(folder, "gateway.db")}`, "--rpc-url", "http://127.0.0.1:9"];

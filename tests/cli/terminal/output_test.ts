@@ -56,7 +56,7 @@ function registerTests(): void {
     }
   });
 
-  test("a full disk is one line, and a failure", async () => {
+  test("a full disk gives one line of error and a failing exit code", async () => {
     const cases = [["help", "gateway"], ["version", "gateway version"], [sandbox, "gateway sandbox"]];
     for (const [args, who] of cases) {
       const { code, err } = await gateway(args!, ">/dev/full");
@@ -92,5 +92,5 @@ function registerTests(): void {
   });
 }
 
-// How a file was opened is told by Linux only, and so is a disk that is always full.
+// Only Linux shows how a file was opened, and has a device that is always full.
 if (process.platform === "linux") describe("standard output", registerTests);

@@ -47,7 +47,7 @@ describe("a table", () => {
       });
     }
 
-    test(`of ${what} is whole where the width is not known, and separated by tabs outside a terminal`, () => {
+    test(`of ${what} is complete when the width is unknown, and separated by tabs outside a terminal`, () => {
       const [head, line] = printed(columns, row);
       for (const { heading } of columns) assert.ok(head!.includes(heading));
       assert.ok(line!.includes("2026-11-21 03:44"));
