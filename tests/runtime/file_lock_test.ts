@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), "file-lock-"));
 describe("lockFile", () => {
   after(() => rmSync(directory, { recursive: true }));
 
-  test("gives the lock to one holder at a time, answering undefined to the others", async () => {
+  test("gives the lock to one holder at a time, and returns undefined to other callers", async () => {
     const path = join(directory, "one");
     const first = await lockFile(path);
     assert.ok(first);

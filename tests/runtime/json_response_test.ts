@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jsonResponse } from "../../lib/runtime/json_response.ts";
 
-test("a JSON response has lasting and passing headers, and no other response's", async () => {
+test("a JSON response has its shared headers and its own ones, and no headers of another response", async () => {
   const lasting = Object.freeze({ "x-limit": "120" });
   const first = jsonResponse('{"n":1}', 200, lasting, { "x-request-id": "a", "connection": "close" });
   const second = jsonResponse('{"n":2}', 202, lasting, { "x-request-id": "b" });

@@ -18,7 +18,7 @@ const unknown = () => Promise.reject(new Error("getaddrinfo ENOTFOUND"));
 const unasked = () => Promise.reject(new Error("nobody is to be asked"));
 
 describe("listening", () => {
-  test("binds an address as it is, and of a name's addresses an IPv4 one", async () => {
+  test("binds an address unchanged, and prefers an IPv4 address of a name", async () => {
     const bound = (hostname: string, lookup: Parameters<typeof listening>[2]) =>
       listening({ hostname, port: 0 }, (address) => address, lookup);
     assert.equal(await bound("127.0.0.1", unasked), "127.0.0.1");
@@ -31,16 +31,16 @@ describe("listening", () => {
     throw Object.assign(new Error("as the runtime says it"), { code });
   };
   const failures: [what: string, hostname: string, port: () => number, code: string, ListenProblem, why: RegExp][] = [
-    // The code that Bun gives for an address that is none has differed between machines.
+    // Bun's code for a foreign address differs between machines.
     ["a foreign address", "192.0.2.1", () => 0, "EADDRINUSE", "foreign_address", /not one of this machine's$/],
     ["a foreign address with a port", "192.0.2.1", () => 80, "EACCES", "foreign_address", /not one of this machine's$/],
-    ["a port that is taken", "127.0.0.1", () => port, "EADDRINUSE", "port_in_use", /the port is in use$/],
-    ["a port of the system's", "127.0.0.1", () => 81, "EACCES", "not_permitted", /not permitted$/],
+    ["a port in use", "127.0.0.1", () => port, "EADDRINUSE", "port_in_use", /the port is in use$/],
+    ["a privileged port", "127.0.0.1", () => 81, "EACCES", "not_permitted", /not permitted$/],
     ["too many open files", "127.0.0.1", () => 0, "EMFILE", "other", /too many files are open$/],
-    ["what is not foreseen", "127.0.0.1", () => 0, "EPROTO", "other", /as the runtime says it$/],
+    ["an unknown error", "127.0.0.1", () => 0, "EPROTO", "other", /as the runtime says it$/],
   ];
   for (const [what, hostname, portOf, code, kind, why] of failures) {
-    test(`reports ${what} correctly, whatever the runtime's code`, async () => {
+    test(`reports ${what} correctly, also when the runtime's code is ${code}`, async () => {
       await assert.rejects(listening({ hostname, port: portOf() }, refusedBy(code), unasked), {
         kind,
         message: new RegExp(`^cannot listen on ${hostname}:${portOf()}: .*${why.source}`),
@@ -49,7 +49,7 @@ describe("listening", () => {
   }
 
   for (const hostname of ["256.1.1.1", "1.2.3", "0x7f.1", "12", "127.0.0.1:80", "http://a", "a b", "", "fe80::1::"]) {
-    test(`refuses ${JSON.stringify(hostname)} without asking anybody: it is neither address nor name`, async () => {
+    test(`refuses ${JSON.stringify(hostname)} without a lookup: it is neither address nor name`, async () => {
       await assert.rejects(listening({ hostname, port: 0 }, () => assert.fail("bound"), unasked), {
         kind: "unknown_host",
         message: `cannot listen on ${hostname}:0: the host is neither an IP address nor a name that this machine knows`,
@@ -57,7 +57,7 @@ describe("listening", () => {
     });
   }
 
-  test("refuses an unknown name, with an error or with nothing", async () => {
+  test("refuses a name whose lookup fails or returns nothing", async () => {
     for (const lookup of [unknown, known()]) {
       await assert.rejects(listening({ hostname: "gateway.internal", port: 0 }, () => assert.fail("bound"), lookup), {
         kind: "unknown_host",
@@ -65,7 +65,7 @@ describe("listening", () => {
     }
   });
 
-  test("gives a lookup that does not end up after five seconds", async (t) => {
+  test("refuses a name whose lookup takes longer than five seconds", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const never = () => new Promise<never>(() => {});
     const outcome = assert.rejects(listening({ hostname: "gateway.internal", port: 0 }, () => 1, never), {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bypassProxyForLoopback, proxyVariableFor } from "../../lib/runtime/proxy.ts";
 
-test("requests to this machine bypass the proxy, and the exceptions of the environment stay", () => {
+test("requests to this machine bypass the proxy, and NO_PROXY keeps its other hosts", () => {
   const added = "127.0.0.1,localhost,::1,[::1]";
   const cases: [env: Record<string, string>, noProxy: string | undefined][] = [
     [{}, undefined],
@@ -19,7 +19,7 @@ test("requests to this machine bypass the proxy, and the exceptions of the envir
   }
 });
 
-test("the variable of a URL's proxy is named as it is set", () => {
+test("the name of a URL's proxy variable is returned as it is spelled in the environment", () => {
   const env = {
     HTTPS_PROXY: "http://proxy:3128",
     http_proxy: "http://proxy:3128",

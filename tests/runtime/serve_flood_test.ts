@@ -34,12 +34,12 @@ function open({ port, hostname }: URL, sent = ""): Socket {
   return socket;
 }
 
-/** When a connection stands, or has been refused. */
+/** Resolves when a connection is open or was refused. */
 function settled(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("connect", resolve).once("close", () => resolve()));
 }
 
-/** What a connection of its own is answered, empty when it is refused or closed without an answer. */
+/** The answer on a new connection; empty when the server refuses it or closes it without an answer. */
 async function ask(url: URL, path: string): Promise<string> {
   const socket = open(url, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   let text = "";
@@ -48,7 +48,7 @@ async function ask(url: URL, path: string): Promise<string> {
   return text;
 }
 
-/** Asks until there is an answer: connections may be refused while descriptors are short. */
+/** Repeats the request until an answer: the server may refuse connections while descriptors are short. */
 async function asked(url: URL): Promise<void> {
   while (!(await ask(url, "/")).endsWith("answered")) {
     assert.equal(child!.exitCode, null, "the server has ended");
@@ -61,12 +61,12 @@ const FLOODS: [what: string, sent: string, count: number][] = [
   ["silent connections beyond the file descriptors", "", 20 * DESCRIPTORS],
   ["half-sent requests beyond the file descriptors", "GET / HTTP/1.1\r\nHost: a\r\n", 20 * DESCRIPTORS],
   ["half-sent bodies beyond the file descriptors", HALF_BODY, 20 * DESCRIPTORS],
-  // All of them are accepted, and nothing is left for the server itself.
-  ["half-sent bodies that takes most of the file descriptors", HALF_BODY, 0.8 * DESCRIPTORS],
+  // The server accepts all of them, and has no descriptor left for itself.
+  ["half-sent bodies that take most of the file descriptors", HALF_BODY, 0.8 * DESCRIPTORS],
 ];
 
-/** Whoever comes one by one takes the last descriptors, too: nothing is left then with which the next could be accepted. */
-test("half-sent bodies that fill the server end, and the server goes on", async () => {
+/** Connections one after the other take the last descriptors, so the server cannot accept the next one. */
+test("the server ends half-sent bodies that take all file descriptors, and still answers", async () => {
   const url = await startServer();
   for (let n = 0; n < 2 * DESCRIPTORS; n++) {
     await settled(open(url, HALF_BODY));
@@ -77,14 +77,14 @@ test("half-sent bodies that fill the server end, and the server goes on", async 
 });
 
 for (const [what, sent, count] of FLOODS) {
-  test(`a flood of ${what} ends, and the server and a request under way survive`, async () => {
+  test(`the server survives a flood of ${what}, and answers a request in flight`, async () => {
     const url = await startServer();
     const slow = ask(url, "/slow");
     await new Promise((resolve) => setTimeout(resolve, 100));
     const flood = Array.from({ length: count }, () => open(url, sent));
     await Promise.all(flood.slice(0, DESCRIPTORS / 4).map(settled));
     assert.match(await slow, /answered$/);
-    // Not by an idle time-out: what is silent is shed.
+    // The server sheds silent connections before their idle timeout.
     await asked(url);
     for (const socket of flood) socket.destroy();
     await asked(url);

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 
-// As a gateway does at its start: Deno panics where it needs the descriptors for its first signal when none is left.
+// Like a gateway at its start: Deno panics when no descriptor is left for its first signal listener.
 process.on("SIGTERM", () => process.exit());
 
 const server = await serveHttp({

@@ -15,7 +15,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe("serveHttp", () => {
-  test("binds a free port and hands requests and the peer's address over", async () => {
+  test("binds a free port, and passes requests and the peer's address to the handler", async () => {
     const server = await serveHttp({
       ...local,
       fetch: (request: Request, peer: Peer) => new Response(`${request.method} ${peer.remoteAddress}`),
@@ -27,7 +27,7 @@ describe("serveHttp", () => {
     await server.stop({ drainMs: 1000 });
   });
 
-  test("a request's signal aborts when its client leaves before the answer", async () => {
+  test("a request's signal aborts when its client disconnects before the answer", async () => {
     const left = gate();
     const release = gate();
     const arrived = gate();
@@ -50,7 +50,7 @@ describe("serveHttp", () => {
     await server.stop({ drainMs: 1_000 });
   });
 
-  test("stop waits for a request under way and accepts no other", async () => {
+  test("stop waits for a request in flight, and accepts no new one", async () => {
     const arrived = gate();
     const release = gate();
     const server = await serveHttp({
@@ -70,7 +70,7 @@ describe("serveHttp", () => {
     await assert.rejects(fetch(server.url));
   });
 
-  test("stop gives up on a request that outlasts the drain time, and can be called twice", async () => {
+  test("stop ends a request that outlasts the drain time, and can be called twice", async () => {
     const arrived = gate();
     const release = gate();
     const server = await serveHttp({
@@ -89,7 +89,7 @@ describe("serveHttp", () => {
     assert.match(await outcome, /^(late|cut off)$/);
   });
 
-  test("stop does not wait for connections on which nothing, or half a request, has come", async () => {
+  test("stop does not wait for connections without a complete request", async () => {
     const server = await serveHttp({ ...local, fetch: () => new Response() });
     const silent = connect(server.port, "127.0.0.1").on("error", () => {});
     const half = connect(server.port, "127.0.0.1", () => half.write("GET / HTTP/1.1\r\nHost: a\r\n")).on(

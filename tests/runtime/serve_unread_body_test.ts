@@ -14,10 +14,10 @@ const refusing = {
   fetch: () => new Response("no key", { status: 401 }),
 };
 
-test("stop does not wait for the rest of a body whose request has its answer", async () => {
+test("stop does not wait for the rest of a body after the request's answer", async () => {
   for (const rest of ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n2\r\n{ \r\n"]) {
     const server = await serveHttp(refusing);
-    // A client that lost its network in the middle of its body: nothing more comes of it, no end either.
+    // A client that lost its network in the middle of its body: it sends neither more bytes nor an end.
     const gone = connect(server.port, "127.0.0.1", () => gone.write(`POST /x HTTP/1.1\r\nHost: a\r\n${rest}`));
     gone.on("error", () => {});
     await new Promise((resolve) => gone.once("data", resolve));
@@ -28,7 +28,7 @@ test("stop does not wait for the rest of a body whose request has its answer", a
   }
 });
 
-test("stop waits until an answer has gone out to a reader that is slow", async () => {
+test("stop waits until a slow reader has received its whole answer", async () => {
   const size = 12_000_000;
   const server = await serveHttp({ ...refusing, fetch: () => new Response("x".repeat(size)) });
   const slow = connect(server.port, "127.0.0.1", () => slow.write("GET /x HTTP/1.1\r\nHost: a\r\n\r\n")).pause();
@@ -44,8 +44,8 @@ test("stop waits until an answer has gone out to a reader that is slow", async (
   assert.ok(received > size, `${received} bytes received`);
 });
 
-// Bun reads and drops it in its own code, which costs it little; nothing tells it to stop.
-test("a body that never ends after its answer is cut off", { skip: !isDeno }, async () => {
+// Bun reads and drops the body in native code, which is cheap, and offers no way to stop it.
+test("the server cuts off a body that never ends after the request's answer", { skip: !isDeno }, async () => {
   const server = await serveHttp(refusing);
   const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
   const client = connect(server.port, "127.0.0.1");

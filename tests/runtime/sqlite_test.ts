@@ -39,7 +39,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("answers undefined for a missing row, an empty list for none, and how many rows changed", async () => {
+  test("returns undefined for a missing row, an empty list without rows, and the number of changed rows", async () => {
     const database = await openWithTable();
     assert.equal(database.prepare("SELECT * FROM u").get(), undefined);
     assert.deepEqual(database.prepare("SELECT * FROM u").all(), []);
@@ -49,7 +49,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("refuses text with a NUL character, which one of the runtimes would cut there", async () => {
+  test("rejects text with a NUL character, at which one of the runtimes would cut it", async () => {
     const database = await openWithTable();
     assert.throws(() => database.prepare("INSERT INTO t (b) VALUES (?)").run("a\0b"), TypeError);
     database.close();
@@ -62,7 +62,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("rolls a transaction back when its function throws, and can begin another", async () => {
+  test("rolls a transaction back when its function throws, and can start another one", async () => {
     const database = await openWithTable();
     const insert = database.prepare("INSERT INTO u VALUES (?)");
     assert.throws(() =>
@@ -81,7 +81,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("refuses a transaction within a transaction, and one whose function answers a promise", async () => {
+  test("rejects a nested transaction, and a transaction whose function returns a promise", async () => {
     const database = await openWithTable();
     const insert = database.prepare("INSERT INTO u VALUES (?)");
     assert.throws(() =>
@@ -98,7 +98,7 @@ describe("openSqlite", () => {
     database.close();
   });
 
-  test("a write transaction is refused as busy while another connection has one", async () => {
+  test("rejects a write transaction as busy while another connection has one", async () => {
     const path = join(directory, "busy.db");
     const [one, other] = [await openSqlite(path), await openSqlite(path)];
     one.exec("CREATE TABLE u (a)");
@@ -111,7 +111,7 @@ describe("openSqlite", () => {
     other.close();
   });
 
-  test("faults carry SQLite's result code, however they are met", async () => {
+  test("throws errors with SQLite's result code at every call", async () => {
     const database = await openWithTable();
     assert.throws(() => database.prepare("INSERT INTO t (a) VALUES (?)").run("text"), withCode(SQLITE.constraint));
     assert.throws(() => database.exec("nonsense"), SqliteError);
@@ -120,7 +120,7 @@ describe("openSqlite", () => {
     await assert.rejects(openSqlite(join(directory, "no", "such.db")), withCode(SQLITE.cannotOpen));
   });
 
-  test("a database opened read-only can be read, not written, and has to exist", async () => {
+  test("opens an existing database read-only, and rejects writes to it", async () => {
     const path = join(directory, "read-only.db");
     const writer = await openSqlite(path);
     writer.exec("CREATE TABLE u (a); INSERT INTO u VALUES (1)");
@@ -132,7 +132,7 @@ describe("openSqlite", () => {
     await assert.rejects(openSqlite(join(directory, "missing.db"), { readOnly: true }), withCode(SQLITE.cannotOpen));
   });
 
-  test("closing twice does nothing, and gives the file's locks back though statements were in use", async () => {
+  test("releases the file's locks at close while statements are in use, and accepts a second close", async () => {
     const path = join(directory, "close.db");
     const one = await openSqlite(path);
     one.exec("PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE u (a); INSERT INTO u VALUES (1), (2)");
