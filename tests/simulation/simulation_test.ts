@@ -9,9 +9,9 @@ import { runCards } from "./card_worlds.ts";
 import { FOCUS_NAMES } from "./focus.ts";
 import { run } from "./run.ts";
 
-/** More of them: `deno task simulate`. */
+/** `deno task simulate` runs more seeds. */
 const SEEDS = [1, 2, 3];
-/** Broke of what cannot be planted again: of two causes, either of which the mend of the other hides, or it does not show any more. */
+/** Worlds of fixed bugs that cannot be planted again, because another fix hides them or they no longer show. */
 const BROKE_ONCE = [
   410000198,
   416000332,
@@ -36,14 +36,14 @@ const BROKE_ONCE = [
   103116,
   36,
 ];
-/** Worlds that broke of what was mended since. */
+/** Worlds of fixed bugs. */
 const KEPT = [
   ...BROKE_ONCE,
   ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards && !bug.focus ? [bug.seed] : []),
 ];
-/** Those of nothing but cards: the first ones, and those that broke. */
+/** Worlds with card reads only: the first ones, and those that broke. */
 const OF_CARDS = [...Array(forTier({ test: 10, all: 40 })).keys(), 2050, 13410, 14939, 15989, 900671, 901472, 1013632];
-/** Worlds that broke in which only one thing is done. */
+/** Broken worlds with one kind of action. */
 const KEPT_OF_ONE = [
   { focus: "payments" as const, seed: 4300000223 },
   ...PLANTED.flatMap(({ wasReal, focus, seed }) => wasReal && focus ? [{ focus, seed }] : []),
@@ -52,7 +52,7 @@ const KEPT_OF_ONE = [
 /** In the short form every tenth of the worlds that broke once. A world is the same on either runtime. */
 const kept = <T>(worlds: T[]) => worlds.filter((_, n) => isLong || n % 10 === 0);
 
-test("everything holds in the simulated worlds", async () => {
+test("all invariants hold in the simulated worlds", async () => {
   const sum = { events: 0, deliveries: 0, payments: 0 };
   for (const seed of new Set([...SEEDS, ...kept(KEPT)])) {
     const { broken, events, deliveries, payments, logged } = await run(seed);
@@ -64,14 +64,14 @@ test("everything holds in the simulated worlds", async () => {
   assert.ok(sum.events > 0 && sum.deliveries > 0 && sum.payments > 0, "nothing happened in them");
 });
 
-test("nothing is shown as of an older ledger than before where only cards are looked at", async () => {
+test("in worlds with card reads only, no read returns an older ledger than an earlier one", async () => {
   for (const seed of OF_CARDS) {
     const { broken } = await runCards(seed);
     assert.deepEqual(broken, [], `seed ${seed}`);
   }
 });
 
-test("everything holds where only one thing is done, and it is done", async () => {
+test("all invariants hold in worlds with one kind of action, and the action happens", async () => {
   const done = {
     payments: "payments",
     keyless: "payments",
@@ -88,7 +88,7 @@ test("everything holds where only one thing is done, and it is done", async () =
   }
 });
 
-test("what bugs are planted in place of stands in the product", () => {
+test("the product contains each text that a planted bug replaces", () => {
   const gone = PLANTED.filter(({ file, from }) => {
     return !readFileSync(fileURLToPath(import.meta.resolve(`../../${file}`)), "utf8").includes(from);
   });

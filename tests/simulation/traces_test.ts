@@ -8,10 +8,10 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { runtimeCommand } from "../bench/processes.ts";
 import { run } from "./run.ts";
 
-/** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
+/** Worlds that run on both runtimes: successive gateways, isolates, card reads and payments. */
 const COMPARED = [8, 13, 104, 107, 111];
 
-test("a seed has one trace, on either runtime", async () => {
+test("a seed has the same trace on both runtimes", async () => {
   const [other] = (["bun", "deno"] as const).filter((name) => name !== runtimeName);
   const [command, ...args] = [
     ...runtimeCommand(other!),
