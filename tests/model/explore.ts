@@ -47,7 +47,7 @@ function createSeen() {
  * apart by 53 bits: of ten million, two are taken for one with a chance of one in two hundred.
  */
 export function explore(model: Model, invariants: string[], { look, most, onDepth = () => {} }: {
-  /** What a state looks like: those that look alike are taken for one. */
+  /** The canonical form of a state: states with the same form count as one. */
   look(state: State): string;
   most: number;
   onDepth?(depth: number, states: number): void;

@@ -42,7 +42,7 @@ function createGateway(store: Store, number: number, rate: number, now: () => nu
   let told: Verdict | undefined;
   return {
     question,
-    /** What the last request was told. */
+    /** The answer to the last request. */
     told: () => told === undefined ? "" : told.allowed ? "yes" : "no",
     forget: () => void (told = undefined),
     async take(cost: number) {

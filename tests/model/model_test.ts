@@ -9,7 +9,7 @@ import { check, type Checked, LIMITER_MODEL, modelOf, PARTITIONS_MODEL, walk } f
 import type { State } from "./quint.ts";
 import { keptTraces } from "./traces.ts";
 
-/** How many states are looked at: more takes longer and gigabytes, `MODEL_STATES=5000000` some quarters of an hour. */
+/** The number of checked states. `MODEL_STATES=5000000` takes gigabytes and some quarters of an hour. */
 const STATES = Number(process.env.MODEL_STATES ?? 20_000);
 /** How many more traces are made and replayed. */
 const WALKS = Number(process.env.MODEL_WALKS ?? forTier({ test: 3, all: 25 }));
@@ -20,12 +20,12 @@ const MODELS: [Checked, (trace: State[]) => Promise<void>][] = [
   [LIMITER_MODEL, (trace) => replayLimiters(trace, 3, LIMITER_MODEL.bounds.traces["RATE"]!)],
 ];
 
-/** The model alone changes with its file only; what the gateway does is replayed in the short form, too. */
+/** The model's own result changes only with its file; the short form replays only the gateway. */
 const ofModelAlone = { skip: process.env.MODEL_STATES === undefined && longOnly };
 
 for (const [checked, replay] of MODELS) {
   describe(`the model of ${checked.name}`, () => {
-    test("keeps its invariants in every state that is near enough", ofModelAlone, () => {
+    test("keeps its invariants in every state within its depth", ofModelAlone, () => {
       const { states, depth, isWhole, broken } = check(checked, "none", checked.bounds.all, { most: STATES });
       assert.equal(broken?.invariant, undefined, JSON.stringify(broken?.trace.map(({ taken }) => taken)));
       assert.ok(isWhole || states >= STATES);
@@ -33,7 +33,7 @@ for (const [checked, replay] of MODELS) {
     });
 
     for (const flaw of checked.flaws) {
-      test(`breaks one when ${flaw}`, ofModelAlone, () => {
+      test(`breaks an invariant when ${flaw}`, ofModelAlone, () => {
         const { broken } = check(checked, flaw, checked.bounds.flaws, { most: 200_000 });
         assert.ok(checked.invariants.includes(broken?.invariant ?? ""));
       });

@@ -4,15 +4,15 @@ import { type Model, readModel, type State } from "./quint.ts";
 /** A model, and what it is checked for. */
 export interface Checked {
   name: "partitions" | "limiter";
-  /** What is always the case. */
+  /** The invariants. */
   invariants: string[];
   /** Mistakes that break one of them. */
   flaws: string[];
-  /** What each state looks like: gateways are alike. */
+  /** The canonical form of a state: gateways are interchangeable. */
   look(state: State): string;
-  /** What is looked at nearest first, what is enough for each flaw to show, and what traces may do. */
+  /** The bounds of the breadth-first search, of the search for each flaw, and of traces. */
   bounds: Record<"all" | "flaws" | "traces", Record<string, number>>;
-  /** What a trace does less often than anything else, so that it comes somewhere. */
+  /** The actions that a trace takes less often, so that it makes progress. */
   rare: string[];
 }
 

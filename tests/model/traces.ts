@@ -5,7 +5,7 @@ import type { State, Value } from "./quint.ts";
 
 const FOLDER = new URL("./traces/", import.meta.url).pathname;
 
-/** What is kept of each state: enough to repeat a trace, and to compare with. */
+/** The stored part of each state: enough to repeat a trace, and to compare with. */
 const SHOWN: Record<Checked["name"], (state: State) => State> = {
   partitions: ({ taken, cursor, kept, gateways }) => ({
     taken,

@@ -22,7 +22,7 @@ async function flush(): Promise<void> {
   for (let turn = 0; turn < 25; turn++) await yieldToOthers();
 }
 
-/** A call of the store that is held up until the trace does it, and its answer until the trace lets it be heard. */
+/** A store call that waits until the trace does it; its answer waits until the trace delivers it. */
 interface Held {
   does(): Promise<void>;
   hear(): void;
@@ -77,7 +77,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
     },
     release: (own) => store.leases.release(own),
   };
-  /** The model leaves shares out: each is told that there is no other, and acquires what it can. */
+  /** The model has no shares: each worker sees no other one, and acquires every free partition. */
   const change: Store["sharedState"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
   const settle: Store["deliveries"]["settle"] = (step) =>
     hold(() => store.deliveries.settle(step), (one) => held.writing = one);
@@ -128,7 +128,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
     held,
     begun,
     look() {
-      // Who held nothing when it was fenced off had nothing to look after.
+      // A worker without partitions at the fencing has nothing to do.
       mayRecheck = false;
       if (isStarted) ring(LEASES_REST_MS);
       else worker.start();
