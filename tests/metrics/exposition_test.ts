@@ -6,7 +6,7 @@ import { createRegistry } from "../../lib/metrics/exposition.ts";
 import { parseExposition } from "../exposition.ts";
 
 describe("the metrics registry", () => {
-  test("writes counters, gauges and histograms as Prometheus reads them", () => {
+  test("writes counters, gauges and histograms in the Prometheus format", () => {
     const registry = createRegistry();
     const requests = registry.counter("requests_total", "Requests.", ["method", "status"]);
     requests.with("GET", "200").inc();
@@ -35,7 +35,7 @@ seconds_count{route="/a"} 4
     );
   });
 
-  test("shows nothing of a family without series, nor of a gauge that nothing is known of", () => {
+  test("writes nothing for a family without series, or for a gauge without a value", () => {
     const registry = createRegistry();
     registry.counter("a_total", "A.", ["kind"]);
     const gauge = registry.gauge("b", "B.").with();
@@ -45,7 +45,7 @@ seconds_count{route="/a"} 4
     assert.equal(registry.render(), "");
   });
 
-  test("a label or help text of any characters comes out as it went in", () => {
+  test("writes label and help texts of any characters so that a parser returns them unchanged", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), fc.string(), (value, other) => {
       const registry = createRegistry();
       registry.counter("a_total", `Help "${value}"`, ["x", "y"]).with(value, other)
@@ -55,7 +55,7 @@ seconds_count{route="/a"} 4
     }));
   });
 
-  test("a histogram adds up for any values", () => {
+  test("writes correct bucket counts of a histogram for any values", () => {
     const values = fc.array(fc.double({ min: 0, max: 100, noNaN: true }));
     fc.assert(fc.property(values, (values) => {
       const registry = createRegistry();
@@ -68,7 +68,7 @@ seconds_count{route="/a"} 4
     }));
   });
 
-  test("refuses a name twice, and values that do not fit the labels", () => {
+  test("rejects a second metric of the same name, and values that do not fit the labels", () => {
     const registry = createRegistry();
     const family = registry.counter("a_total", "A.", ["x"]);
     assert.throws(() => registry.gauge("a_total", "A."), TypeError);
