@@ -40,7 +40,7 @@ const DENO = `<testsuites name="deno test" tests="5" failures="3" errors="0" tim
     </testsuite>
 </testsuites>`;
 
-test("reads what Bun reports, with the group before the name", () => {
+test("readJunit reads Bun's report, with the group before the name", () => {
   assert.deepEqual(readJunit(BUN), [
     {
       file: "tests/a_test.ts",
@@ -54,7 +54,7 @@ test("reads what Bun reports, with the group before the name", () => {
   ]);
 });
 
-test("reads what Deno reports, without the groups, and with the file of the group", () => {
+test("readJunit reads Deno's report, without the group entries, and with the file of the group", () => {
   assert.deepEqual(
     readJunit(DENO).map(({ file, name, state, why }) => [file, name, state, why]),
     [
@@ -66,7 +66,7 @@ test("reads what Deno reports, without the groups, and with the file of the grou
   assert.deepEqual(denoTimes(DENO), { "tests/a_test.ts": 253 });
 });
 
-test("reads what a file needs from its first line, and from no other", () => {
+test("needsOf reads a file's needs only from its first line", () => {
   assert.deepEqual(needsOf("// needs: runtime\nimport"), { on: "runtime", isLong: false });
   assert.deepEqual(needsOf("// needs: long, once\nimport"), { on: "once", isLong: true });
   assert.equal(needsOf("import\n// needs: once\n"), undefined);

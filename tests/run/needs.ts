@@ -1,6 +1,6 @@
-/** What a file of tests needs, by its first line: `// needs: runtime`, or `// needs: long, once`. */
+/** The needs of a test file, from its first line: `// needs: runtime`, or `// needs: long, once`. */
 export interface Needs {
-  /** `neutral`: any one runtime. `runtime`: both. `once`: the same whoever runs it, as a browser or the executable. */
+  /** `neutral`: any one runtime. `runtime`: both. `once`: the same on both runtimes, like a browser or the executable. */
   on: "neutral" | "runtime" | "once";
   /** Whether the whole file runs only in `npm run test:all`. */
   isLong: boolean;
@@ -14,7 +14,7 @@ export function needsOf(text: string): Needs | undefined {
   return found ? { on: found[2] as Needs["on"], isLong: found[1] !== undefined } : undefined;
 }
 
-/** What the file imports from the project, as its imports write it. */
+/** The file's imports from the project, as written. */
 export function importsOf(text: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+\.ts)"/g)].map((match) => match[1]!);
 }

@@ -39,7 +39,7 @@ interface TestFile extends Needs {
 const files: TestFile[] = readdirSync("tests", { recursive: true, encoding: "utf8" })
   .map((path) => `tests/${path.replaceAll("\\", "/")}`)
   .filter((path) => path.endsWith("_test.ts"))
-  // What says nothing runs on both; the house's own test fails for it.
+  // A file without a first line runs on both; house_rules_test.ts rejects it.
   .map((path) => ({ path, ...(needsOf(readFileSync(path, "utf8")) ?? { on: "runtime" as const, isLong: false }) }))
   .sort((a, b) => a.path < b.path ? -1 : 1);
 
@@ -48,16 +48,16 @@ const environment: NodeJS.ProcessEnv = {
   TEST_TIER: tier,
   // Where what is made once for all files lies, as the executable.
   TEST_RUN_FOLDER: mkdtempSync(join(tmpdir(), "gateway-tests-")),
-  // Once a day Deno asks for a newer one, in whatever environment a test has made for it.
+  // Deno looks for a newer version once a day, also in a test's own environment.
   DENO_NO_UPDATE_CHECK: "1",
   DENO_JOBS: String(JOBS.deno),
-  // What the tests start is on this machine, also where a proxy leads out of it.
+  // Requests of the tests to this machine must not go through a proxy.
   NO_PROXY: ["127.0.0.1,localhost,::1", process.env.NO_PROXY].filter(Boolean).join(","),
 };
 environment.no_proxy = environment.NO_PROXY;
 
 const total = { passed: 0, failed: 0, skipped: 0 };
-/** What failed, printed once at the end. */
+/** The failures, printed once at the end. */
 const failures: string[] = [];
 const slowest: { seconds: number; name: string }[] = [];
 
@@ -155,7 +155,7 @@ function tell(name: string, runtime: Runtime, ended: Ended, results: TestResult[
   report(name, seconds, count("passed"), failed.length + (isOutside ? 1 : 0), count("skipped"));
 }
 
-/** The commit that a change is looked at against: where this branch left `main`, or the last one. */
+/** The commit to compare a change with: the branch point from `main`, or the last commit. */
 function changeBase(): string {
   const base = spawnSync("git", ["merge-base", "HEAD", "main"], { encoding: "utf8" });
   return base.status === 0 ? base.stdout.trim() : "HEAD";
