@@ -28,14 +28,14 @@ for (const [text, problem] of SENTENCES) {
   });
 }
 
-test("Markdown is read by paragraph, item and cell, without its code", () => {
+test("blocksOfMarkdown returns paragraphs, items and cells, without code", () => {
   const text =
     "# Title\n\nOne\ntwo.\n\n- item\n  more\n- next\n\n```sh\nWhat is code.\n```\n\n| a | b |\n|---|---|\n| c | d |\n";
   const blocks = blocksOfMarkdown(text).map(({ text }) => text.trim()).filter((text) => text !== "");
   assert.deepEqual(blocks, ["Title", "One\ntwo.", "item\n  more", "next", "a", "b", "c", "d"]);
 });
 
-test("TypeScript is read by comment and by text that people read, without SQL and names", () => {
+test("blocksOfTypeScript returns comments and texts for people, without SQL and names", () => {
   const text = [
     "/** Reads a key.\n * @throws {Error} when it is gone */",
     "const a = `the key ${id} is disabled, create a new one`;",
