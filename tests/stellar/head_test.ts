@@ -8,7 +8,7 @@ import { fakeClock } from "./rpc/stub_rpc.ts";
 /** Unix seconds of the close of the head that was stored. */
 const T = 1_800_000_000;
 
-/** A head on a clock that moves when told to, with what it asked. */
+/** A head on a clock that only the test moves, and the head's requests. */
 function stage({ stored = { sequence: 5_000, closeTime: T }, wallOff = 0 }: {
   stored?: { sequence: number; closeTime: number } | undefined;
   wallOff?: number;
@@ -147,7 +147,7 @@ test("a network that closes no ledger for 8 s rests: the later of the two (H18)"
 test("time that passes without a request does not prove that the network rests", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   head.observe({ node: 0, sequence: 5_000, closeTime: T });
-  // The process stood still.
+  // The process was suspended.
   clock.pass(60_000);
   say({ sequence: 5_012, closeTime: T + 60 });
   assert.equal(await head.certainTime(), T + 60);

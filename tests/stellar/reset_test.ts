@@ -21,7 +21,7 @@ interface Shown {
 
 function stage(known: Partial<KnownLedgers>) {
   const clock = fakeClock(T * 1_000);
-  /** What the next answers show; the last one stays. */
+  /** The contents of the next answers; the last one repeats. */
   let shown: Shown[] = [];
   const next = () => shown.length > 1 ? shown.shift()! : shown[0]!;
   const newest = ({ oldest, latest, closeTime }: Shown) => {

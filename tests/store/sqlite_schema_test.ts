@@ -29,7 +29,7 @@ describe("the sqlite store's schema", () => {
   const REJECTED: [what: string, make: (path: string) => Promise<void>, kind: StoreErrorKind, ...says: string[]][] = [
     ["a file of a newer version", newer, "newer_schema", "99", "newer version"],
     ["another program's database", (path) => change(path, "CREATE TABLE theirs (a)"), "unavailable", "another program"],
-    ["a file that is no database", text, "unavailable", "not a SQLite database"],
+    ["a file that is not a database", text, "unavailable", "not a SQLite database"],
   ];
   for (const [what, make, kind, ...says] of REJECTED) {
     test(`${what} is rejected and left unchanged`, async () => {

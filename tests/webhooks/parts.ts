@@ -29,7 +29,7 @@ export function eventAt(ledger: number, n = 1, fields: Partial<NewEvent> = {}): 
   };
 }
 
-/** One that hears everything after ledger 100. */
+/** A webhook that gets all events after ledger 100. */
 export function subscriptionOf(id: string, fields: Partial<Subscription> = {}): Subscription {
   return {
     id,
@@ -80,7 +80,7 @@ export async function append(
   }
 }
 
-/** What a subscription is owed. */
+/** The pending and failed deliveries of a subscription. */
 export async function owedTo(store: Store, subscriptionId: string): Promise<Backlog> {
   const reader = await store.deliveries.consumer(subscriptionId);
   return await backlogOf(store, reader!, (await store.events.bounds()).last);
@@ -139,11 +139,11 @@ export interface Posted {
   atMs: number;
 }
 
-/** What an endpoint does with an attempt; a promise keeps the post under way. */
+/** An endpoint's answer to an attempt; a promise keeps the post in flight. */
 export type Answer = Outcome | Promise<Outcome>;
 type Outcome = "delivered" | "retry" | "rejected" | "dead";
 
-/** Stands in for the network: says what each endpoint answers and notes what was posted. */
+/** Replaces the network: answers for each endpoint, and records the posts. */
 export function scriptedAttempts(
   { now }: Pick<Clock, "now">,
   answer: (post: Posted) => Answer,
@@ -184,7 +184,7 @@ export function scriptedAttempts(
   };
 }
 
-/** The webhooks of a store, on a clock that stands still; what a test does not say succeeds, and nothing is posted. */
+/** The webhooks of a store, on a stopped clock; parts that a test leaves out succeed, and nothing is posted. */
 export function subscriptionsOn(store: Store, parts: Partial<Parameters<typeof createSubscriptions>[0]> = {}) {
   let ids = 0;
   return createSubscriptions({

@@ -16,7 +16,7 @@ import { createTestCertificates } from "./post/test_certificates.ts";
 
 export interface Scene {
   results: PostResult[];
-  /** What was asked of the DNS. */
+  /** The DNS queries. */
   asked: string[];
   /** Requests that reached the public endpoint, and names that TLS was asked for there. */
   publicRequests: number;

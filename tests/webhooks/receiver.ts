@@ -27,7 +27,7 @@ export interface ReceiverOptions {
   tls?: { key: string; cert: string };
 }
 
-/** What is done about a request: a text is written as it is, and the connection kept. */
+/** The answer to a request: a text is written unchanged, and the connection stays open. */
 export type Answering = (request: ReceivedRequest, socket: net.Socket) => string | void;
 
 export const OK_ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

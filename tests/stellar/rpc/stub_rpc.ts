@@ -18,7 +18,7 @@ export function stubRpc(methods: Partial<RpcClient>): RpcClient & { calls: strin
   });
 }
 
-/** A clock that moves only when somebody waits on it, or when it is told to: waiting takes no time of ours. */
+/** A clock that moves only when a caller waits on it, or by `pass`: a wait takes no real time. */
 export interface FakeClock extends Clock {
   /** Time passes. */
   pass(ms: number): void;

@@ -16,7 +16,7 @@ const KEY_BYTES = 144;
 const keys = (from: number, count: number) =>
   Array.from({ length: count }, (_, offset) => pendingPaymentKey(CONTRACT, MERCHANT, from + offset));
 
-/** What a simulation answered that reads and writes so many entries. */
+/** The answer of a simulation that reads and writes this many entries. */
 function simulated(readOnly: number, readWrite: number): string {
   const decoded = (list: string[]) => list.map((key) => xdr.LedgerKey.fromXdr(key, "base64"));
   return new SorobanDataBuilder().setFootprint(decoded(keys(0, readOnly)), decoded(keys(1_000, readWrite)))

@@ -39,7 +39,7 @@ export function memorySharedState(now: () => number): Pick<SharedStateStore, "ch
   };
 }
 
-/** What an escrow without a store is given: its log of submissions, and its shared state. */
+/** The parts of an escrow without a store: submission log and shared state. */
 export function memoryOfEscrow(now = Date.now) {
   const { submissionLog, notes } = memoryJournal();
   return {

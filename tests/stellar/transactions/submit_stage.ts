@@ -162,7 +162,7 @@ export function submitStage(script: {
   };
 }
 
-/** What a node answers to an envelope that the network does not take in. */
+/** A node's answer to an envelope that the network rejects. */
 export function refusedAs(
   code: "txBadSeq" | "txTooLate" | "txInsufficientFee" | "txInsufficientBalance" | "txBadAuth" | "txNoAccount",
 ): Partial<SendAnswer> {
@@ -178,6 +178,6 @@ export async function fault(promise: Promise<unknown>): Promise<GatewayError> {
   return error;
 }
 
-/** What a node answers of an envelope that this ledger took in. */
+/** A node's answer for an envelope that this ledger included. */
 export const inLedger = (ledger: number) => (_: number, latest: number): Partial<TransactionAnswer> =>
   latest >= ledger ? { status: "SUCCESS", ledger } : {};

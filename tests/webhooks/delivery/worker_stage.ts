@@ -31,11 +31,11 @@ interface Options {
   /** As in `WorkerParts`; 1 ms when absent. */
   gatherMs?: number;
   ordered?: boolean;
-  /** Who holds leases; "worker" when absent. */
+  /** The holder of the leases; "worker" when absent. */
   holder?: string;
 }
 
-/** A worker on a clock that stands still, which stops when the test is over, and endpoints that answer as `answer` says. */
+/** A worker on a stopped clock, which stops after the test, and endpoints that answer with `answer`. */
 export async function workerStage(answer: (post: Posted, clock: TestClock) => Answer, options: Options = {}) {
   const bare = options.on ?? await memoryStore();
   const store = options.store?.(bare) ?? bare;
@@ -78,7 +78,7 @@ export async function workerStage(answer: (post: Posted, clock: TestClock) => An
       await worker.changed(id);
     }
     const events = Array.from({ length: count }, () => eventAt(++ledger));
-    // The network's clock goes on evenly, whatever becomes of this machine's.
+    // The network's clock moves evenly, also when this machine's clock steps.
     await append(bare, events, ledger, START_MS + clock.monotonicMs() - startedAt);
     worker.wake();
   }

@@ -1,6 +1,6 @@
 import dgram from "node:dgram";
 
-/** What a name has: addresses, nothing (it exists, without any), `missing`, `broken`, or no answer at all. */
+/** The answer for a name: addresses (also an empty list), `missing`, `broken`, or no answer. */
 export type DnsAnswer = string[] | "missing" | "broken" | "silent";
 
 export interface DnsServer {
