@@ -66,7 +66,7 @@ export function forgettingContract({ store }: Subject): void {
     }
   });
 
-  test("forget deletes at most 200 sequences at once, and none after the log's end", async () => {
+  test("forget deletes at most 200 sequences at once, and no sequence after the log's end", async () => {
     await appendMany(store(), 1, 450);
     for (const upTo of [201, 1.5, NaN]) await assert.rejects(forget(upTo), RangeError);
     assert.equal(await forget(200), true);

@@ -12,7 +12,7 @@ const doctor = doctorOfFile();
 describe("doctor: the node", () => {
   const node = (fetch: ExaminationParts["fetch"], check = "rpc node") => doctor.finding(check, {}, { fetch });
 
-  test("distinguishes a node that is down from one that answers nonsense, and skips the contracts", async () => {
+  test("distinguishes a node that is down from one with malformed answers, and skips the contracts", async () => {
     const down = await node(() => Promise.reject(new TypeError("connection refused")));
     says(down, "fail", /http:\/\/node\.test could not be reached/, /firewall/);
     const busy = await node(() => Promise.resolve(new Response("busy", { status: 503 })));

@@ -77,7 +77,7 @@ function otherProtocol(url: string, protocolVersion: number) {
   });
 }
 
-test("a network of another protocol is forked with --protocol, and without it the error says so", async () => {
+test("--protocol forks a network of another protocol, and the error without it names the flag", async () => {
   const origin = await startReadySandboxHere();
   for (const [theirs, when] of [[27, "after"], [29, "before"]] as const) {
     const node = await otherProtocol(origin.info.rpc, theirs);

@@ -20,7 +20,7 @@ const sum = (holdings: Holdings) => [...holdings.values()].reduce((a, b) => a + 
 const all = (movements: EscrowMovement[], begin = none) =>
   movements.reduce((holdings, movement) => afterMovement(holdings, movement).holdings, begin);
 
-describe("what an escrow holds", () => {
+describe("the balance of an escrow", () => {
   test("of each asset is the sum of its fundings less its withdrawals", () => {
     const holdings = all([funded(900, "U"), funded(1, "X"), paid(300, "U")]);
     assert.deepEqual([...holdings], [["U", 600n], ["X", 1n]]);

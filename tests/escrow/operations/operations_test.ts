@@ -189,7 +189,7 @@ describe("values", () => {
     for (const value of wrong) assert.ok(!takes(values.amount, value), String(value));
   });
 
-  test("a cap may be zero, which means none", () => {
+  test("a cap may be zero, which means no limit", () => {
     assert.ok(takes(values.maxAmount, "0"));
     assert.ok(!takes(values.maxAmount, "00"));
     assert.ok(!takes(values.maxAmount, "-1"));

@@ -94,7 +94,7 @@ describe("payments of many cards to the same merchant", () => {
     });
   }
 
-  test("succeed when the merchant claims between them, and the merchant loses none", async () => {
+  test("succeed when the merchant claims between them, and the merchant loses no payment", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const card of cards.slice(0, 5)) await pay(gateway, card, merchant);
     const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);

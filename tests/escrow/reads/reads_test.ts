@@ -211,7 +211,7 @@ describe("choosing between the two ways", () => {
   });
 });
 
-describe("what reads rely on", () => {
+describe("the conditions of reads", () => {
   test("a missing contract is named", async () => {
     const gateway = sandbox.gateway({ contracts: { ...sandbox.contracts, deviceRegistry: NOWHERE } });
     const words = `upstream_error: device_registry ${NOWHERE} does not exist on this network`;

@@ -49,7 +49,7 @@ async function upstreamMessage(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("the RPC client", () => {
-  test("posts JSON-RPC 2.0, without params where there are none, and sends userinfo as a header", async () => {
+  test("posts JSON-RPC 2.0 without empty params, and sends userinfo as a header", async () => {
     const { rpc, asked } = client([result(LATEST)]);
     const answer = await rpc.getLatestLedger();
     assert.equal(answer.sequence, 7);
