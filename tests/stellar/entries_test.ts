@@ -39,7 +39,7 @@ async function upstream(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("reading ledger entries", () => {
-  test("answers in the order of the keys, undefined where there is no entry", async () => {
+  test("returns entries in the order of the keys, and undefined for a missing entry", async () => {
     const { reader: entries } = reader();
     const answer = await entries.read(["b", "absent", "a", "b"]);
     assert.deepEqual(answer.entries.map((entry) => entry?.xdr), ["b@100", undefined, "a@100", "b@100"]);
@@ -59,14 +59,14 @@ describe("reading ledger entries", () => {
     assert.ok(asked.every((call) => call.length <= 200));
   });
 
-  test("reads that come one after the other wait for the node alone", async () => {
+  test("adds no delay to sequential reads", async () => {
     const { reader: entries, asked, clock } = reader();
     const beganMs = clock.monotonicMs();
     for (const key of names(20)) await entries.read([key]);
     assert.deepEqual([asked.length, clock.monotonicMs() - beganMs], [20, 20 * 5]);
   });
 
-  test("joins a crowd that comes one by one too", async () => {
+  test("also joins reads that arrive one by one", async () => {
     const { reader: entries, asked, clock } = reader();
     const reads: Promise<unknown>[] = [];
     for (let i = 0; i < 1_000; i += 1) {
@@ -78,7 +78,7 @@ describe("reading ledger entries", () => {
     assert.ok(asked.length <= 24, `${asked.length} calls`);
   });
 
-  test("asks for nothing twice in one ledger, absence included, and for everything again in the next", async () => {
+  test("requests each key, also a missing one, once in a ledger, and again in the next ledger", async () => {
     const { reader: entries, asked, head } = reader({ ledger: (call) => 99 + call });
     head.observe({ node: 0, sequence: 100 });
     await entries.read(["a", "absent"]);
@@ -90,7 +90,7 @@ describe("reading ledger entries", () => {
     assert.deepEqual((await entries.read(["a"])).entries[0]?.xdr, "a@101");
   });
 
-  test("drops an old entry although no new ledger was seen", async () => {
+  test("drops a cached entry after 6 s, also without a new ledger", async () => {
     const { reader: entries, asked, clock, head } = reader();
     head.observe({ node: 0, sequence: 100 });
     await entries.read(["a"]);
@@ -100,7 +100,7 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("an answer that comes late, as after a standstill, is as old as its question", async () => {
+  test("counts the age of an answer from its request", async () => {
     const clock = fakeClock();
     const head = createHead({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
     const answers: (() => void)[] = [];
@@ -169,7 +169,7 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("asks again also where the answer before that lagged", async () => {
+  test("retries after a lagging answer and then an implausible one", async () => {
     const ledgers = [90, 2 ** 31 - 1, 100];
     const { reader: entries, head } = reader({ ledger: (call) => ledgers[call - 1]! });
     head.observe({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
@@ -177,19 +177,19 @@ describe("reading ledger entries", () => {
     assert.equal((await entries.read(["a"])).ledger, 100);
   });
 
-  test("combines several calls only when they speak of one ledger", async () => {
+  test("combines several calls only when they are of one ledger", async () => {
     const { reader: entries } = reader({ ledger: (call) => call === 1 ? 100 : 101 });
     const answer = await entries.read(names(350));
     assert.equal(answer.ledger, 101);
     assert.ok(answer.entries.every((entry) => entry?.xdr.endsWith("@101")));
   });
 
-  test("fails when ledgers close faster than they can be read", async () => {
+  test("fails when each call of a read gets another ledger", async () => {
     const { reader: entries } = reader({ ledger: (call) => 100 + call });
     assert.match(await upstream(entries.read(names(350))), /could not be read as of one ledger in 3 tries/);
   });
 
-  test("an error of the node reaches every reader as upstream_error, and is not held", async () => {
+  test("rejects all joined reads with an error of the node, and does not cache the error", async () => {
     const clock = fakeClock();
     let calls = 0;
     const rpc = stubRpc({

@@ -63,7 +63,7 @@ test("a new epoch begins with its own head and minimum", () => {
   assert.deepEqual([head.sequence, head.closeTime, head.minimum], [3, T + 10, 3]);
 });
 
-test("a waiting caller is woken by its ledger, or when the head falls", async () => {
+test("a caller stops waiting at its ledger, or when the head falls", async () => {
   const { head, say } = stage();
   say({ sequence: 5_000, closeTime: T }, { sequence: 5_001, closeTime: T });
   await head.wait(5_001, 60_000);
@@ -91,7 +91,7 @@ test("on an empty store the head asks for a second answer at once", async () => 
   assert.equal(head.sequence, 700);
 });
 
-test("an odd answer calls for a comparison", () => {
+test("an odd answer starts a comparison", () => {
   const { head } = stage();
   let called = 0;
   head.onOdd(() => called += 1);
@@ -100,7 +100,7 @@ test("an odd answer calls for a comparison", () => {
   assert.equal(called, 1);
 });
 
-test("an odd answer becomes the head by a comparison with its own node, not with another one", () => {
+test("an odd answer becomes the head only after a comparison with its own node", () => {
   const { head, clock } = stage();
   head.onOdd(() => {});
   const say = (second: number) => head.observe({ node: 1, sequence: 40 + second, closeTime: T + 1 + second });
@@ -116,7 +116,7 @@ test("an odd answer becomes the head by a comparison with its own node, not with
 
 // --- the network's time ------------------------------------------------------------------------------------------------
 
-test("the network's time is our own clock's where the two agree within a minute", async () => {
+test("the network's time is the gateway's clock when the two agree within a minute", async () => {
   const { head, say, clock } = stage({ wallOff: 30 });
   say({ sequence: 5_000, closeTime: T });
   assert.equal(await head.certainTime(), T + 30);
@@ -124,7 +124,7 @@ test("the network's time is our own clock's where the two agree within a minute"
   assert.equal(clock.monotonicMs(), 0);
 });
 
-test("while our own clock is a day ahead, the network's time waits for the next ledger (H19)", async () => {
+test("while the gateway's clock is a day ahead, the network's time waits for the next ledger (H19)", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   const at = (second: number) => ({ sequence: 5_000 + Math.floor(second / 5), closeTime: T + second });
   say(at(0), at(0), at(0), at(5), at(5), at(5));
@@ -133,7 +133,7 @@ test("while our own clock is a day ahead, the network's time waits for the next 
   assert.equal(head.clockDisagreement(), T + 5 - Math.round(clock.now() / 1_000));
 });
 
-test("a network that closes no ledger for 8 s rests: the later of the two (H18)", async () => {
+test("when the network closes no ledger for 8 s, its time is the later one of both clocks (H18)", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
   const seconds = await head.certainTime();
@@ -144,7 +144,7 @@ test("a network that closes no ledger for 8 s rests: the later of the two (H18)"
   assert.equal(await slow.head.certainTime(), T + Math.floor(slow.clock.monotonicMs() / 1_000));
 });
 
-test("time that passes without a request does not prove that the network rests", async () => {
+test("time without requests does not count as time without a ledger", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   head.observe({ node: 0, sequence: 5_000, closeTime: T });
   // The process was suspended.
@@ -153,7 +153,7 @@ test("time that passes without a request does not prove that the network rests",
   assert.equal(await head.certainTime(), T + 60);
 });
 
-test("a node that lagged a moment ago does not tell that the network rests", async () => {
+test("answers of a lagging node do not count as time without a ledger", async () => {
   const { head, say, clock } = stage({ wallOff: 86_400 });
   const [newest, older] = [{ sequence: 5_000, closeTime: T }, { sequence: 4_999, closeTime: T - 5 }];
   say(newest, ...Array.from({ length: 5 }, () => older), ...Array.from({ length: 30 }, () => newest));
@@ -161,7 +161,7 @@ test("a node that lagged a moment ago does not tell that the network rests", asy
   assert.ok(clock.monotonicMs() >= 10_000, `it rests after ${clock.monotonicMs()} ms`);
 });
 
-test("our own clock decides nothing once a ledger has closed", async () => {
+test("after a ledger has closed, a step of the gateway's clock does not change the network's time", async () => {
   const { head, clock, say } = stage();
   say({ sequence: 5_000, closeTime: T }, { sequence: 5_001, closeTime: T + 5 });
   await head.certainTime();
@@ -172,20 +172,20 @@ test("our own clock decides nothing once a ledger has closed", async () => {
   assert.equal(head.clockDisagreement(), -86_400);
 });
 
-test("a head of before the start is no ledger that closed after it", async () => {
+test("a head stored before the start does not count as a ledger that closed after the start", async () => {
   const { head, say, clock } = stage({ stored: { sequence: 4_000, closeTime: T - 5_000 }, wallOff: 86_400 });
   say(...Array.from({ length: 40 }, () => ({ sequence: 5_000, closeTime: T })));
   await head.certainTime();
   assert.ok(clock.monotonicMs() >= 8_000);
 });
 
-test("nodes that say no time leave our own clock", async () => {
+test("without a time from the nodes the network's time is the gateway's clock", async () => {
   const { head, say } = stage({ stored: { sequence: 5_000, closeTime: 0 }, wallOff: 100 });
   say({ sequence: 5_000 });
   assert.equal(await head.certainTime(), T + 100);
 });
 
-test("the head asks for the first ledger while there is none", async () => {
+test("first() asks the nodes for a ledger while the store has none", async () => {
   const { head, say } = stage({ stored: { sequence: 0, closeTime: 0 } });
   await assert.rejects(head.first(), { code: "upstream_error" });
   say({ sequence: 2 ** 30, closeTime: T }, { sequence: 700, closeTime: T }, { sequence: 700, closeTime: T });

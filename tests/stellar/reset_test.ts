@@ -94,7 +94,7 @@ for (const [what, known, shown, kind] of ROWS) {
   });
 }
 
-test("another network is a new epoch when it was said twice, 2 s apart, with the lower answer as head", async () => {
+test("a new epoch begins after two answers 2 s apart, with the lower one as head", async () => {
   const { compare, clock } = stage(KNOWN);
   const other = { network: "c", oldest: 2, latest: 240, closeTime: T };
   for (let times = 0; times < 2; times++) {
@@ -117,7 +117,7 @@ test("one wrong hash does not become the checkpoint of a new epoch", async () =>
   assert.deepEqual(finding.kind === "other" && finding.begins?.checkpoint.hash, hashOf("c", 220));
 });
 
-test("two answers that do not fit to each other begin no epoch", async () => {
+test("two answers from different networks begin no epoch", async () => {
   const { compare, clock } = stage(KNOWN);
   await compare({ network: "c", oldest: 2, latest: 240, closeTime: T });
   clock.pass(3_000);
@@ -125,7 +125,7 @@ test("two answers that do not fit to each other begin no epoch", async () => {
   assert.deepEqual(another, { kind: "other", node: 0 });
 });
 
-test("one answer that the network is the same takes the suspicion away", async () => {
+test("an answer from the known network cancels an earlier sign of another one", async () => {
   const { compare, clock } = stage(KNOWN);
   await compare({ ...same, network: "c" });
   clock.pass(3_000);
@@ -133,7 +133,7 @@ test("one answer that the network is the same takes the suspicion away", async (
   assert.deepEqual(await compare({ ...same, network: "c" }), { kind: "other", node: 0 });
 });
 
-test("a node whose getLedgers alone fails for 20 s does not offer it", async () => {
+test("after 20 s of failing getLedgers the comparison works without getLedgers", async () => {
   const { compare, clock } = stage({ ...KNOWN, isEventThere: () => Promise.resolve(true) });
   const failing: Shown = { ...same, failsLedgers: true };
   await assert.rejects(compare(failing), /503/);
@@ -143,14 +143,14 @@ test("a node whose getLedgers alone fails for 20 s does not offer it", async () 
   assert.equal((await compare(failing)).kind, "same");
 });
 
-test("a node that does not hold a ledger has not failed: its next failure is the first one", async () => {
+test("a missing ledger does not count as a failure of getLedgers", async () => {
   const { compare, clock } = stage(KNOWN);
   assert.equal((await compare(former, same)).kind, "lags");
   clock.pass(60_000);
   await assert.rejects(compare({ ...same, failsLedgers: true }), /503/);
 });
 
-test("a checkpoint is a hash that was said twice", async () => {
+test("a checkpoint needs two answers with the same hash", async () => {
   const { checkpoint } = stage({});
   assert.deepEqual(await checkpoint(250, same), { ledger: 250, hash: "b250", closeTime: T - 50 });
   assert.equal(await checkpoint(250, { ...same, network: "wrong" }, same), undefined);

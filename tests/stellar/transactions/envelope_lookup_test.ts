@@ -45,8 +45,8 @@ function stage(
 const applied = { status: "SUCCESS" as const, ledger: 90, envelopeXdr: ENVELOPE };
 const since = (hash: string, sinceLedger: number | undefined = 50) => ({ hash, sinceLedger });
 
-describe("the look-up of envelopes with one sequence number", () => {
-  test("newest first, and no further than the one that a ledger has", async () => {
+describe("the lookup of envelopes with one sequence number", () => {
+  test("starts with the newest, and stops at the applied one", async () => {
     const { lookUp, asked } = stage(({ hash }) => hash === "b" ? applied : {});
     const { envelope, ...found } = await lookUp(since("c"), since("b"), since("a")) as { envelope: Uint8Array };
     assert.deepEqual(found, { status: "applied", hash: "b", ledger: 90 });
@@ -54,45 +54,45 @@ describe("the look-up of envelopes with one sequence number", () => {
     assert.deepEqual(asked.map(({ hash }) => hash), ["c", "b"]);
   });
 
-  test("and one that failed has used the number of all", async () => {
+  test("returns failed for all when one of them failed in a ledger", async () => {
     const { lookUp } = stage(({ hash }) => hash === "a" ? { status: "FAILED", ledger: 90 } : {});
     assert.deepEqual(await lookUp(since("b"), since("a")), { status: "failed" });
   });
 
-  test("each is missing by two answers, of two nodes (I14)", async () => {
+  test("returns missing after the answers of two nodes (I14)", async () => {
     const { lookUp, asked } = stage(() => ({}));
     assert.deepEqual(await lookUp(since("b"), since("a")), { status: "missing", unknown: [] });
     assert.deepEqual(asked.map(({ hash, node }) => `${hash}${node}`), ["b0", "a0", "b1", "a1"]);
   });
 
-  test("the other node finds an envelope that one has pruned (I14)", async () => {
+  test("finds an envelope at the second node that the first one does not know (I14)", async () => {
     const { lookUp } = stage(({ node }) => node === 1 ? applied : {});
     assert.equal((await lookUp(since("b"), since("a"))).status, "applied");
   });
 
-  test("two answers of the only node there is are enough", async () => {
+  test("accepts two answers of the only node", async () => {
     const { lookUp, asked } = stage(() => ({}), { nodes: 1, up: [0] });
     assert.deepEqual(await lookUp(since("a")), { status: "missing", unknown: [] });
     assert.equal(asked.length, 2);
   });
 
-  test("two answers of one of two nodes are not", async () => {
+  test("does not accept two answers of one node when there are two", async () => {
     const { lookUp } = stage(() => ({}), { up: [0] });
     await assert.rejects(lookUp(since("a")), { code: "upstream_error", retry: "same" });
   });
 
-  test("a node that does not hold all ledgers since then knows nothing of it", async () => {
+  test("returns unknown for envelopes that are older than a node's oldest ledger", async () => {
     const { lookUp } = stage(({ node }) => ({ oldestLedger: node === 1 ? 52 : 1 }));
     const found = await lookUp(since("c", 51), since("b", 50), { hash: "a" });
     assert.deepEqual(found, { status: "missing", unknown: ["b", "a"] });
   });
 
-  test("a lagging node's answer does not count", async () => {
+  test("ignores a lagging node's answer", async () => {
     const { lookUp } = stage(() => ({ latestLedger: LEDGER - 1 }));
     await assert.rejects(lookUp(since("a")), { code: "upstream_error" });
   });
 
-  test("a stored outcome, or an event in the log, counts whatever nodes hold", async () => {
+  test("uses a stored outcome or an event in the log, also when the nodes have pruned the ledger", async () => {
     const { lookUp, notes, ledgers } = stage(() => ({ oldestLedger: LEDGER }));
     notes.set("b", { hash: "b", validUntil: 1, outcome: { status: "success", ledger: 88 } });
     const found = { status: "applied", envelope: undefined };

@@ -10,7 +10,7 @@ const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
 const bump = TransactionBuilder.buildFeeBumpTransaction(sponsor, "150", inner, PASSPHRASE);
 bump.sign(sponsor);
 
-test("a fee bump that the network would not take is no word on its inner transaction, which waits for its ledger", async () => {
+test("a rejected fee bump sets no outcome for its inner transaction, which waits for its ledger", async () => {
   const stage = submitStage({ send: (call) => call === 1 ? {} : refusedAs("txInsufficientFee") });
   void stage.transactions.submit(inner.toXdr()).catch(() => {});
   while (stage.sent() === 0) await yieldToOthers();
@@ -19,7 +19,7 @@ test("a fee bump that the network would not take is no word on its inner transac
   assert.equal(stage.notes.get(hex(inner.hash()))!.outcome, undefined);
 });
 
-test('a fee bump of an envelope sent without an answer is not rejected with "prepare again": the first may be applied', async () => {
+test('a fee bump of an envelope sent without an answer does not get "prepare again": the first may be applied', async () => {
   const stage = submitStage({
     send: (call) => call === 1 ? {} : refusedAs("txInsufficientFee"),
     find: (_, ledger, asked) => asked === hex(inner.hash()) && ledger >= 115 ? { status: "SUCCESS", ledger: 115 } : {},
@@ -28,7 +28,7 @@ test('a fee bump of an envelope sent without an answer is not rejected with "pre
   assert.deepEqual(await stage.transactions.submit(bump.toXdr()), { hash: hex(bump.hash()), ledger: 115 });
 });
 
-test("a fee bump with an unknown outcome gets the ledger that applied its inner transaction alone", async () => {
+test("a fee bump with an unknown outcome gets the ledger that applied only its inner transaction", async () => {
   const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
   let isFound = false;
   const { transactions } = submitStage({
@@ -43,7 +43,7 @@ test("a fee bump with an unknown outcome gets the ledger that applied its inner 
   assert.equal((await late.transactions.status(hash)).status, "pending");
 });
 
-test("an accepted fee bump gets the ledger that applied its inner transaction alone", async () => {
+test("an accepted fee bump gets the ledger that applied only its inner transaction", async () => {
   const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
   const { transactions } = submitStage({
     find: (_, ledger, asked) => asked === innerHash && ledger >= 101 ? { status: "SUCCESS", ledger: 101 } : {},

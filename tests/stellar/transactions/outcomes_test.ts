@@ -42,7 +42,7 @@ describe("the outcome of an envelope that this gateway sent", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 79 });
   });
 
-  test("is returned, and stored as applied only after the step before, however often that fails", async () => {
+  test("is stored as applied only after the caller's own step succeeds, and returned also when the step fails", async () => {
     const { transactions, notes } = submitStage({ find: () => ({ status: "SUCCESS", ledger: 90 }) });
     notes.set(HASH, NOTE);
     const failing = () => Promise.reject(new Error("the store is away"));
@@ -56,7 +56,7 @@ describe("the outcome of an envelope that this gateway sent", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 90 });
   });
 
-  test('is not guessed when the node has pruned it and no outcome is stored: no client gets "prepare again"', async () => {
+  test('is unknown when the node has pruned it and no outcome is stored: no client gets "prepare again"', async () => {
     for (const noted of [true, false]) {
       const { transactions, notes, clock } = submitStage({ find: forgotten, accountSequence: () => 42n });
       if (noted) notes.set(HASH, NOTE);
@@ -67,21 +67,21 @@ describe("the outcome of an envelope that this gateway sent", () => {
     }
   });
 
-  test("is too late, whatever the node has forgotten, while its sequence number is unused", async () => {
+  test("is txTooLate while its sequence number is unused, also when the node has pruned its ledgers", async () => {
     const { transactions, clock } = submitStage({ find: forgotten });
     clock.pass(400_000);
     const error = await fault(transactions.submit(ENVELOPE));
     assert.deepEqual([error.transactionError, error.retry], ["txTooLate", "prepare_again"]);
   });
 
-  test("is not guessed of one that was made for an hour, where the node holds less of that", async () => {
+  test("is unknown when the node holds less than the hour in which the envelope was valid", async () => {
     const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
     const { transactions, clock } = submitStage({ find: () => held, accountSequence: () => 42n });
     clock.pass(400_000);
     assert.match((await fault(transactions.submit(ENVELOPE))).message, /its outcome is no longer known/);
   });
 
-  test("is waited for when its time is over and no ledger behind that is confirmed", async () => {
+  test("is still looked up after the time bound, until a later ledger is confirmed", async () => {
     const { transactions, notes, clock, sent } = submitStage({
       find: (call) => call < 3 ? {} : { status: "SUCCESS", ledger: 160 },
     });
@@ -91,7 +91,7 @@ describe("the outcome of an envelope that this gateway sent", () => {
     assert.equal(sent(), 1, "the network does not take it any more");
   });
 
-  test("is rejected with the reason of the network, until a resend", async () => {
+  test("is rejected with the network's reason until a resend", async () => {
     let isRefused = true;
     const { transactions, notes } = submitStage({
       send: () => isRefused ? refusedAs("txInsufficientFee") : {},
@@ -107,13 +107,13 @@ describe("the outcome of an envelope that this gateway sent", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 101 });
   });
 
-  test("is rejected too when the node took it for malformed", async () => {
+  test("is rejected also when the node calls the envelope malformed", async () => {
     const { transactions } = submitStage({ send: () => new RpcError("sendTransaction", -32602, "invalid_xdr") });
     assert.equal((await fault(transactions.submit(ENVELOPE))).code, "invalid_request");
     assert.equal((await transactions.status(HASH)).status, "rejected");
   });
 
-  test("changes when a ledger has it after all: txTooLate was one node's answer", async () => {
+  test("changes from txTooLate to success when a node finds the envelope in a ledger", async () => {
     let isKnown = false;
     const { transactions, notes, clock } = submitStage({
       find: () => isKnown ? { status: "SUCCESS", ledger: 90 } : {},
@@ -129,10 +129,10 @@ describe("the outcome of an envelope that this gateway sent", () => {
   });
 });
 
-describe("the account of an envelope that was handed out", () => {
+describe("the source account of a prepared envelope", () => {
   const validUntil = START_SECONDS + 300;
 
-  test("is read as of a ledger, with a close time that is not of a later one", async () => {
+  test("is read with the close time of its own ledger, not of a later one", async () => {
     const stage: ReturnType<typeof submitStage> = submitStage({
       accountSequence() {
         // During the read a ledger after the bound closes.
@@ -147,7 +147,7 @@ describe("the account of an envelope that was handed out", () => {
     assert.ok(stage.head.closeTime > validUntil);
   });
 
-  test("is read after the nodes have reported the time, when a bound seems to have passed", async () => {
+  test("is read after the nodes report their time, when a time bound seems to have passed", async () => {
     const { transactions, clock } = submitStage({});
     const closedAt = async () => (await transactions.account(source.publicKey(), validUntil)).closedAt;
     clock.pass(304_000);

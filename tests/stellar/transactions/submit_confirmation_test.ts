@@ -6,7 +6,7 @@ import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { ENVELOPE, fault, HASH, inLedger, refusedAs, START_SECONDS, submitStage } from "./submit_stage.ts";
 
 describe("submitting an envelope", () => {
-  test("notes it, sends it, and answers when its ledger has closed", async () => {
+  test("records the submission, sends the envelope, and returns when its ledger has closed", async () => {
     const { transactions, order, envelopes, notes, clock } = submitStage({ find: inLedger(101) });
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });
     assert.deepEqual(order, ["note", "send"]);
@@ -16,20 +16,20 @@ describe("submitting an envelope", () => {
     assert.ok(clock.now() < (START_SECONDS + 9) * 1000, "it was late");
   });
 
-  test("asks for its hash only once in a ledger", async () => {
+  test("looks its hash up once in a ledger", async () => {
     const { transactions, found } = submitStage({ find: inLedger(104) });
     await transactions.submit(ENVELOPE);
     assert.equal(found(), 5);
   });
 
-  test("joins a submit of the same envelope", async () => {
+  test("joins concurrent submits of the same envelope", async () => {
     const { transactions, sent } = submitStage({ find: inLedger(101) });
     const all = await Promise.all(Array.from({ length: 10 }, () => transactions.submit(ENVELOPE)));
     assert.equal(sent(), 1);
     assert.deepEqual(new Set(all.map(({ ledger }) => ledger)), new Set([101]));
   });
 
-  test("sends the same envelope again while the network is busy", async () => {
+  test("resends the same envelope while the network is busy", async () => {
     const { transactions, sent } = submitStage({
       send: (call) => call < 4 ? { status: "TRY_AGAIN_LATER" } : {},
       find: inLedger(103),
@@ -38,7 +38,7 @@ describe("submitting an envelope", () => {
     assert.equal(sent(), 4);
   });
 
-  test("an outcome that stays open is 502 with the hash, and where to ask", async () => {
+  test("returns upstream_error with the hash and a Location when the outcome stays unknown", async () => {
     for (const send of [() => ({}), () => ({ status: "TRY_AGAIN_LATER" as const })]) {
       const { transactions, clock } = submitStage({ send });
       const error = await fault(transactions.submit(ENVELOPE));
@@ -49,7 +49,7 @@ describe("submitting an envelope", () => {
     }
   });
 
-  test("a send with an unknown outcome is looked up, not taken for a failure", async () => {
+  test("looks up the outcome after a send without an answer", async () => {
     const unknown = [
       new RpcError("sendTransaction", -32603, "could not submit transaction to stellar-core"),
       new GatewayError("upstream_error", "connection reset"),
@@ -60,7 +60,7 @@ describe("submitting an envelope", () => {
     }
   });
 
-  test("an envelope that is too late for a resend is looked up while its outcome is unknown", async () => {
+  test("looks up the outcome when a resend is too late", async () => {
     const { transactions, notes } = submitStage({
       send: (call) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txTooLate"),
       find: inLedger(101),
@@ -69,7 +69,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 101 });
   });
 
-  test("a send that got lost is repeated", async () => {
+  test("resends an envelope after a lost send", async () => {
     let taken = false;
     const { transactions, sent } = submitStage({
       send: (call) => {
@@ -83,7 +83,7 @@ describe("submitting an envelope", () => {
     assert.equal(sent(), 2);
   });
 
-  test("a node that is down ends it long before its time, with the hash", async () => {
+  test("ends within 10 s with the hash when the node is down", async () => {
     const down = new GatewayError("upstream_error", "connection refused");
     const { transactions, clock } = submitStage({ send: () => down, find: () => down });
     const error = await fault(transactions.submit(ENVELOPE));
@@ -91,7 +91,7 @@ describe("submitting an envelope", () => {
     assert.ok(clock.now() < (START_SECONDS + 10) * 1000);
   });
 
-  test("a node that fails once in a while does not end it", async () => {
+  test("continues when the node fails every second call", async () => {
     const { transactions } = submitStage({
       find: (call, ledger) =>
         call % 2 === 0 ? new RpcError("getTransaction", -32603, "busy") : inLedger(102)(call, ledger),
@@ -99,7 +99,7 @@ describe("submitting an envelope", () => {
     assert.equal((await transactions.submit(ENVELOPE)).ledger, 102);
   });
 
-  test("an envelope whose note cannot be written is not sent", async () => {
+  test("sends nothing when the store cannot record the submission", async () => {
     const { transactions, sent } = submitStage({ note: () => Promise.reject(new Error("disk is full")) });
     await assert.rejects(transactions.submit(ENVELOPE), /disk is full/);
     assert.equal(sent(), 0);

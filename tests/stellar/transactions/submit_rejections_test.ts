@@ -28,7 +28,7 @@ function opResult(result: xdr.InvokeHostFunctionResult): string {
 }
 
 describe("submitting an envelope", () => {
-  test("an envelope that was applied before answers as it did then, though the network calls it txBadSeq", async () => {
+  test("returns the first result of an applied envelope, although the network answers txBadSeq", async () => {
     const { transactions } = submitStage({
       send: () => refusedAs("txBadSeq"),
       find: () => ({ status: "SUCCESS", ledger: 77 }),
@@ -37,7 +37,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
   });
 
-  test("a resent envelope that was applied is not rejected because one answer does not find it", async () => {
+  test("does not reject a resent, applied envelope after one answer that does not find it", async () => {
     const { transactions, notes } = submitStage({
       send: () => refusedAs("txBadSeq"),
       find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 77 },
@@ -47,7 +47,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
   });
 
-  test("txBadSeq on the account's next sequence number is tried for two ledgers", async () => {
+  test("retries txBadSeq on the account's next sequence number for two ledgers", async () => {
     const late = submitStage({ send: (call) => call < 3 ? refusedAs("txBadSeq") : {}, find: inLedger(103) });
     assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
     assert.equal(late.sent(), 3);
@@ -59,7 +59,7 @@ describe("submitting an envelope", () => {
     assert.equal(never.sent(), 3);
   });
 
-  test("txNoAccount of an account that the node knows, as just after it was funded, is tried as long", async () => {
+  test("retries txNoAccount for two ledgers when the node knows the account", async () => {
     const late = submitStage({ send: (call) => call < 3 ? refusedAs("txNoAccount") : {}, find: inLedger(103) });
     assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
     assert.equal(late.sent(), 3);
@@ -71,13 +71,13 @@ describe("submitting an envelope", () => {
     }
   });
 
-  test("txBadSeq on any other sequence number is final", async () => {
+  test("rejects at once after txBadSeq on any other sequence number", async () => {
     const { transactions, sent } = submitStage({ send: () => refusedAs("txBadSeq"), accountSequence: () => 45n });
     assert.match((await fault(transactions.submit(ENVELOPE))).message, /txBadSeq .*prepare again/);
     assert.equal(sent(), 1);
   });
 
-  test("another rejection is named", async () => {
+  test("names any other rejection", async () => {
     const { transactions } = submitStage({ send: () => refusedAs("txInsufficientFee") });
     const error = await fault(transactions.submit(ENVELOPE));
     assert.equal(error.code, "invalid_request");
@@ -87,7 +87,7 @@ describe("submitting an envelope", () => {
     );
   });
 
-  test('an envelope sent without an answer is not rejected with "prepare again": it may wait for its ledger', async () => {
+  test('does not reject an envelope sent without an answer with "prepare again": it may wait for its ledger', async () => {
     const send = (call: number) =>
       call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txInsufficientFee");
     const applied = submitStage({ send, find: inLedger(103) });
@@ -104,7 +104,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
   });
 
-  test("an envelope sent without an answer is not malformed because another node refuses it: it may wait for its ledger", async () => {
+  test("does not reject an envelope sent without an answer when another node calls it malformed", async () => {
     const send = (call: number) =>
       new RpcError("sendTransaction", call === 1 ? -32603 : -32602, call === 1 ? "busy" : "invalid parameters");
     const applied = submitStage({ send, find: inLedger(103) });
@@ -118,7 +118,7 @@ describe("submitting an envelope", () => {
     assert.equal((await elsewhere.transactions.submit(ENVELOPE)).ledger, 77);
   });
 
-  test('nor, with an Idempotency-Key, is it rejected with "never": it may be applied', async () => {
+  test('with an Idempotency-Key, does not reject an envelope sent without an answer with retry "never"', async () => {
     const asIntent = () => Promise.resolve({ isIntent: true });
     for (const refused of [refusedAs("txInsufficientBalance"), { status: "ERROR" as const }]) {
       const send = (call: number) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refused;
@@ -134,7 +134,7 @@ describe("submitting an envelope", () => {
     assert.equal((await fault(transactions.submit(ENVELOPE, asIntent))).transactionError, "txInsufficientBalance");
   });
 
-  test("a copy without the second signer's signature does not reject the copy with both", async () => {
+  test("does not reject an envelope because of a copy without the second signer's signature", async () => {
     const second = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
     for (const isIntent of [false, true]) {
       const before = () => Promise.resolve({ isIntent });
@@ -151,14 +151,14 @@ describe("submitting an envelope", () => {
     assert.equal((await fault(transactions.submit(ENVELOPE))).transactionError, "txBadAuth");
   });
 
-  test("a node that does not know a new account yet does not reject an envelope that another may hold", async () => {
+  test("does not reject an envelope sent without an answer because another node does not know its new account", async () => {
     const send = (call: number) =>
       call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txNoAccount");
     const { transactions } = submitStage({ send, find: inLedger(103) });
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 103 });
   });
 
-  test("an envelope sent without an answer is not refused for a change of the ledger while it may be applied", async () => {
+  test("does not apply the guard to an envelope sent without an answer while it may be applied", async () => {
     const refusal = new GatewayError("invalid_request", "source must be another");
     const guard = () => Promise.reject(refusal);
     const stage = submitStage({ guard });
@@ -172,7 +172,7 @@ describe("submitting an envelope", () => {
     assert.equal((await applied.transactions.submit(ENVELOPE)).ledger, 77);
   });
 
-  test("a rejection that cannot be checked leaves the outcome open", async () => {
+  test("returns upstream_error for a rejection that the gateway cannot check", async () => {
     const { transactions } = submitStage({
       send: () => refusedAs("txTooLate"),
       find: () => new RpcError("getTransaction", -32603, "busy"),
@@ -181,12 +181,12 @@ describe("submitting an envelope", () => {
     assert.deepEqual([error.code, error.headers.Location], ["upstream_error", `/v1/transactions/${HASH}`]);
   });
 
-  test("a rejection in nonsense is an upstream error, not a crash", async () => {
+  test("returns upstream_error for a malformed rejection", async () => {
     const { transactions } = submitStage({ send: () => ({ status: "ERROR", errorResultXdr: "AAAA" }) });
     assert.equal((await fault(transactions.submit(ENVELOPE))).code, "upstream_error");
   });
 
-  test('a trapped transaction is explained; one that ran out of resources gets "prepare again"', async () => {
+  test('explains a trapped transaction, and returns "prepare again" for one that ran out of resources', async () => {
     const failed = (result: xdr.InvokeHostFunctionResult) => () => ({
       status: "FAILED" as const,
       ledger: 102,
@@ -202,7 +202,7 @@ describe("submitting an envelope", () => {
     assert.match(rejected.message, /failed in ledger 102: invokeHostFunctionResourceLimitExceeded .*prepare again/);
   });
 
-  test("an envelope that no ledger took in before its time bound is txTooLate", async () => {
+  test("returns txTooLate for an envelope that no ledger included before its time bound", async () => {
     const envelope = transaction({ validForSeconds: 12 }).toXdr();
     const { transactions } = submitStage({});
     const error = await fault(transactions.submit(envelope));
@@ -210,7 +210,7 @@ describe("submitting an envelope", () => {
     assert.match(error.message, /txTooLate/);
   });
 
-  test("nor is one txTooLate because one answer does not find it, without a call since it was applied", async () => {
+  test("does not return txTooLate after a single answer that does not find the envelope", async () => {
     const stage = submitStage({
       find(call) {
         if (call < 3) return {};
@@ -227,7 +227,7 @@ describe("submitting an envelope", () => {
     assert.deepEqual([ledger, stage.found()], [102, 5]);
   });
 
-  test("an envelope past its time bound is looked up, not sent: it may have been applied in time", async () => {
+  test("looks up an envelope past its time bound, and does not send it", async () => {
     const envelope = transaction({ validForSeconds: -10 }).toXdr();
     const applied = submitStage({ find: () => ({ status: "SUCCESS", ledger: 60 }) });
     assert.equal((await applied.transactions.submit(envelope)).ledger, 60);
@@ -236,7 +236,7 @@ describe("submitting an envelope", () => {
     assert.equal(applied.sent() + dead.sent(), 0);
   });
 
-  test("an envelope that only our own clock calls late is sent: no ledger has closed after its time bound", async () => {
+  test("sends an envelope that is late only by the gateway's clock", async () => {
     const { transactions, head, clock, sent } = submitStage({ find: inLedger(101) });
     clock.step(40 * 86_400_000);
     // The nodes' time counts, and the gateway does not know yet how long the network has closed no ledger.
@@ -249,7 +249,7 @@ describe("submitting an envelope", () => {
     assert.equal(sent(), 1);
   });
 
-  test("a node that does not lag is needed to pronounce it dead", async () => {
+  test("returns no txTooLate on the answer of a lagging node", async () => {
     const { transactions, calls } = submitStage({
       find: (call) =>
         call === 1 ? { latestLedger: 50, latestLedgerCloseTime: START_SECONDS - 250 } : inLedger(101)(call, 101),

@@ -5,7 +5,7 @@ import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { rejection } from "../../../lib/stellar/transactions/rejections.ts";
 import { ENVELOPE, fault, HASH, submitStage } from "./submit_stage.ts";
 
-test("an envelope that may wait for its ledger is not rejected because another gateway's send was", async () => {
+test("a rejection that another gateway stores does not reject an envelope that may wait for its ledger", async () => {
   const stage = submitStage({
     send: () => new RpcError("sendTransaction", -32603, "no answer"),
     find: (call) => {

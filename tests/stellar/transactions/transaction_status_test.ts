@@ -19,7 +19,7 @@ describe("the state of a transaction", () => {
     assert.match(error!, /txTooLate/);
   });
 
-  test("is not too late because one answer does not find what was applied", async () => {
+  test("is not txTooLate after one answer that does not find an applied envelope", async () => {
     const { transactions, notes, clock, head } = submitStage({
       find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 90 },
     });
@@ -33,7 +33,7 @@ describe("the state of a transaction", () => {
     assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "success", ledger: 90 });
   });
 
-  test("is not failed because one answer says a time far ahead (T4)", async () => {
+  test("is not failed after one answer with a time far ahead (T4)", async () => {
     const { transactions, notes, clock } = submitStage({
       find: (call) => call === 2 ? { latestLedgerCloseTime: START_SECONDS + 315_360_000 } : {},
     });
@@ -44,7 +44,7 @@ describe("the state of a transaction", () => {
     }
   });
 
-  test("is not guessed for one that the node has pruned", async () => {
+  test("is not_found when the node has pruned its ledgers", async () => {
     const { transactions, notes } = submitStage({
       find: () => ({
         latestLedgerCloseTime: START_SECONDS + 900_000,
@@ -58,7 +58,7 @@ describe("the state of a transaction", () => {
     assert.match(error.message, /older than what the RPC node holds/);
   });
 
-  test("is neither unknown nor too late because one answer has pruned its ledgers", async () => {
+  test("is neither not_found nor txTooLate after one answer of a node that pruned its ledgers", async () => {
     const pruned = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS + 1 };
     for (const answers of [[{}, pruned], [{ ...pruned, latestLedgerCloseTime: START_SECONDS + 900_000 }, {}]]) {
       const { transactions, notes, clock, head } = submitStage({
@@ -74,7 +74,7 @@ describe("the state of a transaction", () => {
     }
   });
 
-  test("is not too late for one that was made for an hour, of which the node holds the last minutes only", async () => {
+  test("is not_found, not txTooLate, when the node holds only the last minutes of the envelope's hour", async () => {
     const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
     const { transactions, notes } = submitStage({
       find: () => ({ latestLedgerCloseTime: START_SECONDS + 400, ...held }),
@@ -83,7 +83,7 @@ describe("the state of a transaction", () => {
     assert.equal((await fault(transactions.status(HASH))).code, "not_found");
   });
 
-  test("is not found when neither node nor gateway knows it", async () => {
+  test("is not_found when neither node nor gateway knows the hash", async () => {
     assert.equal((await fault(submitStage({}).transactions.status(HASH))).code, "not_found");
   });
 
