@@ -19,8 +19,8 @@ before(() => void (closing = setInterval(() => on.network.closeLedger(), 1_000))
 test("status and metric report a ledger lag below 60 s while this machine's clock is 300 s ahead", async () => {
   const status = async () => (await api.request("GET", "/v1/status")).body;
   const { ledger, nodes } = await until(async () => {
-    const told = await status();
-    return told.ledger.clockDisagreesBySeconds !== null && told;
+    const reported = await status();
+    return reported.ledger.clockDisagreesBySeconds !== null && reported;
   });
   assert.ok(Math.abs(ledger.clockDisagreesBySeconds + AHEAD_SECONDS) < 10, `${ledger.clockDisagreesBySeconds}`);
   assert.equal(nodes[0].condition, "well");

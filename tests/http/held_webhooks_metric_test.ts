@@ -15,8 +15,8 @@ test("the status does not count a webhook of a disabled key as failing or late, 
   await until(async () => (await owed()).failingWebhooks === 1);
   await api.store.keys.setDisabled(key.split("_")[2]!, true);
   const { pending, oldestSeconds } = await until(async () => {
-    const told = await owed();
-    return told.failingWebhooks === 0 && told;
+    const reported = await owed();
+    return reported.failingWebhooks === 0 && reported;
   });
   assert.deepEqual({ pending, oldestSeconds }, { pending: 1, oldestSeconds: null }, "the delivery is still pending");
 });

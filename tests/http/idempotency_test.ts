@@ -22,7 +22,7 @@ async function stage(answer?: "changed" | "full") {
   const store = answer === undefined ? opened : bentStore(opened, { intents: { set: () => Promise.resolve(answer) } });
   let versions = 0;
   const asked: string[] = [];
-  const told = { full: 0 };
+  const reported = { full: 0 };
   const idempotency = createIdempotency({
     intents: store.intents,
     transactions: {
@@ -32,13 +32,13 @@ async function stage(answer?: "changed" | "full") {
     clock: { wait: (ms) => Promise.resolve(void (nowMs += ms)) },
     networkSeconds: () => nowMs / 1_000,
     newVersion: () => `v${++versions}`,
-    onFull: () => void told.full++,
+    onFull: () => void reported.full++,
   });
   return {
     store,
     idempotency,
     asked,
-    told,
+    reported,
     pass: (ms: number) => void (nowMs += ms),
     passedMs: () => nowMs - START_MS,
   };
@@ -89,7 +89,7 @@ test("a caller whose commits always lose gets 409 after 20 tries in 1 to 10 s", 
 });
 
 test("an intent beyond the limit gets 429, and idempotency reports it once", async () => {
-  const { idempotency, told } = await stage("full");
+  const { idempotency, reported } = await stage("full");
   await assert.rejects(idempotency.commit({ name: NAME, seen: undefined }, INTENT), { status: 429 });
-  assert.equal(told.full, 1);
+  assert.equal(reported.full, 1);
 });

@@ -96,8 +96,12 @@ describe("the intent rule", () => {
     await move(card, "fundEscrow");
     const { body: { xdr, hash } } = await prepare();
     assert.equal((await submit(xdr)).status, 200);
-    const told = await stage.time.until(late);
-    assert.deepEqual([told.status, told.body.hash, told.body.status], [200, hash, "success"], told.text);
+    const reported = await stage.time.until(late);
+    assert.deepEqual(
+      [reported.status, reported.body.hash, reported.body.status],
+      [200, hash, "success"],
+      reported.text,
+    );
   });
 
   test("answers hash and ledger of an older applied envelope that no node has any more (I13)", async () => {

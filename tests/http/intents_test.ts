@@ -67,8 +67,8 @@ describe("submit with an Idempotency-Key", () => {
     assert.deepEqual((await submitted(card, xdr, { of: late })).text, done.text);
     for (const scope of ["read", "write"] as const) {
       const apiKey = await stage.newKey([scope]);
-      const told = await outcomeOf(hash, { apiKey, of: late });
-      assert.deepEqual(told.body, { hash, status: "success", ledger: done.body.ledger });
+      const reported = await outcomeOf(hash, { apiKey, of: late });
+      assert.deepEqual(reported.body, { hash, status: "success", ledger: done.body.ledger });
     }
     // The gateway has no record of this one, and its sequence number is used: it must not answer "prepare_again".
     const unknown = await prepared(card, {});

@@ -23,9 +23,9 @@ describe("prepare with the Idempotency-Key of a rejected envelope", () => {
     const card = newCard();
     const first = await prepared(card, { key: "turned-down" });
     await turnDown(card, first.body.xdr, "turned-down");
-    const { body: told } = await outcomeOf(first.body.hash);
-    assert.deepEqual([told.status, told.ledger], ["rejected", undefined]);
-    assert.match(told.error, /txBadAuth/);
+    const { body: reported } = await outcomeOf(first.body.hash);
+    assert.deepEqual([reported.status, reported.ledger], ["rejected", undefined]);
+    assert.match(reported.error, /txBadAuth/);
     await pass(4);
     const second = await prepared(card, { key: "turned-down" });
     assert.notEqual(second.body.hash, first.body.hash);
@@ -78,8 +78,8 @@ describe("prepare with the Idempotency-Key of a rejected envelope", () => {
     // Another node had the second one, and a caller asks for its outcome while nodes still have it.
     const { hash, xdr } = envelopes[1];
     await applyElsewhere(card, xdr);
-    const told = await outcomeOf(hash);
-    assert.equal(told.body.status, "success");
+    const reported = await outcomeOf(hash);
+    assert.equal(reported.body.status, "success");
     const late = await gatewayWith(forgetful);
     await pass(3_000);
     const again = await prepared(card, { key: "known", of: late });
@@ -191,8 +191,8 @@ test('prepare answers 422 "never" when the contract refuses and the rejected env
   // Two answers must confirm the time.
   await prepare();
   await pass(3);
-  const told = await prepare();
-  assert.deepEqual([told.status, told.body.error.retry], [422, "never"], told.text);
+  const reported = await prepare();
+  assert.deepEqual([reported.status, reported.body.error.retry], [422, "never"], reported.text);
 });
 
 describe("a fee bump of a transaction that was applied already", () => {

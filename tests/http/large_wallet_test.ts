@@ -80,8 +80,8 @@ describe("a wallet with more and more cards", () => {
     const old = forTier({ test: 5, all: 50 });
     const all = LIMITS.written + old;
     await grow(all);
-    const told = `has ${all + 1} cards, and its ${old + 3} oldest ones can be revoked only after newer ones`;
-    assert.ok((await register()).body.warning.includes(told));
+    const warning = `has ${all + 1} cards, and its ${old + 3} oldest ones can be revoked only after newer ones`;
+    assert.ok((await register()).body.warning.includes(warning));
     const { status, body: { error: { message } } } = await revoke(old);
     assert.equal(status, 400, message);
     const { written } = LIMITS;

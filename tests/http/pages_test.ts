@@ -16,7 +16,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   }));
 }
 
-test("a page has its type, forbids frames, and sends no referrer", async () => {
+test("a page has its content type, forbids frames, and sends no referrer", async () => {
   const pages = [["/assets/base.css", "text/css; charset=utf-8", /:root/], [
     "/openapi.json",
     "application/json",
@@ -29,7 +29,7 @@ test("a page has its type, forbids frames, and sends no referrer", async () => {
     assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
     assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
     assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
-    assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
+    assert.ok(answer.headers.get("x-ratelimit-limit"), "a page has the headers of every answer");
     assert.match(await answer.text(), text);
   }
 });
@@ -44,7 +44,7 @@ test("a page has the same content with and without compression", async () => {
   assert.equal(new TextDecoder().decode(gunzipSync(await compressed.bytes())), await plain.text());
 });
 
-test("a page's address with a slash at its end leads to the page, also behind a prefix", async () => {
+test("a page's address with a trailing slash redirects to the page, also behind a prefix", async () => {
   for (const path of ["/console", "/docs", "/docs/settings", "/docs/reference"]) {
     const answer = await get(`${path}/`);
     assert.equal(answer.status, 308, path);
@@ -67,7 +67,7 @@ test("each link of /llms.txt leads to a file, also behind a prefix", async () =>
   }
 });
 
-test("a browser with a cached page gets 304", async () => {
+test("a browser with a cached page gets 304 while the page is unchanged", async () => {
   for (const encoding of ["gzip", "identity"]) {
     const first = await get("/assets/base.css", { "accept-encoding": encoding });
     const etag = first.headers.get("etag")!;
@@ -101,7 +101,7 @@ test("SERVICE_API_PAGES=off removes all pages", async () => {
   }
 });
 
-test("the gateway sends compressed bytes as they are, and unpacked to a client without gzip", async () => {
+test("the gateway sends compressed files unchanged, and decompresses them for a client without gzip", async () => {
   const packed = gzipSync("export {};");
   const answer = createPageAnswer({ path: "/x.js", read: () => Promise.resolve(packed) });
   const ask = (encoding: string) =>
@@ -110,7 +110,7 @@ test("the gateway sends compressed bytes as they are, and unpacked to a client w
   assert.equal(await (await ask("identity")).text(), "export {};");
 });
 
-test("the API reference's script has the hash of its manifest and the version of package.json", async () => {
+test("the API reference's script matches the hash of its manifest and the version of package.json", async () => {
   const { default: manifest } = await import("../../lib/http/pages/reference/manifest.json", {
     with: { type: "json" },
   });
@@ -120,7 +120,7 @@ test("the API reference's script has the hash of its manifest and the version of
   assert.equal((await (await get("/docs/reference/scalar.js")).bytes()).length, script.length);
 });
 
-test("a page of HTML runs the gateway's own files only, unless it has its own policy", async () => {
+test("an HTML page runs only the gateway's own scripts, unless it has its own policy", async () => {
   const read = () => Promise.resolve("<!doctype html><title>x</title>");
   const policyOf = async (policy?: string) =>
     (await createPageAnswer({ path: "/x", read, policy })(new Request("http://gateway.test/x"))).headers
@@ -131,7 +131,7 @@ test("a page of HTML runs the gateway's own files only, unless it has its own po
   assert.equal(await policyOf("default-src 'self'"), "default-src 'self'");
 });
 
-test("the next request reads a page again after a failed read, as without file descriptors", async () => {
+test("the next request reads a page again after a failed read", async () => {
   let reads = 0;
   const answer = createPageAnswer({
     path: "/docs",

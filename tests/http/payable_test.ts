@@ -58,7 +58,7 @@ interface Payment {
 const check = async (body: Partial<Payment>) => (await api.request("POST", "/v1/payments/check", { body })).body;
 const prepare = (payment: Payment) => api.prepare(agent, { kind: "authorize", ...payment });
 
-/** The warning of the payment, by a check and by prepare alike. */
+/** The payment's warning, which must be the same from check and prepare. */
 async function warningOf(payment: Payment): Promise<string | undefined> {
   // Prepare shows the check the newest ledger.
   const [prepared, checked] = [await prepare(payment), await check(payment)];
@@ -68,7 +68,7 @@ async function warningOf(payment: Payment): Promise<string | undefined> {
   return checked.warning;
 }
 
-/** The refusal of the payment by prepare, whose reason the check has, too. */
+/** The refusal by prepare, whose reason check must answer, too. */
 async function refusalOf(payment: Payment) {
   const { status, body: { error } } = await prepare(payment);
   assert.deepEqual([status, error.code, error.retry], [400, "invalid_request", "never"], JSON.stringify(error));
@@ -83,7 +83,7 @@ async function inLog(written: ReturnType<typeof api.write>): Promise<void> {
   on.network.closeLedger();
 }
 
-describe("a merchant that cannot be paid", () => {
+describe("check and prepare warn", () => {
   const CANNOT = "the merchant cannot claim this payment now:";
   let peso: Issued & { issuer: Keypair };
   let deviceHash: string;
@@ -96,7 +96,7 @@ describe("a merchant that cannot be paid", () => {
   );
   const name = () => `PESO:${peso.issuer.publicKey()}`;
 
-  test("has no account", async () => {
+  test("that the merchant has no account", async () => {
     const merchant = Keypair.random();
     const warning = `${CANNOT} ${merchant.publicKey()} has no account on this network`;
     assert.equal(await warningOf(payment(merchant)), warning);
@@ -110,7 +110,7 @@ describe("a merchant that cannot be paid", () => {
     );
   });
 
-  test("has no trustline, unless it is the issuer; a check without the merchant does not say so", async () => {
+  test("that the merchant has no trustline, unless it is the issuer; a check without a merchant does not warn", async () => {
     const merchant = await account();
     assert.equal(
       await warningOf(payment(merchant)),
@@ -122,7 +122,7 @@ describe("a merchant that cannot be paid", () => {
     assert.equal(await warningOf(payment(merchant)), undefined);
   });
 
-  test("has a trustline that is not authorised, or only to keep what it has", async () => {
+  test("that the issuer has not authorised the merchant's trustline, or only to maintain its balance", async () => {
     const merchant = await holder(peso);
     const [AUTHORIZED, MAINTAINS] = [1, 2];
     const warning =
@@ -135,7 +135,7 @@ describe("a merchant that cannot be paid", () => {
     assert.equal(await warningOf(payment(merchant)), undefined);
   });
 
-  test("has no room for all that is pending, and has it again after its claim", async () => {
+  test("that the trustline's limit is below the pending payments, until the merchant claims them", async () => {
     const merchant = await holder(peso, "0.0000150");
     peso.mint(merchant.publicKey(), 10n);
     assert.equal(await warningOf(payment(merchant, "140")), undefined);
@@ -153,8 +153,8 @@ describe("a merchant that cannot be paid", () => {
   });
 });
 
-describe("an escrow contract that cannot pay", () => {
-  test("is frozen: refused for every merchant, after what the contracts refuse, until the issuer ends that", async () => {
+describe("the escrow contract", () => {
+  test("with a frozen balance makes check and prepare refuse every merchant, after the contracts' own refusals, until the issuer unfreezes it", async () => {
     const { paymentEscrow } = on.sandbox.contracts;
     const { contract: asset, authorize } = await issued();
     const deviceHash = await cardWith(asset, "500", "400");
@@ -177,7 +177,7 @@ describe("an escrow contract that cannot pay", () => {
     assert.match((await warningOf(payment))!, /has no account/);
   });
 
-  test("was clawed back: what is left pays whose pending payments it covers", async () => {
+  test("after a clawback pays up to its remaining balance, less the merchant's pending payments", async () => {
     const peso = await issued();
     const asset = peso.contract;
     const deviceHash = await cardWith(asset, "1000");
@@ -200,7 +200,7 @@ describe("an escrow contract that cannot pay", () => {
     assert.match((await refused("1")).message, /must be at most 0: the escrow contract holds 0 of /);
   });
 
-  test("lacks a stroop that a stranger claimed past the gateway, and still pays all but the last payment", async () => {
+  test("without one stroop that a stranger claimed past the gateway still pays all but the last payment", async () => {
     const peso = await issued();
     const [asset, stranger, merchant] = [peso.contract, await holder(peso), await holder(peso)];
     const [deviceHash, another] = [await cardWith(asset, "1000"), await cardWith(asset, "1")];
@@ -252,7 +252,7 @@ test("an archived balance of the escrow contract refuses nothing, because a clai
   await archived.stop();
 });
 
-test("a check makes no call more for it, nor does prepare once it knows the asset", async () => {
+test("check makes no additional node call for the balances of merchant and escrow, and neither does prepare for a known asset", async () => {
   const calls: string[] = [];
   // Its watcher does not read, so that only requests make calls.
   const quiet = await startGateway(on, {

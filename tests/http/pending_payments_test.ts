@@ -42,7 +42,7 @@ const closeTime = () => on.network.latestLedger().closeTime;
 describe("a merchant's pending payments", () => {
   const merchant = () => on.sandbox.accounts.merchant.address;
 
-  test("are listed, the oldest first, with when they were authorised and when they expire", async () => {
+  test("are listed oldest first, with the times of their authorisation and expiry", async () => {
     authorize(merchant(), 30);
     const first = closeTime();
     on.network.advance({ ledgers: 50 });
@@ -63,7 +63,7 @@ describe("a merchant's pending payments", () => {
     assert.ok(payments[0].expiresAt > closeTime());
   });
 
-  test("that are about to expire are shown in the status and as a metric, until they are claimed or gone", async () => {
+  test("that expire soon appear in the status and in the metrics", async () => {
     await api.gateway.turn(20_000);
     const status = async () => (await api.request("GET", "/v1/status")).body.expiring;
     assert.deepEqual(await status(), { payments: 0, merchants: 0, firstAt: null, complete: true });
@@ -82,10 +82,10 @@ describe("a merchant's pending payments", () => {
   });
 });
 
-describe("more pending payments than are listed", () => {
+describe("more than 500 pending payments", () => {
   const amounts = Array.from({ length: 500 }, (_, n) => String(n + 1));
 
-  /** What a gateway says that has not been asked before. */
+  /** The answer of a new gateway, which has no cache. */
   async function listedOf(merchant: string) {
     const asked = await startGateway(on, { started: false });
     const { pending, more, payments } = (await asked.request("GET", `/v1/merchants/${merchant}/pending`)).body;
@@ -93,7 +93,7 @@ describe("more pending payments than are listed", () => {
     return { pending, more, amounts: payments.map(({ amount }: { amount: string }) => amount) };
   }
 
-  test("are the oldest 500 and the sum of all, and that there are more is said", { skip: longOnly }, async () => {
+  test("appear as the oldest 500, the sum of all, and more: true", { skip: longOnly }, async () => {
     const merchant = Keypair.random().publicKey();
     for (let n = 1; n <= 500; n += 1) authorize(merchant, n);
     assert.deepEqual(await listedOf(merchant), { pending: "125250", more: undefined, amounts });
@@ -102,11 +102,11 @@ describe("more pending payments than are listed", () => {
   });
 });
 
-describe("a claim that one transaction cannot carry", () => {
-  /** What a claim touches beside the payments. */
+describe("a claim that does not fit one transaction", () => {
+  /** How many payments one claim can collect: it touches six other entries. */
   const collectable = LIMITS.touched - 6;
 
-  test("is refused before it is signed, saying when one fits again", async () => {
+  test("gets a refusal from prepare that states when a claim fits again", async () => {
     const crowded = Keypair.random();
     await on.network.fund(crowded.publicKey());
     const count = LIMITS.written + 10;
@@ -126,7 +126,7 @@ describe("a claim that one transaction cannot carry", () => {
     await asked.stop();
   });
 
-  test("ever again is said to be none, and who pays the merchant is warned", async () => {
+  test("even after expiry gets a refusal that says so, and prepare warns the payer before the last payment", async () => {
     const crowded = Keypair.random();
     await on.network.fund(crowded.publicKey());
     const asked = await startGateway(on, { started: false });
@@ -136,7 +136,7 @@ describe("a claim that one transaction cannot carry", () => {
     const pay = () => asked.prepare(owner, operation);
     for (let n = 0; n < collectable - 1; n += 1) authorize(merchant, 1);
     assert.equal((await pay()).body.warning, undefined);
-    // With as many as can be collected at the most, all but one of them expired.
+    // The merchant has the largest number that one claim can collect; all but one have expired.
     on.network.advance({ ledgers: LIFE_LEDGERS + 1_000 });
     authorize(merchant, 1);
     assert.equal((await claim()).status, 200);

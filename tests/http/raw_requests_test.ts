@@ -45,7 +45,7 @@ async function send(
 const key = () => `Authorization: Bearer ${api.apiKey}`;
 const close = "Connection: close";
 
-test("health is found without a Host by HTTP/1.0, as proxies and load balancers check it, and with an empty one", async () => {
+test("the health check answers HTTP/1.0 without Host, as load balancers send it, and an empty Host", async () => {
   const checks = [
     ["GET /v1/health HTTP/1.0"],
     ["GET /v1/health HTTP/1.0", "Host:"],
@@ -62,7 +62,7 @@ test("health is found without a Host by HTTP/1.0, as proxies and load balancers 
   assert.equal(head?.status, 200);
 });
 
-test("the path is that of the request target, without a Host too", async () => {
+test("the gateway takes the path from the request target, also without Host", async () => {
   const found = await send(["GET /x/v1/network HTTP/1.0", key()]);
   assert.equal(found?.status, 404);
   const network = await send(["GET /v1/network HTTP/1.0", key()]);
@@ -73,7 +73,7 @@ test("the path is that of the request target, without a Host too", async () => {
   assert.equal((await send(["GET //a/v1/health HTTP/1.1", "Host: a", close]))?.status, 404);
 });
 
-test("a Host that is none is a 400 and never decides on the path", async () => {
+test("an invalid Host gets 400 and never changes the path", async () => {
   const hosts = [
     "a/openapi.json#",
     "a/openapi.json?",
@@ -100,8 +100,8 @@ test("a Host that is none is a 400 and never decides on the path", async () => {
   }
 });
 
-test("a client that breaks off its body is no failure of the gateway", async () => {
-  // On a busy machine a moment may be longer than the other gateway waits for a body.
+test("a client that breaks off its body causes no 5xx in the log", async () => {
+  // On a busy machine the client may break off later than the 300 ms of the other gateway's time-out.
   const patient = await startGateway(on, { started: false });
   const patientServer = await serve(patient);
   const head = [
@@ -121,12 +121,12 @@ test("a client that breaks off its body is no failure of the gateway", async () 
   await patient.stop();
 });
 
-test("a body that never comes to its end is answered 408 when its time is over", async () => {
+test("a body that never ends gets 408 after its time-out", async () => {
   for (const [method, path] of [["POST", "/v1/payments/check"], ["DELETE", "/v1/webhooks/wh_nobody"]]) {
     const head = [`${method} ${path} HTTP/1.1`, key(), "Host: a", "Content-Type: application/json"];
     for (const rest of [["Content-Length: 1000"], ["Transfer-Encoding: chunked"]]) {
       const body = rest[0]!.startsWith("T") ? "2\r\n{ \r\n" : "{ ";
-      // Deno keeps the connection, in spite of what the answer says.
+      // Deno keeps the connection open although the answer closes it.
       const answer = await send([...head, ...rest], { body, enough: true });
       assert.deepEqual([answer?.status, answer?.body.error], [408, {
         code: "invalid_request",

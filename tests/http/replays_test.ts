@@ -17,7 +17,7 @@ import { assertInvalid } from "./test_gateway.ts";
 
 startWebhookStage();
 
-test("a replay sends past events again, as many as it said, under the same event ids", async () => {
+test("a replay delivers as many past events as its dry run counts, with the same event ids", async () => {
   const first = await registerDevice();
   await registerDevice();
   const last = await registerDevice();
@@ -39,7 +39,7 @@ test("a replay sends past events again, as many as it said, under the same event
   );
 });
 
-test("one replay at a time, of ledgers that are a range", async () => {
+test("a replay needs a valid range of ledgers, and only one runs at a time for each webhook", async () => {
   await registerDevice();
   const { id } = await newWebhook();
   const path = `/v1/webhooks/${id}/replay`;
@@ -61,7 +61,7 @@ test("one replay at a time, of ledgers that are a range", async () => {
   assertInvalid(await post(path, { fromLedger: 1 }), /a replay of wh_\w+ is under way/);
 });
 
-test("a replay that is asked for again with its Idempotency-Key is told as it was, and not begun again", async () => {
+test("a repeated replay with the same Idempotency-Key gets the first answer and starts no second replay", async () => {
   const { ledger } = await registerDevice();
   await until(async () => (await get(`/v1/events?fromLedger=${ledger}`)).body.events[0]);
   const { id } = await newWebhook({ url: `${receiver.url}/once` });
@@ -84,7 +84,7 @@ test("a replay that is asked for again with its Idempotency-Key is told as it wa
   assert.notEqual(fresh.body.id, begun.body.id);
 });
 
-test("no more replays of a key are begun once they have looked through a million events in a day", async () => {
+test("a key whose replays covered a million events in a day gets 429 for the next replay", async () => {
   await registerDevice();
   const { id } = await newWebhook();
   const path = `/v1/webhooks/${id}/replay`;

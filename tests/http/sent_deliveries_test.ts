@@ -17,18 +17,18 @@ import { assertInvalid } from "./test_gateway.ts";
 
 startWebhookStage();
 
-/** A webhook whose deliveries arrive at a path of its own. */
+/** Creates a webhook whose deliveries arrive at its own path. */
 const webhookAt = (path: string, fields: Record<string, unknown> = {}) =>
   newWebhook({ url: receiver.url + path, ...fields });
 
-/** The attempts once there are so many. */
+/** Waits for this many attempts and returns them. */
 const attemptsOf = (id: string, count: number) =>
   until(async () => {
     const { deliveries } = (await get(`/v1/webhooks/${id}/deliveries`)).body;
     return deliveries.length >= count ? deliveries : undefined;
   });
 
-test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the receiver had it, and the signature again", async () => {
+test("GET /v1/webhooks/:id/deliveries/:attempt shows body, headers and signature as the receiver got them", async () => {
   const { id, secret } = await webhookAt("/sent");
   await registerDevice();
   const [received] = await arrived("/sent", 1);
@@ -45,7 +45,7 @@ test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the recei
   assert.equal((await verifyWebhook({ headers, body: text, secret })).ok, true);
 });
 
-test("what a receiver answered is kept of deliveries that failed, and not of those that arrived", async () => {
+test("an attempt has the receiver's response body only if the delivery failed", async () => {
   const well = await webhookAt("/well");
   await registerDevice();
   const [arrivedThere] = await attemptsOf(well.id, 1);
@@ -56,7 +56,7 @@ test("what a receiver answered is kept of deliveries that failed, and not of tho
   assert.deepEqual([failed.statusCode, failed.responseBody], [400, "thanks"]);
 });
 
-test("a test event, which no log holds, is shown as it was sent", async () => {
+test("GET of an attempt shows a test event as the receiver got it", async () => {
   const { id } = await webhookAt("/sent-test");
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
   const [received] = await arrived("/sent-test", 1);
@@ -65,7 +65,7 @@ test("a test event, which no log holds, is shown as it was sent", async () => {
   assert.equal(request.headers["X-Service-Signature"], received!.headers["x-service-signature"]);
 });
 
-test("after a rotation what was sent is signed with the secrets of today, and says so", async () => {
+test("GET of an attempt from before a rotation signs its request with the new secret and sets secretRotatedSince", async () => {
   const { id } = await webhookAt("/sent-rotated");
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
   const { secret } = (await post(`/v1/webhooks/${id}/secret`)).body;
@@ -77,7 +77,7 @@ test("after a rotation what was sent is signed with the secrets of today, and sa
   assert.equal((await get(`/v1/webhooks/${id}/deliveries/${later.id}`)).body.secretRotatedSince, false);
 });
 
-test("an attempt that there is none of is not found", async () => {
+test("an unknown attempt gets 404, and an invalid attempt id gets 400", async () => {
   const { id } = await webhookAt("/sent-none");
   const none = await get(`/v1/webhooks/${id}/deliveries/77`);
   assert.deepEqual([none.status, none.body.error.code], [404, "not_found"]);
@@ -85,7 +85,7 @@ test("an attempt that there is none of is not found", async () => {
   assert.equal((await get(`/v1/webhooks/${id}/deliveries/0`)).status, 400);
 });
 
-test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again, and mends what was rejected", async () => {
+test("POST /v1/webhooks/:id/replay with an eventId delivers only that event, and removes it from the rejected ones", async () => {
   answerWith(400);
   const { id } = await webhookAt("/resend");
   await registerDevice();
@@ -106,7 +106,7 @@ test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again,
   assert.deepEqual([newest.eventId, outcome, deliveryId], [eventId, "delivered", `${eventId}:${begun.body.id}`]);
 });
 
-test("a replay of one event refuses one that there is none of, one that is not heard, and a range beside it", async () => {
+test("a replay of one event refuses an unknown event, an event that the filter excludes, and an additional range", async () => {
   const heard = await webhookAt("/refused");
   const deaf = await webhookAt("/deaf", { types: ["escrow.swept"] });
   await registerDevice();

@@ -51,7 +51,7 @@ after(async () => {
 const fund = (deviceHash: string, asset: string, amount: number) =>
   api.write(owner, { kind: "fundEscrow", deviceHash, asset, amount: `${amount}` });
 
-/** The comparison of an asset after a movement of one stroop, once its ledger is compared. */
+/** Moves one stroop and returns the asset's comparison of that ledger or a later one. */
 async function compared(asset: string): Promise<AssetSolvency> {
   const { ledger } = await fund(TICK, lumens, 1);
   return await until(async () => {
@@ -71,8 +71,8 @@ function finding(api: GatewayUnderTest) {
   return solvencyFinding({ config, store: api.store });
 }
 
-describe("the escrow's money", () => {
-  test("is what the cards and the pending payments have; a gift is no trouble", async () => {
+describe("the solvency report", () => {
+  test("compares the escrow's balance with cards and pending payments, and accepts a gift", async () => {
     await fund(CARD, usd.contract, 1_000);
     const fields = { asset: usd.contract, missing: "0", frozen: false };
     assert.deepEqual(await compared(usd.contract), { ...fields, held: "1000", owed: "1000" });
@@ -83,7 +83,7 @@ describe("the escrow's money", () => {
     assert.equal((await finding(api)).verdict, "ok");
   });
 
-  test("that the issuer claws back is missing: in the status, the metrics, the log and for the doctor", async () => {
+  test("shows clawed-back money as missing, in the status, the metrics, the log and the doctor", async () => {
     usd.clawback(escrow, 400n);
     const { held, owed, missing } = await compared(usd.contract);
     assert.deepEqual({ held, owed, missing }, { held: "625", owed: "1000", missing: "375" });
@@ -101,7 +101,7 @@ describe("the escrow's money", () => {
     assert.match(found, new RegExp(`^${usd.contract}: holds 625, owes 1000 \\(ledger \\d+\\)$`));
   });
 
-  test("that the operator puts back is missing no more, and the gateway reports a frozen balance", async () => {
+  test("shows no missing money after the operator restores it, and shows a frozen balance", async () => {
     usd.mint(escrow, 375n);
     assert.equal((await compared(usd.contract)).missing, "0");
     assert.equal(lines("can pay what it owes of an asset again").length, 1);
@@ -121,7 +121,7 @@ describe("the escrow's money", () => {
     assert.equal((await compared(usd.contract)).frozen, false);
   });
 
-  test("that a stranger takes out for his own junk past the gateway is missing", async () => {
+  test("shows money as missing that a stranger takes out for a junk asset past the gateway", async () => {
     const thief = Keypair.random();
     await on.network.fund(thief.publicKey());
     const junk = new Asset("JUNK", thief.publicKey());
@@ -145,7 +145,7 @@ describe("the escrow's money", () => {
   });
 });
 
-test("a gateway that starts later finds the same in the log, with one warning", async () => {
+test("a gateway that starts later computes the same missing amount from its log, and warns once", async () => {
   const other = await startGateway(on, { settings: { assets: `native,${usd.contract}` } });
   const latest = on.network.latestLedger().sequence;
   const { solvency } = await until(async () => {
@@ -153,7 +153,7 @@ test("a gateway that starts later finds the same in the log, with one warning", 
     return (body.solvency?.ledger ?? 0) >= latest && body;
   });
   assert.equal(solvency.assets.find((one: AssetSolvency) => one.asset === lumens).missing, "300");
-  const told = other.log().split("\n").filter((line) => line.includes("cannot pay all that it owes"));
-  assert.deepEqual(told.map((line) => JSON.parse(line).missing), ["300"]);
+  const reported = other.log().split("\n").filter((line) => line.includes("cannot pay all that it owes"));
+  assert.deepEqual(reported.map((line) => JSON.parse(line).missing), ["300"]);
   await other.stop();
 });

@@ -7,7 +7,7 @@ import { METRICS_TOKEN, networkOfFile, type RpcFetch, startGateway } from "./tes
 
 const on = networkOfFile();
 
-/** Stands by, and is asked for nothing but its metrics from now on. */
+/** Starts a leader and a follower on one store. */
 async function startStandby(fetch: RpcFetch) {
   const store = await openStore("memory:", { isShared: true });
   const leader = await startGateway(on, { store: () => store });
@@ -27,7 +27,7 @@ async function startStandby(fetch: RpcFetch) {
   };
 }
 
-test("a gateway that stands by, and is only scraped, tells that its node is well again once that is back", async () => {
+test("a follower that only serves metrics shows its node as up again after the node is back", async () => {
   let isAway = false;
   const { standby, stop } = await startStandby(async (url, init) => {
     if (isAway) throw new TypeError("connection refused");
@@ -47,7 +47,7 @@ test("a gateway that stands by, and is only scraped, tells that its node is well
   }
 });
 
-test("a gateway that stands by, and is only scraped, tells of contracts that are there again", async () => {
+test("a follower that only serves metrics shows no contract problem after the contracts are back", async () => {
   let isEmpty = true;
   const { standby, clock, stop } = await startStandby(async (url, init) => {
     const answer = await on.fetch(url, init);
@@ -58,7 +58,7 @@ test("a gateway that stands by, and is only scraped, tells of contracts that are
   try {
     await until(async () => await standby.figure("gateway_contract_problems") === 3);
     isEmpty = false;
-    // Longer than it waits after a look that found something wrong.
+    // Longer than the follower waits before it checks contracts with a problem again.
     clock.aheadMs = 61_000;
     await until(async () => await standby.figure("gateway_contract_problems") === 0, 10_000);
   } finally {

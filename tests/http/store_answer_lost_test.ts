@@ -9,7 +9,7 @@ const on = networkOfFile();
 
 const lost = () => new StoreError("unavailable", "the connection was cut");
 
-/** The commit is made, its answer lost; then the store is away for a moment. */
+/** A gateway whose store commits a webhook, loses the answer, and then fails until `comesBack`. */
 async function stage() {
   let isAway = false;
   const api = await startGateway(on, {
@@ -29,7 +29,7 @@ async function stage() {
   return { api, comesBack: () => void (isAway = false) };
 }
 
-test("a new secret is told although the store is away right after it was written", async () => {
+test("a rotation answers the new secret although the store fails right after the write", async () => {
   let isAway = false;
   const api = await startGateway(on, {
     targets: { resolve: () => Promise.resolve(["1.1.1.1"]) } as never,
@@ -53,7 +53,7 @@ test("a new secret is told although the store is away right after it was written
   await api.stop();
 });
 
-test("who made a webhook and heard of a failure is not told that nothing was written", async () => {
+test("a 503 for the creation of a webhook does not claim that nothing was written when the commit's answer was lost", async () => {
   const { api, comesBack } = await stage();
   const body = { url: "https://a.example/" };
   const failed = await api.request("POST", "/v1/webhooks", { body });

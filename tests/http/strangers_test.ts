@@ -13,7 +13,7 @@ async function problem(method: string, path: string, options = {}): Promise<stri
   return body.error.message;
 }
 
-test("a query of thousands of parameters is refused unread, and one of too many is told how many there may be", async () => {
+test("the gateway refuses a query of more than 32 parameters and states the limit", async () => {
   const query = (n: number) => Array.from({ length: n }, (_, at) => `p${at}=1`).join("&");
   assert.equal(await problem("GET", `/v1/events?${query(33)}`), "the query must have at most 32 parameters");
   assert.match(await problem("GET", `/v1/events?${query(32)}`), /^unknown query parameter p0, p1/);
@@ -24,20 +24,20 @@ test("a query of thousands of parameters is refused unread, and one of too many 
   assert.match(await problem("GET", "/v1/events?__proto__=1"), /^unknown query parameter __proto__$/);
 });
 
-test("the health check passes over its query; an empty query is none", async () => {
+test("the health check ignores its query, and other endpoints accept an empty query", async () => {
   const { status, body } = await api.request("GET", `/v1/health?x=1&x=2&${"y&".repeat(10_000)}`, { key: null });
   assert.deepEqual([status, body], [200, { ok: true }]);
   assert.equal((await api.request("GET", "/v1/network?")).status, 200);
 });
 
-test("a webhook id with NUL, or with anything that no id has, is invalid_request", async () => {
+test("a webhook id with NUL or another invalid character gets invalid_request", async () => {
   for (const id of ["wh_%00", "wh_a%0Ab", "wh_", "x", "wh_..", "wh_%F0%9F%92%A5", `wh_${"a".repeat(41)}`]) {
     assert.equal(await problem("GET", `/v1/webhooks/${id}`), "id must be the id of a webhook (wh_…)");
   }
   assert.equal((await api.request("GET", "/v1/webhooks/wh_%61bc")).body.error.code, "not_found");
 });
 
-test("a key, a seed and a signing secret in a path stand in no log line, and control characters forge none", async () => {
+test("the log omits API keys, seeds and signing secrets in paths, and escapes control characters", async () => {
   const seed = "SAV76USXIJOBMEQXPANUOQM6F5LIOTLPDIDVRJBFFE2MDJXG24TAPUU7";
   const started = api.log().length;
   for (const path of [`/v1/wallets/${api.apiKey}/devices`, `/${api.apiKey.replace("_", "%5F")}`, `/v1/x/${seed}`]) {
@@ -53,7 +53,7 @@ test("a key, a seed and a signing secret in a path stand in no log line, and con
   assert.equal(JSON.parse(lines.trimEnd().split("\n")[4]!).path, `/a\n{"level":"error"}\u001b[2J\u202e\u009b`);
 });
 
-test("answers outside the endpoints show the limit of a valid key, take nothing, and of a wrong key its address pays", async () => {
+test("answers outside the endpoints cost a valid key no token, and cost a wrong key's address one", async () => {
   const key = await api.newKey({ rate: 50 });
   const outside = [["GET", "/v1/nothing", 404], ["PUT", "/v1/network", 405], ["GET", "/openapi.json", 200]] as const;
   for (const [method, path, expected] of outside) {
@@ -68,7 +68,7 @@ test("answers outside the endpoints show the limit of a valid key, take nothing,
   assert.equal((await api.request("GET", "/v1/nothing", guess)).headers.get("x-ratelimit-remaining"), "99998");
 });
 
-test("another scheme in Authorization does not matter beside a key in X-API-Key", async () => {
+test("the gateway accepts X-API-Key beside an Authorization header of another scheme, but not beside another Bearer key", async () => {
   const ask = (headers: Record<string, string>) => api.request("GET", "/v1/network", { key: null, headers });
   assert.equal((await ask({ authorization: "Basic dXNlcjpwYXNz", "x-api-key": api.apiKey })).status, 200);
   assert.equal((await ask({ authorization: `Bearer ${api.apiKey}`, "x-api-key": api.apiKey })).status, 200);
@@ -77,7 +77,7 @@ test("another scheme in Authorization does not matter beside a key in X-API-Key"
   assert.equal((await ask({ authorization: "Basic dXNlcjpwYXNz" })).status, 401);
 });
 
-test("what takes no body refuses the fields of one, by name, and takes an empty one", async () => {
+test("an endpoint without a body refuses fields by name, and accepts an empty body", async () => {
   const path = "/v1/webhooks/wh_nobody/secret";
   assert.equal(await problem("POST", path, { body: { secret: "mine" } }), "unknown field secret");
   assert.match(await problem("POST", path, { body: "{" }), /^the body must be JSON/);
@@ -85,7 +85,7 @@ test("what takes no body refuses the fields of one, by name, and takes an empty 
   assert.match(await problem("DELETE", "/v1/webhooks/wh_nobody", { body: { force: true } }), /^unknown field force$/);
 });
 
-test("the method that is meant is named where a path has only another", async () => {
+test("a wrong method gets 405 with the path's method in Allow and in the message", async () => {
   const { status, headers, body } = await api.request("GET", "/v1/transactions/submit");
   assert.deepEqual([status, headers.get("allow"), body.error.message], [
     405,
@@ -94,7 +94,7 @@ test("the method that is meant is named where a path has only another", async ()
   ]);
 });
 
-test("a replay costs ten tokens, and Retry-After says when there are ten", async () => {
+test("a replay costs ten tokens, and Retry-After states when ten are available", async () => {
   const key = await api.newKey({ rate: 60 });
   const replay = () => api.request("POST", "/v1/webhooks/wh_nobody/replay", { key, body: { fromLedger: 1 } });
   for (let n = 1; n <= 6; n++) {
@@ -107,7 +107,7 @@ test("a replay costs ten tokens, and Retry-After says when there are ten", async
   assert.match(refused.body.error.message, /this request costs 10 requests/);
 });
 
-test("the log says whose request it was, from where and how long it took, and of a write what it was", async () => {
+test("the log shows key, client address and duration of a request, and kind, source and hash of a write", async () => {
   const started = api.log().length;
   const { owner, agent } = on.sandbox.accounts;
   const deviceHash = "de".repeat(32);

@@ -7,7 +7,7 @@ import { networkOfFile, startGateway } from "./test_gateway.ts";
 
 const on = networkOfFile();
 
-test("one API key has 50 submits under way at a gateway, and delays no other key", async () => {
+test("a gateway allows 50 simultaneous submits for one API key, and still accepts submits of another key", async () => {
   let release = () => {};
   const released = new Promise<void>((resolve) => release = resolve);
   const api = await startGateway(on, {

@@ -9,7 +9,7 @@ import { openStore } from "../../lib/store/open.ts";
 import { until } from "../until.ts";
 import { METRICS_TOKEN, startGateway, startTestNetwork } from "./test_gateway.ts";
 
-test("a store whose file is gone, and a contract that is not there, are told to who looks at the metrics alone", async () => {
+test("the metrics gateway_troubles and gateway_contract_problems count a lost store file and a missing contract", async () => {
   const folder = mkdtempSync(join(tmpdir(), "troubles-"));
   const path = join(folder, "gateway.db");
   const on = await startTestNetwork();

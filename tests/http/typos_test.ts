@@ -39,46 +39,76 @@ const meant = (name: string) => `unknown field %; did you mean ${name}?`;
 const NONE = "unknown query parameter %: this endpoint takes none";
 const LARGEST = "% must be an integer from 1 to 4294967295; got";
 
-/** What is said of a mistyped body or query: the field at fault, which stands for the % of the message. */
+/** Requests with one mistake, the field at fault and the message, in which % stands for the field. */
 const MISTYPED: [what: string, param: string, message: string, path: string, body?: unknown][] = [
-  ["an optional field of an operation", "operation.nonse", meant("nonce"), PREPARE, of({ ...pay, nonse: "1" })],
-  ["a field there is", "operation.assets", "unknown field %", PREPARE, of({ kind: "claim", assets: "x", asset })],
-  ["a field that is missing", "operation.amout", meant("amount"), PREPARE, of({ ...fundNothing, amout: "1" })],
-  ["a field of the body", "sorce", meant("source"), PREPARE, { sorce: account, operation: fund }],
-  ["the field of its kind", "operation.knid", meant("kind"), PREPARE, of({ ...noKind, knid: "fundEscrow" })],
-  ["a kind", "operation.kind", `${NO_KIND} "authorise"; did you mean authorize?`, PREPARE, of({ kind: "authorise" })],
-  ["a kind that is near to none", "operation.kind", `${NO_KIND} "\\u0007pay"`, PREPARE, of({ kind: "\u0007pay" })],
-  ["an optional field", "merchnat", meant("merchant"), CHECK, check({ merchnat: "x" })],
-  ["a field that is there", "amuont", "unknown field %", CHECK, check({ amuont: "1" })],
-  ["a field beside a wrong one", "devicehash", meant("deviceHash"), CHECK, { devicehash: "", asset, amount: 1 }],
-  ["a field beside an unknown one", "amout", meant("amount"), CHECK, { deviceHash, asset, tip: "1", amout: "1" }],
-  ["a type of a webhook", "types.1", `${ONE_OF} ${AUTHORISED}`, "/v1/webhooks", { ...hook, types: TWO_TYPES }],
-  ["an event type in a query", "types", `${NO_TYPES} ${AUTHORISED}`, `/v1/events?types=${TWO_TYPES}`],
-  ["an event type of a stream", "types", `${NO_TYPES} ${FUND}`, STREAM + "?types=escrow.fund"],
-  ["an order", "order", '% must be one of asc, desc; got "dsc"; did you mean desc?', "/v1/events?order=dsc"],
-  ["a parameter where there are none", "verbose", NONE, "/v1/network?verbose=1"],
-  ["the same behind an empty one", "verbose", NONE, "/v1/network?&&verbose=1"],
-  ["a parameter twice", "limit", "query parameter % must appear once; got it 2 times", "/v1/events?limit=5&limit=6"],
-  ["a number", "limit", '% must be an integer from 1 to 1000; got "1O"', "/v1/events?limit=1O"],
-  ["a number that is too large", "fromLedger", `${LARGEST} "4294967296"`, "/v1/events?fromLedger=4294967296"],
-  ["a hash", "txHash", '% must be 64 hex digits; got "12"', "/v1/events?txHash=12"],
-  ["a hash in a path", "hash", '% must be 64 hex digits; got "12"', "/v1/transactions/12"],
+  ["a misspelt optional field of an operation", "operation.nonse", meant("nonce"), PREPARE, of({ ...pay, nonse: "1" })],
+  [
+    "a misspelt field beside the correct one",
+    "operation.assets",
+    "unknown field %",
+    PREPARE,
+    of({ kind: "claim", assets: "x", asset }),
+  ],
+  [
+    "a misspelt required field of an operation",
+    "operation.amout",
+    meant("amount"),
+    PREPARE,
+    of({ ...fundNothing, amout: "1" }),
+  ],
+  ["a misspelt field of the body", "sorce", meant("source"), PREPARE, { sorce: account, operation: fund }],
+  ["a misspelt field kind", "operation.knid", meant("kind"), PREPARE, of({ ...noKind, knid: "fundEscrow" })],
+  [
+    "a misspelt kind of operation",
+    "operation.kind",
+    `${NO_KIND} "authorise"; did you mean authorize?`,
+    PREPARE,
+    of({ kind: "authorise" }),
+  ],
+  ["an unknown kind of operation", "operation.kind", `${NO_KIND} "\\u0007pay"`, PREPARE, of({ kind: "\u0007pay" })],
+  ["a misspelt optional field of a check", "merchnat", meant("merchant"), CHECK, check({ merchnat: "x" })],
+  ["a misspelt field of a check beside the correct one", "amuont", "unknown field %", CHECK, check({ amuont: "1" })],
+  ["a misspelt field beside invalid values", "devicehash", meant("deviceHash"), CHECK, {
+    devicehash: "",
+    asset,
+    amount: 1,
+  }],
+  ["a misspelt field beside an unknown one", "amout", meant("amount"), CHECK, {
+    deviceHash,
+    asset,
+    tip: "1",
+    amout: "1",
+  }],
+  ["a misspelt event type of a webhook", "types.1", `${ONE_OF} ${AUTHORISED}`, "/v1/webhooks", {
+    ...hook,
+    types: TWO_TYPES,
+  }],
+  ["a misspelt event type in a query", "types", `${NO_TYPES} ${AUTHORISED}`, `/v1/events?types=${TWO_TYPES}`],
+  ["a misspelt event type of a stream", "types", `${NO_TYPES} ${FUND}`, STREAM + "?types=escrow.fund"],
+  ["a misspelt order", "order", '% must be one of asc, desc; got "dsc"; did you mean desc?', "/v1/events?order=dsc"],
+  ["a parameter of an endpoint without parameters", "verbose", NONE, "/v1/network?verbose=1"],
+  ["a parameter after empty ones", "verbose", NONE, "/v1/network?&&verbose=1"],
+  ["a repeated parameter", "limit", "query parameter % must appear once; got it 2 times", "/v1/events?limit=5&limit=6"],
+  ["a letter in a number", "limit", '% must be an integer from 1 to 1000; got "1O"', "/v1/events?limit=1O"],
+  ["a number above its maximum", "fromLedger", `${LARGEST} "4294967296"`, "/v1/events?fromLedger=4294967296"],
+  ["a short hash in a query", "txHash", '% must be 64 hex digits; got "12"', "/v1/events?txHash=12"],
+  ["a short hash in a path", "hash", '% must be 64 hex digits; got "12"', "/v1/transactions/12"],
 ];
 for (const [what, param, message, path, body] of MISTYPED) {
-  test(`mistyped: ${what}`, async () => {
+  test(`a request with ${what} gets an error that names the field`, async () => {
     const { status, body: { error } } = await api.request(body === undefined ? "GET" : "POST", path, { body });
     const expected = { code: "invalid_request", message: message.replace("%", param), retry: "never", param };
     assert.deepEqual([status, error], [400, expected]);
   });
 }
 
-test("a query of empty parameters is none, also where there are none", async () => {
+test("an endpoint without parameters accepts a query of empty parameters", async () => {
   for (const query of ["?", "?&", "?&&"]) {
     assert.equal((await api.request("GET", `/v1/network${query}`)).status, 200, query);
   }
 });
 
-test("what is quoted of a wrong value is bounded, and a secret in it is not told", async () => {
+test("an error quotes at most 40 characters of a wrong value, and never an API key", async () => {
   const messageOf = async (query: string) => (await api.request("GET", `/v1/events?${query}`)).body.error.message;
   assert.match(await messageOf(`types=${"x".repeat(5_000)}`), /; got "x{40}…"$/);
   assert.match(await messageOf(`order=${api.apiKey}`), /; got an API key$/);
@@ -91,19 +121,19 @@ test("what is quoted of a wrong value is bounded, and a secret in it is not told
 const checkCoded = (coding: string) =>
   api.request("POST", CHECK, { body: {}, headers: { "content-encoding": coding } });
 for (const coding of ["gzip", "br", "x-made-up", "gzip, identity"]) {
-  test(`a body with Content-Encoding ${coding} is refused with 415, naming the coding`, async () => {
+  test(`a body with Content-Encoding ${coding} gets 415 and a message that names the coding`, async () => {
     const { status, body } = await checkCoded(coding);
     assert.deepEqual([status, body.error.code, body.error.retry], [415, "invalid_request", "never"]);
     assert.ok(body.error.message.includes(JSON.stringify(coding)), body.error.message);
   });
 }
 
-test("identity is no coding", async () => {
+test("a body with Content-Encoding identity is accepted as uncompressed", async () => {
   assert.match((await checkCoded("identity")).body.error.message, /deviceHash/);
 });
 
 for (const name of ["X-Idempotency-Key", "x-idempotency-token", "Idempotent-Key"]) {
-  test(`${name} is refused, naming the header that is read`, async () => {
+  test(`the header ${name} gets an error that names Idempotency-Key`, async () => {
     for (const path of ["/v1/transactions/prepare", "/v1/transactions/submit", "/v1/webhooks"]) {
       const answer = await api.request("POST", path, { body: {}, headers: { [name]: "order-1" } });
       assertInvalid(answer, /is not supported: send Idempotency-Key instead$/);
@@ -111,7 +141,7 @@ for (const name of ["X-Idempotency-Key", "x-idempotency-token", "Idempotent-Key"
   });
 }
 
-test("a list may be given as types=a,b and as types=a&types=b", async () => {
+test("the gateway accepts a list as types=a,b and as types=a&types=b", async () => {
   const types = ["device.registered", "payment.authorized", "escrow.swept"];
   for (const query of [`types=${types.join()}`, types.map((type) => `types=${type}`).join("&")]) {
     const { status, body } = await api.request("GET", `/v1/events?${query}`);
@@ -119,12 +149,12 @@ test("a list may be given as types=a,b and as types=a&types=b", async () => {
   }
 });
 
-test("one of several that is no type is named", async () => {
+test("an error names the wrong type among several", async () => {
   const { body } = await api.request("GET", "/v1/events?types=device.registered&types=device.revokd");
   assert.match(body.error.message, /^types must be .*; got "device.revokd"; did you mean device.revoked\?$/);
 });
 
-/** Values as strangers send them: of any form, and near to what is meant. */
+/** Values of any form, many of them close to valid ones. */
 function nearly(names: readonly string[]): fc.Arbitrary<unknown> {
   const name = fc.oneof(
     fc.constantFrom(...names, "__proto__", "constructor", "toString", "length"),
@@ -134,7 +164,7 @@ function nearly(names: readonly string[]): fc.Arbitrary<unknown> {
   return fc.letrec((tie) => ({
     value: fc.oneof({ maxDepth: 3 }, name, fc.jsonValue(), tie("body"), fc.array(tie("value"), { maxLength: 3 })),
     body: fc.array(fc.tuple(name, tie("value")), { maxLength: 8 }).map((fields) =>
-      // As JSON.parse makes it: __proto__ is a field like others.
+      // JSON.parse makes __proto__ an ordinary field.
       JSON.parse(`{${fields.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`)
     ),
   })).body;
@@ -142,7 +172,7 @@ function nearly(names: readonly string[]): fc.Arbitrary<unknown> {
 
 const NAMES = "source operation kind deviceHash asset amount merchant types url fromLedger".split(" ");
 
-test("whatever is sent for a body or a query, it is taken or invalid_request in a sentence of bounded length", () => {
+test("the check of any body or query passes or fails with invalid_request and a message below 2 000 characters", () => {
   const schemas = operationsOf(NOUNS).flatMap(({ spec }) =>
     [spec.body, spec.query].flatMap((schema) => schema === undefined ? [] : [schema])
   );
@@ -164,7 +194,7 @@ test("whatever is sent for a body or a query, it is taken or invalid_request in 
   );
 });
 
-test("an operation of any form is answered, and what is wrong with it in an error's body", async () => {
+test("prepare answers an operation of any form with 400 or 404 and a message", async () => {
   await fc.assert(
     fc.asyncProperty(nearly([...NAMES, ...OPERATION_KINDS]), async (operation) => {
       const body = { source: account, operation };

@@ -38,8 +38,8 @@ const foreignOf = async () => (await api.request("GET", "/v1/status")).body.bypa
 const warnings = () =>
   api.log().split("\n").filter((line) => line.includes("a movement bypassed")).map((l) => JSON.parse(l));
 
-describe("90 JUNK of one's own for other people's lumens", () => {
-  test("does not go through the gateway: an asset that is not dealt in is refused, prepared or made elsewhere", async () => {
+describe("an attempt to exchange a junk asset for other owners' lumens", () => {
+  test("fails at the gateway, which refuses an unaccepted asset in prepare, submit and check", async () => {
     await api.write(thief, { kind: "registerDevice", deviceHash: CARD, agent: thief.publicKey() });
     const refusals = [
       await api.prepare(thief, {
@@ -74,7 +74,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     assert.equal(check.body.ok, false);
   });
 
-  test("past the gateway it is an alarm: one warning, the status, the metric; each event names its asset", async () => {
+  test("past the gateway logs one warning for each reason and counts in status and metric, and each event names its asset", async () => {
     const { contracts: { agentRegistry, paymentEscrow }, asset } = on.sandbox;
     const [self, card] = [addressOf(thief), hashVal(CARD)];
     const policy = [self, card, self, i128(0), addressOf(asset), u64(0)];
@@ -110,7 +110,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     assert.equal((await api.request("GET", `/v1/events/${eventId}`)).body.ledger, ledger);
   });
 
-  test("a gateway that starts later finds it in its log, and another policy is refused while the escrow holds money", async () => {
+  test("appears in the status of a gateway that starts later, which refuses a policy in another asset than the escrow's", async () => {
     const { asset } = on.sandbox;
     const other = await startGateway(on, { settings: { assets: `native,${junk}` }, started: false });
     await other.gateway.turn(20_000);
@@ -119,7 +119,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
       const { bypassMovements } = (await other.request("GET", "/v1/status")).body;
       return bypassMovements.count > 0 ? bypassMovements : undefined;
     });
-    // Both are dealt in there: what is foreign is another asset than the policy's, and than what was funded.
+    // This gateway accepts both assets. The movements count because they use another asset than the policy or the funding.
     assert.equal(found.count, 3);
     const { owner } = on.sandbox.accounts;
     const operation = { kind: "registerAgent", deviceHash: VICTIM, agent: owner.address, asset: junk, maxAmount: "0" };
@@ -132,7 +132,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
   });
 });
 
-test("watching costs one more call for each ledger with a movement, and none for others", async () => {
+test("the watcher makes one more call for each ledger with a movement, and no more for other ledgers", async () => {
   const { owner, agent } = on.sandbox.accounts;
   const latest = on.network.latestLedger().sequence;
   const seen = () =>

@@ -14,7 +14,7 @@ const { stage, gateway, other, newCard, pass, ask, asked } = calls;
 const { prepared, submitted, outcomeOf, gatewayWith, payment, signed, applyElsewhere } = calls;
 after(() => stage.close());
 
-/** It is away for the one moment in which it is to be written down that an answer was lost. */
+/** A store that fails at the first write of a lost answer. */
 function awayOnce(store: Store): Store {
   let isAway = true;
   return bentStore(store, {
@@ -28,11 +28,11 @@ function awayOnce(store: Store): Store {
   });
 }
 
-/** Whether a store is there all the time, or was away for just that moment. */
-const STORES = { "": undefined, " although the store was away for a moment": awayOnce };
+/** A store without failure, and one that fails at the first write of a lost answer. */
+const STORES = { "": undefined, ", although the store failed once": awayOnce };
 
 for (const [although, on] of Object.entries(STORES)) {
-  test(`who left before his submit was answered is warned${although}`, async () => {
+  test(`prepare warns after a caller disconnected before the answer to its submit${although}`, async () => {
     const card = newCard();
     const of = await gatewayWith(undefined, on);
     const { body: { xdr, hash } } = await prepared(card, {});
@@ -44,7 +44,7 @@ for (const [although, on] of Object.entries(STORES)) {
     await assertWarned(card, hash);
   });
 
-  test(`who left before he was told what became of it is warned${although}`, async () => {
+  test(`prepare warns after a caller disconnected before the answer about its transaction's outcome${although}`, async () => {
     const card = newCard();
     let isCut = false;
     let slowMs = 0;
@@ -69,7 +69,7 @@ for (const [although, on] of Object.entries(STORES)) {
   });
 }
 
-/** When he prepares it again, until he has asked what became of it. */
+/** Asserts that prepare warns until a caller has received the outcome. */
 async function assertWarned(card: Card, hash: string): Promise<void> {
   const { body } = await prepared(card, { of: other });
   assert.match(body.warning ?? "no warning", new RegExp(`${hash}, .* was applied in ledger`));
@@ -77,14 +77,14 @@ async function assertWarned(card: Card, hash: string): Promise<void> {
   assert.equal((await prepared(card, { of: other })).body.warning, undefined);
 }
 
-test("who prepares again while the first is on its way is warned of it, if it was applied before the account was read", async () => {
+test("prepare warns of a submit of the same operation that was applied before prepare read the account", async () => {
   const card = newCard();
   const first = await prepared(card, {});
   let isArmed = false;
   const faults: NodeFaults = async (init, answer) => {
     if (isArmed && JSON.parse(String(init.body)).method === "getLedgerEntries") {
       isArmed = false;
-      // Its caller has left, and asks here.
+      // Its caller disconnects and then calls prepare.
       const leaving = new AbortController();
       const submit = ask("/v1/transactions/submit", signed(first.body.xdr, card.owner), { signal: leaving.signal });
       leaving.abort();
@@ -99,7 +99,7 @@ test("who prepares again while the first is on its way is warned of it, if it wa
   assert.match(body.warning ?? "no warning", new RegExp(`${first.body.hash}, .* was applied in ledger`));
 });
 
-test("a refusal says so, too, where it may come of what was applied and nobody was told of", async () => {
+test("a contract's refusal names an applied transaction of the same operation whose outcome no caller received", async () => {
   const card = newCard();
   const allOfIt = payment(card, "10000000000");
   const prepare = (of = gateway) => asked("/v1/transactions/prepare", allOfIt, { of });
@@ -117,12 +117,12 @@ test("a refusal says so, too, where it may come of what was applied and nobody w
     "never",
   ]);
   assert.match(message, new RegExp(`; .*${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `));
-  // Once he is told, it is only what it is.
+  // After a caller received the outcome, the refusal no longer names the transaction.
   assert.equal((await outcomeOf(hash)).body.status, "success");
   assert.doesNotMatch((await prepare()).body.error.message, new RegExp(hash));
 });
 
-test("who prepares without a key is warned of what was turned down under one, and applied by a copy that had been sent before", async () => {
+test("prepare without a key warns of a transaction that was rejected under a key and then applied from an earlier copy", async () => {
   const card = newCard();
   const { closeTime, sequence: latestLedger } = stage.network.latestLedger();
   let sends = 0;
@@ -145,18 +145,18 @@ test("who prepares without a key is warned of what was turned down under one, an
   assert.equal((await prepared(card, {})).body.warning, undefined);
 });
 
-/** Between these a submit sends, is confirmed and is answered, whatever the start takes. */
+/** Between these steps a submit is sent, confirmed and answered. */
 const [FIRST_STEP, LAST_STEP] = [120, 190];
-/** The short form kills at each sixth of them. */
+/** The short form kills at every sixth step. */
 const STRIDE = forTier({ test: 6, all: 1 });
 
-test("who is not answered because the gateway was killed is warned when he prepares the same again, however late that was", async () => {
+test("prepare warns of an applied submit whose gateway was killed before it answered, at any step", async () => {
   const card = newCard();
   let killed = 0;
   for (let steps = FIRST_STEP; steps <= LAST_STEP; steps += STRIDE) {
     const amount = String(steps);
     const { body: { xdr, hash } } = await prepared(card, {}, amount);
-    // As on a shared store, where the others are told of its ledger before it is answered.
+    // As on a shared store, where other gateways see its ledger before the caller gets the answer.
     const { gateway: of, life } = await stage.time.until(
       stage.live(steps, undefined, (own) => Object.create(own, { isShared: { value: true } })),
     );

@@ -8,10 +8,10 @@ import { until } from "../until.ts";
 import { owedTo } from "../webhooks/parts.ts";
 import { startGateway, startTestNetwork } from "./test_gateway.ts";
 
-test("a key that has lost the scope webhooks is sent nothing until it has it again", async () => {
+test("the gateway delivers nothing to the webhooks of a key without the scope webhooks, until the key has it again", async () => {
   const on = await startTestNetwork();
   const receiver = await startReceiver(() => 200);
-  /** As an operator edits them in a keys file, by the keys' ids. */
+  /** Scopes that an operator changed, by the keys' ids. */
   const edited = new Map<string, Scope[]>();
   const api = await startGateway(on, {
     targets: { allowLoopbackHttp: true },
@@ -37,7 +37,7 @@ test("a key that has lost the scope webhooks is sent nothing until it has it aga
   await until(() => Promise.resolve(heard("/another") > 0));
   await new Promise((over) => setTimeout(over, 300));
   assert.equal(heard("/lost"), 0);
-  assert.equal((await owedTo(api.store, id)).pending, 1, "it waits, as while a key is disabled");
+  assert.equal((await owedTo(api.store, id)).pending, 1, "the delivery waits, as while a key is disabled");
   edited.delete(keyId);
   await until(() => Promise.resolve(heard("/lost") > 0));
 

@@ -6,12 +6,12 @@ import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork
 export let on: TestNetwork;
 export let api: GatewayUnderTest;
 export let receiver: Receiver;
-/** A key of its own for each test. */
+/** A new key for each test. */
 export let key: string;
 
 let status = 200;
 
-/** To be called once by a file of tests: a network, a gateway and a receiver of webhooks for all of them. */
+/** Starts one network, gateway and receiver for all tests of a file. Call it once. */
 export function startWebhookStage(): void {
   before(async () => {
     on = await startTestNetwork();
@@ -29,7 +29,7 @@ export function startWebhookStage(): void {
   });
 }
 
-/** What the receiver answers until the test is over. */
+/** Sets the receiver's status until the end of the test. */
 export function answerWith(code: number): void {
   status = code;
 }
@@ -49,7 +49,7 @@ export function registerDevice(as = key): Promise<{ deviceHash: string; ledger: 
   return api.registerDevice({ key: as });
 }
 
-/** What arrived at a path of the receiver, once there are so many. */
+/** Waits for this many requests at a path of the receiver and returns them. */
 export async function arrived(path: string, count: number) {
   while (true) {
     const found = receiver.received.filter((one) => one.path === path);

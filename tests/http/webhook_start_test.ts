@@ -22,17 +22,17 @@ function registerDevice(): string {
 
 type Answer = Record<string, unknown>;
 
-/** A gateway without loops, on a clock that stands still while a webhook is made, a node that can be made to lie, and a receiver. */
+/** A gateway without loops, with a clock that stands still during requests, a node that can answer wrongly, and a receiver. */
 async function stage() {
   const clock = createTestClock(Date.now());
-  /** How the answer to come that names a newest ledger is bent, after so many others. */
+  /** How to falsify an answer with a latest ledger, after this many others. */
   let lie: { after: number; by: (answer: Answer) => Answer } | undefined;
   const heard: string[] = [];
   const api = await startGateway(on, {
     started: false,
     now: clock.now,
     monotonicMs: clock.monotonicMs,
-    // The node answers at once: no time-out is anybody's concern, and none moves the clock on.
+    // The node answers at once, so no time-out matters, and none moves the clock.
     wait: (ms, signal) =>
       ms < 3_000
         ? clock.wait(ms, signal)
@@ -66,7 +66,7 @@ async function stage() {
       });
       assert.equal(status, 201, JSON.stringify(body));
     },
-    /** Until all that has happened is known for certain, and sent. */
+    /** Polls until the gateway has confirmed and delivered all events. */
     async catchUp() {
       for (let turns = 0; turns < 4; turns++) {
         clock.advance(2_500);
@@ -91,7 +91,7 @@ const LIES: [string, (answer: Answer) => Answer][] = [
   }],
 ];
 
-/** Plays on a stage for each of the first answers to the making of a webhook, in which the node then lies. */
+/** Runs `play` once for each of the first five answers during the creation of a webhook, with that answer falsified. */
 async function inEachAnswer(
   by: (answer: Answer) => Answer,
   play: (on: Awaited<ReturnType<typeof stage>>, newWebhook: () => Promise<void>, where: string) => Promise<void>,
@@ -110,7 +110,7 @@ async function inEachAnswer(
   assert.ok(lies > 0, "the node was asked for it");
 }
 
-/** Two cards are registered, one after the other: their hashes. */
+/** Registers two cards in turn; returns the hashes of their transactions. */
 async function registerTwo({ catchUp }: Awaited<ReturnType<typeof stage>>): Promise<string[]> {
   const first = registerDevice();
   await catchUp();
@@ -120,7 +120,7 @@ async function registerTwo({ catchUp }: Awaited<ReturnType<typeof stage>>): Prom
 }
 
 for (const [what, by] of LIES) {
-  test(`a webhook that is made just as the node says ${what}, once, hears what happens from then on, and only that`, async () => {
+  test(`a webhook that a client creates while the node once answers ${what} receives exactly the later events`, async () => {
     await inEachAnswer(by, async (on, newWebhook, where) => {
       registerDevice();
       await on.catchUp();
@@ -129,7 +129,7 @@ for (const [what, by] of LIES) {
     });
   });
 
-  test(`a webhook that is the first thing asked of a new gateway misses nothing where the node says ${what}, once`, async () => {
+  test(`a webhook created as the first request to a new gateway receives all later events when the node once answers ${what}`, async () => {
     await inEachAnswer(by, async (on, newWebhook, where) => {
       registerDevice();
       await newWebhook();

@@ -21,7 +21,7 @@ import {
 
 startWebhookStage();
 
-test("POST /v1/webhooks answers 201 with the subscription and, this once, its secret", async () => {
+test("POST /v1/webhooks answers 201 with the subscription and its secret; later answers omit the secret", async () => {
   const merchant = on.sandbox.accounts.merchant.address;
   const { secret, ...webhook } = await newWebhook({
     types: ["payment.authorized", "payment.claimed", "payment.claimed"],
@@ -47,7 +47,7 @@ test("POST /v1/webhooks answers 201 with the subscription and, this once, its se
   assert.ok(!api.log().includes(secret) && !api.log().includes(receiver.url), "neither secret nor target is logged");
 });
 
-test("filters may be given as they are answered: null where there is none", async () => {
+test("POST /v1/webhooks accepts null for an absent filter, as its answers show it", async () => {
   const { types, deviceHash, merchant } = await newWebhook({ types: null, deviceHash: null, merchant: null });
   assert.deepEqual([types, deviceHash, merchant], [null, null, null]);
 });
@@ -55,15 +55,19 @@ test("filters may be given as they are answered: null where there is none", asyn
 const REFUSED: [string, unknown, RegExp][] = [
   ["no url", {}, /^url is missing: must be an https:\/\/ URL$/],
   ["an empty url", { url: "" }, /^url must be an https:\/\/ URL$/],
-  ["a url that is none", { url: "example" }, /^url must be an absolute URL/],
+  ["a relative url", { url: "example" }, /^url must be an absolute URL/],
   ["a private address", { url: "https://10.1.2.3/hook" }, /^url host must be public/],
   ["plain HTTP to others", { url: "http://example.com/hook" }, /^url must start with https/],
   ["a user name", { url: "https://user@example.com/hook" }, /^url must not contain a user name/],
   ["an unknown type", { url: "https://example.com", types: ["payment.made"] }, /^types\.0 must be one of device\.reg/],
-  ["no type at all", { url: "https://example.com", types: [] }, /^types must name at least one/],
-  ["types that are no list", { url: "https://example.com", types: "payment.claimed" }, /^types must be an array/],
+  ["an empty list of types", { url: "https://example.com", types: [] }, /^types must name at least one/],
+  ["types that are not a list", { url: "https://example.com", types: "payment.claimed" }, /^types must be an array/],
   ["a short device hash", { url: "https://example.com", deviceHash: "ab" }, /^deviceHash must be 64 hex digits/],
-  ["a merchant that is none", { url: "https://example.com", merchant: "GABC" }, /^merchant must be an account/],
+  [
+    "a merchant that is not an address",
+    { url: "https://example.com", merchant: "GABC" },
+    /^merchant must be an account/,
+  ],
   ["an unknown field", { url: "https://example.com", secret: "whsec_x" }, /^unknown field secret/],
 ];
 
@@ -74,7 +78,7 @@ for (const [what, body, message] of REFUSED) {
   });
 }
 
-test("a gateway that allows https alone says so, of no url as of a wrong one", async () => {
+test("a gateway that allows only https names https in its refusal of a missing and a wrong url", async () => {
   const strict = await startGateway(on, { started: false });
   const refusals: [unknown, string][] = [
     [{}, "url is missing: must be an https:// URL"],
@@ -96,14 +100,14 @@ test("a key has at most 100 webhooks", async () => {
   await newWebhook();
 });
 
-test("a deleted webhook is gone", async () => {
+test("a request for a deleted webhook gets 404", async () => {
   const { id } = await newWebhook();
   assert.deepEqual((await remove(`/v1/webhooks/${id}`)).body, { deleted: true });
   assert.equal((await get(`/v1/webhooks/${id}`)).status, 404);
   assert.equal((await remove(`/v1/webhooks/${id}`)).status, 404);
 });
 
-test("a rotation answers with a new secret, and for a day the one before signs too", async () => {
+test("a rotation answers a new secret and a previousSecretUntil a day later, and the next test event carries both signatures", async () => {
   const created = await newWebhook();
   const { status, body: rotated } = await post(`/v1/webhooks/${created.id}/secret`);
   assert.equal(status, 200);
@@ -132,7 +136,7 @@ test("POST /v1/webhooks/:id/test sends a signed event at once and answers with t
   assert.deepEqual((await get(`/v1/webhooks/${id}/deliveries`)).body, { deliveries: [attempt], cursor: null });
 });
 
-test("a test event that fails is not tried again, and the seventh in a minute is refused", async () => {
+test("the gateway does not retry a failed test event, and refuses the seventh test in a minute", async () => {
   answerWith(503);
   const { id } = await newWebhook();
   for (let n = 0; n < 6; n++) {
@@ -145,10 +149,10 @@ test("a test event that fails is not tried again, and the seventh in a minute is
   const retryAfter = Number(refused.headers.get("retry-after"));
   assert.ok(retryAfter >= 1 && retryAfter <= 60);
   const other = await newWebhook();
-  assert.equal((await post(`/v1/webhooks/${other.id}/test`)).status, 200, "another one has tests of its own");
+  assert.equal((await post(`/v1/webhooks/${other.id}/test`)).status, 200, "another webhook has its own limit");
 });
 
-test("attempts come newest first, in pages", async () => {
+test("the list of attempts is newest first, in pages", async () => {
   const { id } = await newWebhook();
   for (let n = 0; n < 5; n++) await post(`/v1/webhooks/${id}/test`);
   const { body: { deliveries: all } } = await get(`/v1/webhooks/${id}/deliveries`);
@@ -163,7 +167,7 @@ test("attempts come newest first, in pages", async () => {
   }
 });
 
-test("a webhook hears what happens after its creation, as its filter says, and a failure is shown with what follows", async () => {
+test("a webhook receives events after its creation, and the list of attempts shows a failure with its next attempt", async () => {
   const earlier = await registerDevice();
   const all = await newWebhook({ url: `${receiver.url}/after-creation` });
   answerWith(500);
@@ -174,7 +178,7 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   assert.notEqual(deviceHash, earlier.deviceHash);
   const failed = await until(async () => (await get(`/v1/webhooks/${all.id}/deliveries`)).body.deliveries[0]);
   assert.deepEqual([failed.outcome, failed.error], ["retry", "the endpoint answered 500"]);
-  // Counted from its end, of which only the duration is told.
+  // The wait starts at the end of the attempt, which is its start plus its duration.
   const waitMs = Date.parse(failed.nextAttemptAt) - Date.parse(failed.at) - failed.durationMs;
   assert.ok(waitMs >= 4_000 && waitMs <= 6_500, `${waitMs}`);
   const pending = async () => (await get("/v1/status")).body.deliveries;
@@ -184,7 +188,7 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   await until(async () => (await pending()).pending < owed.pending);
 });
 
-test("deliveries of a key that is disabled are held, and go on when it is enabled", async () => {
+test("deliveries of a disabled key wait, and continue when the key is enabled", async () => {
   const { id } = await newWebhook({ url: `${receiver.url}/held` });
   const keyId = key.split("_")[2]!;
   await api.store.keys.setDisabled(keyId, true);

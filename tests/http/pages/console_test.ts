@@ -17,7 +17,7 @@ import { signatureHeaders, signingSecret } from "../../../lib/webhooks/delivery/
 
 const FOLDER = fileURLToPath(new URL("../../../lib/http/pages/console", import.meta.url).href);
 
-test("every file of the console is served, and what its first screen needs is asked for at once", async () => {
+test("the gateway serves every file of the console, and the page loads all scripts of its first screen at once", async () => {
   const found = readdirSync(FOLDER, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
     .filter((name) => /\.(js|css)$/.test(name)).map((name) => `/console/${name}`);
   const served = CONSOLE_FILES.map(({ path }) => path);
@@ -35,7 +35,7 @@ test("every file of the console is served, and what its first screen needs is as
   assert.equal(needed.length, page.split('.js"').length - 1, "and nothing else");
 });
 
-test("nothing stands inline in the console's page, and nothing in it reads text as markup", async () => {
+test("the console's page has no inline script or style, and its scripts never parse text as HTML", async () => {
   for (const file of CONSOLE_FILES) {
     const text = String(await file.read());
     if (file.path === "/console") assert.doesNotMatch(text, /<style|style=|\son\w+=|<script(?![^>]*src=)/);
@@ -46,19 +46,19 @@ test("nothing stands inline in the console's page, and nothing in it reads text 
   }
 });
 
-test("the life that the console plays is the one of gateway trigger", () => {
+test("the console plays the same card's life as gateway trigger", () => {
   const sandbox = {
     asset: "C",
     accounts: { owner: { address: "O" }, agent: { address: "A" }, merchant: { address: "M" } },
     deviceHash: "ab",
     // deno-lint-ignore no-explicit-any
   } as any;
-  const told = (steps: typeof TRIGGERED | typeof CARD_LIFE) =>
+  const shown = (steps: typeof TRIGGERED | typeof CARD_LIFE) =>
     steps.map(({ event, by, operation }) => ({ event, by, operation: operation(sandbox) }));
-  assert.deepEqual(told(CARD_LIFE), told(TRIGGERED));
+  assert.deepEqual(shown(CARD_LIFE), shown(TRIGGERED));
 });
 
-test("amounts are written in units without losing a digit", () => {
+test("the console shows amounts in units without losing a digit", () => {
   const cases: [string, number, string][] = [
     ["0", 7, "0"],
     ["1", 7, "0.0000001"],
@@ -70,7 +70,7 @@ test("amounts are written in units without losing a digit", () => {
     ["-12500000", 7, "-1.25"],
     ["-5", 2, "-0.05"],
     ["1", 38, `0.${"0".repeat(37)}1`],
-    // A token may say any number of 32 bits.
+    // A token may state any 32-bit number of decimals.
     ["-1234", 39, "-1 234 × 10^-39"],
     ["1", 4_294_967_295, "1 × 10^-4294967295"],
   ];
@@ -81,7 +81,7 @@ test("amounts are written in units without losing a digit", () => {
   assert.equal(shortId("ab".repeat(32)), "ababab…ababab");
 });
 
-test("a span of time shows its two largest units", () => {
+test("the console shows a span of time in its two largest units", () => {
   const cases: [number, string][] = [
     [0, "0 s"],
     [59, "59 s"],
@@ -92,10 +92,10 @@ test("a span of time shows its two largest units", () => {
     [20 * 86_400 + 7_200, "20 d"],
     [-5, "0 s"],
   ];
-  for (const [seconds, told] of cases) assert.equal(span(seconds), told);
+  for (const [seconds, shown] of cases) assert.equal(span(seconds), shown);
 });
 
-test("keys and addresses are read as the SDK writes them, and not with a letter changed", () => {
+test("the console decodes the SDK's keys and addresses, and rejects an address with a changed letter", () => {
   for (let n = 0; n < 20; n++) {
     const pair = Keypair.random();
     assert.deepEqual(decodeKey(SEED, pair.secret()), new Uint8Array(pair.rawSecretKey()));
@@ -107,7 +107,7 @@ test("keys and addresses are read as the SDK writes them, and not with a letter 
   assert.ok(isAddress(Asset.native().contractId(Networks.TESTNET)));
 });
 
-test("an envelope is signed as the SDK signs it, and never one whose hash differs from the gateway's", async () => {
+test("the console signs an envelope like the SDK, and refuses one whose hash differs from the gateway's", async () => {
   const pair = Keypair.random();
   const transaction = new TransactionBuilder(new Account(pair.publicKey(), "41"), {
     fee: "100",
@@ -130,7 +130,7 @@ test("an envelope is signed as the SDK signs it, and never one whose hash differ
   await assert.rejects(signEnvelope(prepared, pair.publicKey()), /no secret key/);
 });
 
-test("a signature is worked out as the gateway makes it, and a curl line holds whatever is sent", async () => {
+test("the console computes the gateway's webhook signature, and quotes any request for curl", async () => {
   const secret = `whsec_${btoa("0123456789abcdef0123456789abcdef")}`;
   const body = '{"text":"it\'s"}';
   const headers = signatureHeaders({ secrets: [signingSecret(secret)], eventId: "1", body, nowMs: 1_700_000_000_999 });
@@ -142,7 +142,7 @@ test("a signature is worked out as the gateway makes it, and a curl line holds w
   );
 });
 
-test("merchants wait whose last payment came after their last claim, the longest wait first", () => {
+test("the console lists merchants with a payment after their last claim, the longest wait first", () => {
   const event = (type: string, merchant: string, second: number) => ({
     id: `${second}`,
     type,
@@ -165,7 +165,7 @@ test("merchants wait whose last payment came after their last claim, the longest
   assert.deepEqual(waiting.map(({ merchant, since }) => [merchant, since.slice(17, 19)]), [["C", "05"], ["A", "09"]]);
 });
 
-test("a payment presses in the last quarter of its life, and more in the last sixteenth", () => {
+test("the console marks a payment as doubt in the last quarter of its life, and as bad in the last sixteenth", () => {
   const now = Date.now() / 1_000;
   const living = (hoursLeft: number, ofHours: number) => ({
     deviceHash: "",
@@ -203,25 +203,30 @@ const WELL: any = {
 };
 
 const TROUBLES: [what: string, change: Record<string, unknown>, tone: "bad" | "doubt", words: RegExp][] = [
-  ["a store's trouble", { troubles: ["the disk is full"] }, "bad", /the disk is full/],
-  ["no ledger", { ledger: { ...WELL.ledger, sequence: 0 } }, "bad", /No RPC node has answered/],
+  ["a store's problem", { troubles: ["the disk is full"] }, "bad", /the disk is full/],
+  ["a missing ledger", { ledger: { ...WELL.ledger, sequence: 0 } }, "bad", /No RPC node has answered/],
   ["an old ledger", { ledger: { ...WELL.ledger, lagSeconds: 61 } }, "bad", /newest ledger is 1 min old/],
-  ["a clock", { ledger: { ...WELL.ledger, clockDisagreesBySeconds: -90 } }, "doubt", /clock.*differ by 1 min/],
+  ["a wrong clock", { ledger: { ...WELL.ledger, clockDisagreesBySeconds: -90 } }, "doubt", /clock.*differ by 1 min/],
   [
-    "the only node",
+    "a failure of the only node",
     { nodes: [{ ...WELL.nodes[0], condition: "failing", problem: "HTTP 503" }] },
     "bad",
     /one is failing: HTTP 503/,
   ],
-  ["one of two nodes", { nodes: [...WELL.nodes, { ...WELL.nodes[0], condition: "lagging" }] }, "doubt", /is lagging/],
   [
-    "a contract",
+    "a lag of one of two nodes",
+    { nodes: [...WELL.nodes, { ...WELL.nodes[0], condition: "lagging" }] },
+    "doubt",
+    /is lagging/,
+  ],
+  [
+    "a wrong contract",
     { contracts: [{ ...WELL.contracts[0], problem: "is no escrow" }] },
     "bad",
     /payment_escrow contract: is no/,
   ],
   [
-    "a gap",
+    "a gap in the history",
     { history: { ...WELL.history, gaps: [{ fromLedger: 1, toLedger: 2 }] } },
     "doubt",
     /Ledgers 1 to 2 are a gap/,
@@ -230,7 +235,7 @@ const TROUBLES: [what: string, change: Record<string, unknown>, tone: "bad" | "d
   ["slow reads", { reads: { device: "calls" } }, "doubt", /Reads of device go the slow way/],
 ];
 for (const [what, change, tone, words] of TROUBLES) {
-  test(`the console judges ${what}`, () => {
+  test(`the console shows ${what} as ${tone}`, () => {
     assert.deepEqual(troublesOf(WELL, false), []);
     const found = troublesOf({ ...WELL, ...change }, false);
     assert.equal(found.length, 1);
@@ -239,11 +244,11 @@ for (const [what, change, tone, words] of TROUBLES) {
   });
 }
 
-test("in the sandbox, where a ledger may close only when something happens, an old one is no trouble", () => {
+test("the console accepts an old ledger in the sandbox, where a ledger may close only after a transaction", () => {
   assert.deepEqual(troublesOf({ ...WELL, ledger: { ...WELL.ledger, lagSeconds: 600 } }, true), []);
 });
 
-test("unaccepted assets, payments that expire soon and late deliveries are problems of money", () => {
+test("the console lists unaccepted assets, payments that expire soon and late deliveries as problems of money", () => {
   assert.deepEqual(stuckMoney(WELL), []);
   const bypassMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
   const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
@@ -260,7 +265,7 @@ test("unaccepted assets, payments that expire soon and late deliveries are probl
   assert.match(withoutClaim(2)[0]!.text, /2 merchants are no longer pending, and the gateway saw no claim/);
 });
 
-test("payments are not known while the history is behind, before a ledger, and while ledgers stand still", () => {
+test("the console shows payments as unknown while the history is behind, before the first ledger, and while ledgers lag", () => {
   const lagging = { ...WELL.ledger, closedAt: "2026-01-01T02:44:59Z", lagSeconds: 61 };
   const cases: [change: object, isSandbox: boolean, since: string | undefined][] = [
     [{}, false, undefined],
@@ -277,7 +282,7 @@ test("payments are not known while the history is behind, before a ledger, and w
   assert.equal(unknownSince({ ...WELL, history }, false), ` since ${lately.slice(11, 16)} UTC`);
 });
 
-test("webhooks come failing first, then those that missed events, then the newest", () => {
+test("the console lists failing webhooks first, then webhooks with missed events, then the newest", () => {
   const webhook = (name: string, fields: Record<string, unknown>) =>
     ({ name, failingSince: null, retrying: 0, rejected: 0, dead: 0, createdAt: "2026-01-01T00:00:00Z", ...fields }) as {
       name: string;

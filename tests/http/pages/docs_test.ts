@@ -41,7 +41,7 @@ function shown(html: string): string {
 
 const render = (text: string) => renderMarkdown(text, { linkTo: () => undefined, parts: {} }).html;
 
-test("the search index has every page, and each of its sections has the id that the index names", async () => {
+test("the search index has every page, and each page has the section ids of the index", async () => {
   const { pages } = await searchIndex();
   assert.deepEqual(
     pages.map(({ path }) => `${path.replace(/^docs\/?/, "") || "index"}.md`).toSorted(),
@@ -65,7 +65,7 @@ test("the search index has the text of tables and lists, without markup and with
   assert.doesNotMatch(JSON.stringify(pages), /import \{ createHash \}/);
 });
 
-test("the search index stays small", async () => {
+test("the search index is below 200 000 characters, and below 64 000 bytes compressed", async () => {
   const text = await textOf("/docs/search.json");
   assert.ok(text.length < 200_000, `${text.length} characters`);
   const compressed = gzipSync(text).length;
@@ -84,7 +84,7 @@ test("the contents of a page link to its headings of the second and third level,
   }
 });
 
-test("the links at the foot lead through all pages, forward and back", async () => {
+test("the links at the foot of a page lead through all pages, forward and back", async () => {
   const foot = async (path: string, rel: string) => {
     const [, link] = new RegExp(`<a rel="${rel}" href="([^"]+)"`).exec(await textOf(path)) ?? [];
     return link && new URL(link, `http://gateway.test${path}`).pathname;
@@ -99,13 +99,13 @@ test("the links at the foot lead through all pages, forward and back", async () 
   for (const [index, path] of paths.entries()) assert.equal(await foot(path, "prev"), paths[index - 1]);
 });
 
-test("a page of documentation has nothing inline that its policy forbids", async () => {
+test("a page of documentation has no inline code that its policy forbids", async () => {
   for (const { path } of (await searchIndex()).pages) {
     assert.doesNotMatch(await textOf(`/${path}`), /<style|\sstyle=|\son\w+=|<script(?![^>]*src=)|<svg/, path);
   }
 });
 
-test("code is coloured in every language of the pages, and keeps its text", () => {
+test("a page colours code in every language of the pages, and keeps its text", () => {
   const languages = { used: new Set<string>(), coloured: new Set<string>() };
   for (const page of readdirSync(DOCS).filter((name) => name.endsWith(".md"))) {
     const fences = readFileSync(`${DOCS}${page}`, "utf8").matchAll(/^```(\w*)[^\n]*\n.*?^```$/gms);
@@ -119,11 +119,11 @@ test("code is coloured in every language of the pages, and keeps its text", () =
   assert.deepEqual(languages.coloured, languages.used);
 });
 
-test("code in an unknown language is shown as it is", () => {
+test("a page shows code in an unknown language unchanged", () => {
   assert.match(render('```unknown\nreturn "a" < b\n```'), /<code>return &#34;a&#34; &#60; b<\/code>/);
 });
 
-test("an address and a hash show their ends, and their text stays whole", () => {
+test("a page shows the ends of an address or hash, and keeps the whole text", () => {
   const address = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
   const hash = "6739c0cb1ed31324d41f7975e1dd3a3ca48f62c316b75fb4393216febbc1b923";
   const samples = [
@@ -148,7 +148,7 @@ test("an address and a hash show their ends, and their text stays whole", () => 
   }
 });
 
-test("a picture that is too wide for a phone is in a box that scrolls", () => {
+test("a page puts a picture above 480 pixels into a box that scrolls", () => {
   const rendered = (width: number) =>
     renderMarkdown("![A flow](flow.svg)", {
       linkTo: () => undefined,
@@ -159,7 +159,7 @@ test("a picture that is too wide for a phone is in a box that scrolls", () => {
   assert.match(rendered(481), /^<p><span class="wide" tabindex="0" role="group" aria-label="Picture"><img/);
 });
 
-test("every picture of a page is served, with its alt text and its size, and fits light and dark", async () => {
+test("the gateway serves every picture of a page; each has alt text, a size and dark colours", async () => {
   for (const { path } of (await searchIndex()).pages) {
     const name = path.replace(/^docs\/?/, "") || "index";
     const wanted = [...readFileSync(`${DOCS}${name}.md`, "utf8").matchAll(/^!\[([^\]]+)\]\((\S+)\)/gm)];
