@@ -1,4 +1,4 @@
-import { xdr } from "@stellar/stellar-sdk/base";
+import { AuthClawbackEnabledFlag, AuthRevocableFlag, xdr } from "@stellar/stellar-sdk/base";
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { assetBalance, builtInAsset } from "../../lib/escrow/assets/asset_balance.ts";
 import { assetId } from "../../lib/escrow/assets/asset_list.ts";
@@ -31,10 +31,6 @@ export async function solvencyFinding(
   return skip("escrow's money", `what the escrow owes is not known (${unknownBecause}): see docs/assets.md`);
 }
 
-/** Flags of an account. */
-const CAN_FREEZE = 2;
-const CAN_CLAW_BACK = 8;
-
 /** Names the accepted assets whose issuers can freeze what the escrow holds, or claw it back. */
 export async function issuersFinding(
   { config, rpc }: { config: Config; rpc: Pick<RpcClient, "getLedgerEntries"> },
@@ -53,8 +49,8 @@ export async function issuersFinding(
     const flags = flagsOf((await entryOf(accountKey(issuer)))?.xdr);
     const balance = assetBalance(await entryOf(assetBalanceKey(asset, paymentEscrow)));
     // The issuer can take back only what it issued under the flag.
-    const canClawBack = balance?.clawback ?? (flags & CAN_CLAW_BACK) !== 0;
-    const can = [...(canClawBack ? ["claw back"] : []), ...(flags & CAN_FREEZE ? ["freeze"] : [])];
+    const canClawBack = balance?.clawback ?? (flags & AuthClawbackEnabledFlag) !== 0;
+    const can = [...(canClawBack ? ["claw back"] : []), ...(flags & AuthRevocableFlag ? ["freeze"] : [])];
     return can.length === 0 ? [] : [`${name}: its issuer can ${can.join(" and ")} what the escrow holds`];
   }));
   if (powers.flat().length === 0) return ok("asset issuers", "no issuer can freeze or claw back what the escrow holds");

@@ -22,6 +22,7 @@ import {
 import type { Store } from "../store/store.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createEscrowLog, type EventLog } from "./assets/escrow_log.ts";
+import { createHeldReader, type HeldReader } from "./assets/held.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
@@ -52,6 +53,8 @@ export interface Escrow {
   /** The fewest ledgers that a pending payment lives. */
   shortestLife(): Promise<number>;
   assets: AssetReader;
+  /** Reads what the contract holds of some assets. */
+  held: HeldReader;
   transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasRejected"> & {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<BuiltRequest>;
@@ -135,7 +138,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const explanations = createExplanations({ contracts, reads, ledgerTime, terms });
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
-  const log = createEscrowLog({ ...parts, paymentEscrow: contracts.paymentEscrow });
+  const { paymentEscrow } = contracts;
+  const log = createEscrowLog({ ...parts, paymentEscrow });
   const reservedSlots = createReservedSlots({ contracts, terms, sharedState: parts.sharedState, onProblem });
   const transactions = createTransactions({
     ...parts,
@@ -157,12 +161,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const payable = createPayable({
     entries,
     log,
-    paymentEscrow: contracts.paymentEscrow,
+    paymentEscrow,
     answers: createAnswerCache<PaymentFunds>(caching),
   });
   return {
     reads,
     assets: createAssetReader(calls),
+    held: createHeldReader({ entries, calls, paymentEscrow }),
     shortestLife: ledgers.shortestLife,
     payments: createPaymentChecker({
       card: reads.card,

@@ -38,7 +38,7 @@ export function firstState(contractIds: readonly string[], oldestLedger: number)
  * An ordinary node holds 120 960 ledgers (seven days), which twenty calls read in order. Only of a longer history are the
  * newest ledgers read first.
  */
-export const IN_ORDER_LEDGERS = 200_000;
+const IN_ORDER_LEDGERS = 200_000;
 
 /** The state before the first scan. A long history begins near the newest ledger; the earlier ledgers are a gap. */
 export function beginning(

@@ -1,7 +1,6 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
-import { createEscrowLog } from "../escrow/assets/escrow_log.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow } from "../escrow/escrow.ts";
@@ -11,10 +10,8 @@ import type { Log } from "../log.ts";
 import { VERSION } from "../version.ts";
 import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
-import { createEntryReader } from "../stellar/entries.ts";
 import { askNewest } from "../stellar/fresh_read.ts";
 import { createHead } from "../stellar/head.ts";
-import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createSubmissionLog } from "./submission_log.ts";
@@ -124,17 +121,12 @@ export async function createChain(
     wait: clock.wait,
   });
   const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
-  const { paymentEscrow } = contracts;
-  const reader = { rpc, head, clock, nodes: config.rpcUrls.length };
   const solvency = watchSolvency({
     log: store.events,
     sharedState: store.sharedState,
-    paymentEscrow,
+    paymentEscrow: contracts.paymentEscrow,
     assets,
-    entries: createEntryReader(reader),
-    calls: createContractCalls({ ...reader, networkPassphrase: config.networkPassphrase }),
-    // It can wait for the next poll, and must not lengthen an isolate's turn by another one.
-    reaches: createEscrowLog({ events: store.events, paymentEscrow, catchUp: () => Promise.resolve(), clock }).reaches,
+    held: escrow.held,
     monotonicMs: clock.monotonicMs,
     logger: log,
   });

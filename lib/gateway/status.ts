@@ -19,6 +19,8 @@ export interface StatusParts {
 
 /** Twice the longest time between two polls: `SERVICE_API_POLL_MS` is at most a minute, and so is the crons' pause. */
 const BEHIND_SECONDS = 120;
+/** A node shows its head at least so often, unless it is down or nobody polls. */
+const LATELY_MS = 60_000;
 
 /** Reads the condition of the gateway, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
@@ -27,7 +29,7 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
   const startedAtSeconds = head.networkSeconds();
   let asking: Promise<unknown> | undefined;
 
-  const isShownLately = () => clock.monotonicMs() - (head.shownAtMs ?? -Infinity) < BEHIND_SECONDS * 500;
+  const isShownLately = () => clock.monotonicMs() - (head.shownAtMs ?? -Infinity) < LATELY_MS;
 
   /** Since when the log may lack events, Unix seconds of the network; undefined while it follows the network. */
   function unknownSince({ scannedLedger, scannedCloseTime }: HistoryStatus): number | undefined {

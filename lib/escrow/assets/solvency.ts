@@ -1,12 +1,7 @@
-import { GatewayError } from "../../errors.ts";
-import type { EntryReader } from "../../stellar/entries.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
-import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import type { EventStore, Store, WatcherState } from "../../store/store.ts";
-import { asI128, returnedValue } from "../decode.ts";
-import { addressVal, assetBalanceKey, instanceKey } from "../reads/storage_keys.ts";
-import { assetBalance } from "./asset_balance.ts";
 import type { AssetList } from "./asset_list.ts";
+import type { Held, HeldReader } from "./held.ts";
 import { UNKNOWN_ASSET } from "./holdings.ts";
 import { MOST_ASSETS, MOVEMENTS, nothingOwed, type Owed, owedAfter } from "./owed.ts";
 
@@ -42,10 +37,7 @@ export interface SolvencyParts {
   sharedState: Pick<Store["sharedState"], "read" | "change">;
   paymentEscrow: string;
   assets: Pick<AssetList, "ids">;
-  entries: EntryReader;
-  calls: ContractCalls;
-  /** Resolves when the log has all events up to this ledger. */
-  reaches(ledger: number): Promise<void>;
+  held: HeldReader;
   monotonicMs(): number;
 }
 
@@ -55,19 +47,11 @@ interface Stored {
   last?: Solvency;
 }
 
-interface Held {
-  amount: bigint | null;
-  frozen: boolean;
-  /** Of a simulation. */
-  ledger?: number;
-}
-
 const EVERY_MS = 600_000;
 const EVERY_IN_TROUBLE_MS = 60_000;
 const AFTER_FAILURE_MS = 10_000;
 /** The pages of events that one look reads. The next look continues. */
 const MOST_PAGES = 20;
-const TRIES = 3;
 const KEPT_MS = 10 * 365 * 86_400_000;
 
 const nameOf = (paymentEscrow: string) => `solvency/${paymentEscrow}`;
@@ -89,7 +73,7 @@ export function isTrouble({ missing, frozen }: AssetSolvency): boolean {
  * owed is no trouble. An event that a node shows late may make an amount missing until the watcher finds it.
  */
 export function createSolvency(parts: SolvencyParts): () => Promise<Solvency | undefined> {
-  const { log, sharedState, paymentEscrow, assets, entries, calls, reaches, monotonicMs } = parts;
+  const { log, sharedState, paymentEscrow, assets, monotonicMs } = parts;
   const name = nameOf(paymentEscrow);
   let dueAtMs = -Infinity;
   let restsUntilMs = -Infinity;
@@ -123,29 +107,6 @@ export function createSolvency(parts: SolvencyParts): () => Promise<Solvency | u
     return undefined;
   }
 
-  /** All as of one ledger. */
-  async function readHeld(ids: readonly string[]) {
-    const keys = [instanceKey(paymentEscrow), ...ids.map((id) => assetBalanceKey(id, paymentEscrow))];
-    for (let tried = 0; tried < TRIES; tried += 1) {
-      const { ledger, entries: [instance, ...balances] } = await entries.read(keys, { fresh: true });
-      const held = await Promise.all(ids.map((id, at) => heldBy(balances[at]) ?? simulated(id)));
-      if (held.every((one) => one.ledger === undefined || one.ledger === ledger)) return { ledger, instance, held };
-    }
-    throw new GatewayError("upstream_error", "the escrow's balances could not be read as of one ledger");
-  }
-
-  /** A token that is no asset contract may keep anything in its entry. An archived entry is absent. */
-  async function simulated(asset: string): Promise<Held> {
-    const call = { contract: asset, function: "balance", args: [addressVal(paymentEscrow)] };
-    const { error, results, latestLedger: ledger } = await calls.simulate(call);
-    if (error !== undefined || results?.[0] === undefined) return { amount: null, frozen: false };
-    try {
-      return { amount: returnedValue(results[0].xdr, asI128), frozen: false, ledger };
-    } catch {
-      return { amount: null, frozen: false };
-    }
-  }
-
   function reasonOf(
     { owed: { isCut, amounts } }: Stored,
     state: WatcherState,
@@ -173,11 +134,12 @@ export function createSolvency(parts: SolvencyParts): () => Promise<Solvency | u
     let counted = isGap ? stored : await countUpTo(scannedLedger, stored);
     if (counted === undefined) return last;
     const ids = assets.ids ?? Object.keys(counted.owed.amounts).filter((asset) => asset !== UNKNOWN_ASSET);
-    const { ledger, instance, held } = await readHeld(ids);
-    await reaches(ledger);
-    if (!isGap) counted = await countUpTo(ledger, counted);
+    const { ledger, instance, held } = await parts.held(ids);
     const state = await log.watcherState();
-    if (counted === undefined || counted.owed.ledger > ledger || state?.epoch !== epoch) return last;
+    // A ledger closed meanwhile. The next look compares again.
+    if (state?.epoch !== epoch || state.scannedLedger < ledger) return last;
+    if (!isGap) counted = await countUpTo(ledger, counted);
+    if (counted === undefined || counted.owed.ledger > ledger) return last;
     const unknownBecause = reasonOf(counted, state, instance);
     const { amounts } = counted.owed;
     const unseen = Object.keys(amounts).length < MOST_ASSETS ? "0" : undefined;
@@ -201,16 +163,6 @@ export function createSolvency(parts: SolvencyParts): () => Promise<Solvency | u
     }).finally(() => looking = undefined);
     return looking;
   };
-}
-
-/** Undefined for an entry that has not an asset contract's form. */
-function heldBy(entry: RawLedgerEntry | undefined): Held | undefined {
-  try {
-    const balance = assetBalance(entry);
-    return balance && { amount: balance.amount, frozen: !balance.authorized };
-  } catch {
-    return undefined;
-  }
 }
 
 function hasGap({ gaps, epoch }: WatcherState, contract: string): boolean {

@@ -154,9 +154,6 @@ function trustlineKey(holder: string, asset: Asset): string {
   return xdr.LedgerKey.trustline(line).toXdr("base64");
 }
 
-/** `AUTHORIZED_FLAG` of a trustline in Stellar's XDR. */
-const AUTHORIZED = 1;
-
 function lineOf(entry: RawLedgerEntry): { isAuthorized: boolean; room: bigint } {
   return nodeXdr("the merchant's trustline", () => {
     const data = xdr.LedgerEntryData.fromXdr(entry.xdr, "base64");
@@ -164,6 +161,6 @@ function lineOf(entry: RawLedgerEntry): { isAuthorized: boolean; room: bigint } 
     const { balance, limit, flags, ext } = data.trustLine;
     // Offers to buy the asset reserve room.
     const reserved = ext.type === "v1" ? ext.v1.liabilities.buying : 0n;
-    return { isAuthorized: (flags & AUTHORIZED) !== 0, room: limit - reserved - balance };
+    return { isAuthorized: (flags & xdr.TrustLineFlags.authorizedFlag.value) !== 0, room: limit - reserved - balance };
   });
 }

@@ -8,6 +8,7 @@ import {
   type Solvency,
   type SolvencyParts,
 } from "../../../lib/escrow/assets/solvency.ts";
+import { createHeldReader } from "../../../lib/escrow/assets/held.ts";
 import type { Store, WatcherState } from "../../../lib/store/store.ts";
 import { CONTRACT } from "../../store/samples.ts";
 import { memoryStore } from "../../webhooks/parts.ts";
@@ -76,17 +77,18 @@ function gateway(
     },
     paymentEscrow: CONTRACT,
     assets: { ids },
-    entries: {
-      readNow: () => undefined,
-      read() {
-        on.reads += 1;
-        if (on.isDown) return Promise.reject(new Error("the node is down"));
-        const entries = xdrs().map((text) => text === undefined ? undefined : row(text, 1));
-        return Promise.resolve({ ledger: on.ledger, entries: [row("", 1), ...entries] });
+    held: createHeldReader({
+      paymentEscrow: CONTRACT,
+      entries: {
+        read() {
+          on.reads += 1;
+          if (on.isDown) return Promise.reject(new Error("the node is down"));
+          const entries = xdrs().map((text) => text === undefined ? undefined : row(text, 1));
+          return Promise.resolve({ ledger: on.ledger, entries: [row("", 1), ...entries] });
+        },
       },
-    },
-    calls: { simulate: () => Promise.resolve({ latestLedger: 0, error: "no contract" }) },
-    reaches: () => Promise.resolve(),
+      calls: { simulate: () => Promise.resolve({ latestLedger: 0, error: "no contract" }) },
+    }),
     monotonicMs: () => on.nowMs,
   };
   return { on, name, look: createSolvency(parts), last: () => lastSolvency(parts.sharedState, CONTRACT) };
@@ -253,6 +255,13 @@ describe("the comparison", () => {
     await Promise.all([one, ...others].map(({ look }) => look()));
     for (const { look } of others) await look();
     assert.deepEqual(amounts(await one.last()), [["600", "600", "0"], ["599", "600", "1"]]);
+  });
+
+  test("waits until the log has the ledger of the balances", async () => {
+    const { look, last, on } = gateway(logOf(begun, state()), { [X]: 60n, [Y]: 40n }, { ledger: LEDGER + 1 });
+    assert.deepEqual([await look(), await last()], [undefined, undefined]);
+    on.ledger = LEDGER;
+    assert.deepEqual(amounts(await look()), [["60", "100", "40"], ["40", "40", "0"]]);
   });
 
   test("does not use balances that are older than the newest counted movement", async () => {
