@@ -1,6 +1,6 @@
 import { AuthClawbackEnabledFlag, AuthRevocableFlag, xdr } from "@stellar/stellar-sdk/base";
 import { type Config, settingTitle } from "../../lib/config.ts";
-import { assetBalance, builtInAsset } from "../../lib/escrow/assets/asset_balance.ts";
+import { assetBalance, builtInAsset } from "../../lib/escrow/assets/asset_contract.ts";
 import { assetId } from "../../lib/escrow/assets/asset_list.ts";
 import { isTrouble, lastSolvency } from "../../lib/escrow/assets/solvency.ts";
 import { assetBalanceKey, instanceKey } from "../../lib/escrow/reads/storage_keys.ts";

@@ -4,7 +4,7 @@ import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import { asI128, returnedValue } from "../decode.ts";
 import { addressVal, assetBalanceKey, instanceKey } from "../reads/storage_keys.ts";
-import { type AssetBalance, assetBalance } from "./asset_balance.ts";
+import { type AssetBalance, assetBalance } from "./asset_contract.ts";
 
 /** What the escrow contract holds of an asset. */
 export interface Held {

@@ -5,7 +5,7 @@ import type { EntryReader } from "../../stellar/entries.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
 import { accountKey } from "../../stellar/transactions/prepare.ts";
-import { type AssetBalance, assetBalance, builtInAsset } from "../assets/asset_balance.ts";
+import { type AssetBalance, assetBalance, builtInAsset } from "../assets/asset_contract.ts";
 import type { EscrowLog } from "../assets/escrow_log.ts";
 import type { AnswerCache } from "../reads/answer_cache.ts";
 import type { AsOf } from "../reads/read_source.ts";

@@ -2,7 +2,7 @@
 import { Asset } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { assetBalance, builtInAsset } from "../../../lib/escrow/assets/asset_balance.ts";
+import { assetBalance, builtInAsset } from "../../../lib/escrow/assets/asset_contract.ts";
 import { assetBalanceKey, instanceKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, type Issued, issueNow } from "../../sandbox/past_the_gateway.ts";
 import { i128 } from "../../sandbox/sandbox_network.ts";
