@@ -4,29 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { longOnly } from "../tier.ts";
 import { skip } from "./browser.ts";
-import { madeUpConsoleOfFile } from "./made_up_console.ts";
+import { eventOf, hashOf, madeUpConsoleOfFile, pageOf } from "./made_up_console.ts";
 
 const stage = madeUpConsoleOfFile();
 
 const RATE_USED_UP = { error: { code: "rate_limited", message: "the rate is used up" } };
 const WALLET = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ";
-const hashOf = (n: number) => n.toString(16).padStart(64, "0");
-const eventOf = (n: number) => ({
-  id: `${String(n).padStart(19, "0")}-0000000001`,
-  type: "device.revoked",
-  contractId: "C",
-  ledger: n,
-  ledgerClosedAt: "2026-01-01T00:00:00Z",
-  txHash: hashOf(n),
-  deviceHash: hashOf(7),
-});
-/** Those of these ledgers, the newest first, as a page of the history. */
-const pageOf = (from: number, to: number) => ({
-  events: Array.from({ length: from - to + 1 }, (_, at) => eventOf(from - at)),
-  cursor: `before-${to}`,
-  latestLedger: from,
-  oldestLedger: 1,
-});
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
 test("a failed request for older events keeps the list, and its button works again", {
@@ -337,65 +320,3 @@ test(
     await close();
   },
 );
-
-/** The status of a gateway that is well. */
-const statusWith = (history: object = {}) => ({
-  version: "1",
-  startedAt: "2026-01-01T00:00:00Z",
-  troubles: [],
-  ledger: { sequence: 9, closedAt: new Date().toISOString(), lagSeconds: 0, clockDisagreesBySeconds: null },
-  history: { epoch: 0, ranges: [], gaps: [], undecodedEvents: 0, unknownSince: null, ...history },
-  contracts: [],
-  expiring: { payments: 0, merchants: 0, firstAt: null, complete: true },
-  bypassMovements: { count: 0, last: null },
-  reads: {},
-  nodes: [],
-  deliveries: {
-    pending: 0,
-    atLeast: false,
-    retrying: 0,
-    rejected: 0,
-    dead: 0,
-    failingWebhooks: 0,
-    oldestSeconds: null,
-  },
-});
-
-test("with a history that is behind, neither money nor webhooks are called well", { skip }, async () => {
-  const since = new Date(Date.now() - 7_200_000).toISOString();
-  const { page, close } = await stage.open("", {
-    "/v1/status": () => statusWith({ unknownSince: since }),
-    "/v1/webhooks": () => ({ webhooks: [{ failingSince: null, retrying: 0, rejected: 0, dead: 0, createdAt: since }] }),
-  });
-  const notKnown = page.locator(".answer.doubt", { hasText: `Not known since ${since.slice(11, 16)} UTC.` });
-  await notKnown.nth(1).waitFor();
-  assert.equal(await page.locator(".answer", { hasText: /^No/ }).count(), 2, "and no other answer says no");
-  await close();
-});
-
-test("once the gateway does not answer, money is not known since its last answer", { skip }, async () => {
-  let answers = true;
-  const { page, close } = await stage.open("", {
-    "/v1/status": () => answers ? statusWith() : { error: { code: "store_unavailable", message: "the disk is gone" } },
-  });
-  await page.locator(".answer.good", { hasText: /^No\.$/ }).waitFor();
-  answers = false;
-  await page.locator(".answer", { hasText: /^Not known since \d\d:\d\d UTC\.$/ }).waitFor();
-  await close();
-});
-
-test("a payment that is gone without a claim is not called claimed", { skip }, async () => {
-  const authorized = { ...eventOf(8), type: "payment.authorized", merchant: WALLET, amount: "5" };
-  const { page, close } = await stage.open("", {
-    "/v1/status": () => statusWith(),
-    "/v1/events": ({ searchParams }) =>
-      searchParams.has("types") ? { ...pageOf(9, 10), events: [authorized] } : pageOf(9, 10),
-    [`/v1/merchants/${WALLET}/pending`]: () => ({ pending: "0", payments: [] }),
-  });
-  const finding = page.locator(".findings .bad", { hasText: "no longer pending, and the gateway saw no claim" });
-  await finding.waitFor();
-  await page.evaluate(() => location.hash = "#/payments");
-  await page.locator("h1", { hasText: "Payments" }).waitFor();
-  await finding.waitFor();
-  await close();
-});

@@ -35,6 +35,25 @@ const BESIDE: Answers = {
   "/v1/webhooks": () => ({ webhooks: [] }),
 };
 
+export const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+/** An event of a card in this ledger. */
+export const eventOf = (n: number) => ({
+  id: `${String(n).padStart(19, "0")}-0000000001`,
+  type: "device.revoked",
+  contractId: "C",
+  ledger: n,
+  ledgerClosedAt: "2026-01-01T00:00:00Z",
+  txHash: hashOf(n),
+  deviceHash: hashOf(7),
+});
+/** The page of history with one event for each of these ledgers, the newest first. */
+export const pageOf = (from: number, to: number) => ({
+  events: Array.from({ length: from - to + 1 }, (_, at) => eventOf(from - at)),
+  cursor: `before-${to}`,
+  latestLedger: from,
+  oldestLedger: 1,
+});
+
 /** The made-up console of a file's tests, where there is a browser. */
 export function madeUpConsoleOfFile(): MadeUpConsole {
   const stage = {} as MadeUpConsole;

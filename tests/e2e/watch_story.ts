@@ -3,21 +3,11 @@ import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Family, parseExposition, type Sample } from "../exposition.ts";
 import { startServe } from "../faults/serve_process.ts";
+import { NOTHING_OWED } from "../well_status.ts";
 import { createClient } from "./client.ts";
 import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 const TOKEN = "scrape-me-0123456789";
-
-/** The status of deliveries when none is pending or failed. */
-export const NOTHING_OWED = {
-  pending: 0,
-  atLeast: false,
-  retrying: 0,
-  rejected: 0,
-  dead: 0,
-  failingWebhooks: 0,
-  oldestSeconds: null,
-};
 
 /** An operator watches a gateway: scrapes its metrics, looks at its status, reads its log down to the last line. */
 export async function tellWatching(info: SandboxInfo, command: string[], folder: string): Promise<void> {

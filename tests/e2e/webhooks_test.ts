@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createClient } from "./client.ts";
-import { NOTHING_OWED } from "./watch_story.ts";
+import { NOTHING_OWED } from "../well_status.ts";
 import { type Received, type Receiver, startReceiver } from "./receiver.ts";
 import { type SandboxProcess, startSandbox } from "./sandbox_process.ts";
 import { tellStory } from "./story.ts";

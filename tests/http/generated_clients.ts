@@ -148,19 +148,8 @@ const openApiTypeScript: MakeClient = async (folder) => {
 /** Type checks `client/index.ts` and the program, and runs it in this process. */
 async function typeScript(folder: string, use: string): Promise<Steps> {
   await write(folder, { "use.ts": use });
-  const { default: ts } = await import("typescript");
-  const program = ts.createProgram([join(folder, "use.ts"), join(folder, "client", "index.ts")], {
-    strict: true,
-    noEmit: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    allowImportingTsExtensions: true,
-    types: [],
-  });
-  const problems = ts.getPreEmitDiagnostics(program).map(({ messageText, file }) =>
-    `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`
-  );
+  const { typeProblems } = await import("./type_problems.ts");
+  const problems = typeProblems([join(folder, "use.ts"), join(folder, "client", "index.ts")]);
   if (problems.length > 0) throw new Error(problems.join("\n"));
   const { step } = await import(join(folder, "use.ts"));
   return async (env) => JSON.stringify(await step(env));

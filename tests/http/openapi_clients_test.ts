@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
-import ts from "typescript";
 import { type Examples, openApiDocument } from "../../lib/http/openapi.ts";
 import examples from "../../lib/http/openapi_examples.json" with { type: "json" };
 import { NOUNS } from "../../lib/http/routes/routes.ts";
+import { typeProblems } from "./type_problems.ts";
 
 const document = openApiDocument(NOUNS, "0.0.0", examples as unknown as Examples);
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -46,29 +46,13 @@ export const misnamed: Schemas["ContractErrorName"] = "DoubleAuth";
 export const wrong: Schemas["Operation"] = { kind: "claim", asset: "C", amount: "1" };
 `;
 
-/** The errors of the compiler in strict mode. */
-function problems(files: string[]): string[] {
-  const program = ts.createProgram(files, {
-    strict: true,
-    noEmit: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    allowImportingTsExtensions: true,
-    types: [],
-  });
-  return ts.getPreEmitDiagnostics(program).map(({ messageText, file, start }) =>
-    `${file?.fileName}:${start}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`
-  );
-}
-
 test("generated TypeScript types compile and narrow an event by its type", async () => {
   const folder = await mkdtemp(join(ROOT, ".openapi-"));
   try {
     const types = astToString(await openapiTS(document as unknown as OpenAPI3));
     await writeFile(join(folder, "gateway.ts"), types);
     await writeFile(join(folder, "use.ts"), USE);
-    assert.deepEqual(problems([join(folder, "gateway.ts"), join(folder, "use.ts")]), []);
+    assert.deepEqual(typeProblems([join(folder, "gateway.ts"), join(folder, "use.ts")]), []);
   } finally {
     await rm(folder, { recursive: true });
   }
