@@ -1,4 +1,4 @@
-import { Asset, StrKey } from "@stellar/stellar-sdk";
+import { Asset, StrKey, xdr } from "@stellar/stellar-sdk";
 import { loadEngine } from "../engine.ts";
 import type { Fork } from "../fork/fork.ts";
 import type { Remote } from "../fork/remote.ts";
@@ -9,7 +9,7 @@ import { putGenesis } from "./genesis.ts";
 import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
 import { createImpersonation } from "./impersonation.ts";
-import type { AdjustSetting } from "./settings.ts";
+import { type AdjustSetting, settingKey } from "./settings.ts";
 import { createSignatureVerifier } from "./signatures.ts";
 import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
 import { createSnapshots } from "./snapshots.ts";
@@ -152,13 +152,16 @@ export async function openChain(options: ChainOptions) {
   };
 }
 
-/** The last bytes of the keys of the settings for the costs of a host's operations, which belong to the host's protocol. */
-const COST_SETTINGS = [6, 7];
+/** The settings for the costs of a host's operations. They belong to the host's protocol. */
+const COST_SETTINGS = [
+  xdr.ConfigSettingId.configSettingContractCostParamsCpuInstructions,
+  xdr.ConfigSettingId.configSettingContractCostParamsMemoryBytes,
+].map(settingKey).map(keyOf);
 
 /** The settings of the forked network where it has them, else the defaults. Costs of another host are no use to this one. */
 async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
   const isSameHost = remote?.protocolVersion === PROTOCOL_VERSION;
-  const wanted = defaults.filter(({ key }) => isSameHost || !COST_SETTINGS.includes(key.at(-1)!));
+  const wanted = defaults.filter(({ key }) => isSameHost || !COST_SETTINGS.includes(keyOf(key)));
   const found = await remote?.read(wanted.map(({ key }) => keyOf(key)));
   return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));
 }

@@ -2,7 +2,7 @@ import { Keypair, xdr } from "@stellar/stellar-sdk";
 import { newAccount, storeAccount } from "./accounts.ts";
 import { keyOf } from "./bytes.ts";
 import { TOTAL_COINS } from "./protocol.ts";
-import type { AdjustSetting } from "./settings.ts";
+import { type AdjustSetting, settingKey } from "./settings.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /** The account that owns all lumens at first. As on every Stellar network its seed is the network's id, which is public. */
@@ -33,9 +33,7 @@ export interface EntryLifetimes {
 }
 
 /** LedgerKey of the network setting for the lifetimes of entries. */
-export const LIFETIMES_KEY = xdr.LedgerKey.configSetting(
-  new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingStateArchival }),
-).toXdr();
+export const LIFETIMES_KEY = settingKey(xdr.ConfigSettingId.configSettingStateArchival);
 
 /** The lifetimes in the setting under `LIFETIMES_KEY` (LedgerEntryData), undefined for other entries. */
 export function entryLifetimes(dataXdr: Uint8Array): EntryLifetimes | undefined {

@@ -41,12 +41,16 @@ export function withSettings(settings: readonly xdr.ConfigSettingEntry[]): Adjus
   };
 }
 
+/** The LedgerKey of a setting. */
+export function settingKey(configSettingId: xdr.ConfigSettingId): Uint8Array {
+  return xdr.LedgerKey.configSetting(new xdr.LedgerKeyConfigSetting({ configSettingId })).toXdr();
+}
+
 /** The entry of a setting: LedgerKey and LedgerEntryData. */
 export function settingEntry(setting: xdr.ConfigSettingEntry) {
-  const configSettingId = xdr.ConfigSettingId.fromXdr(setting.toXdr().subarray(0, 4));
   return {
     name: setting.type,
-    keyXdr: xdr.LedgerKey.configSetting(new xdr.LedgerKeyConfigSetting({ configSettingId })).toXdr(),
+    keyXdr: settingKey(xdr.ConfigSettingId.fromName(setting.type)),
     dataXdr: xdr.LedgerEntryData.configSetting(setting).toXdr(),
   };
 }
