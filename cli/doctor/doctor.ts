@@ -23,9 +23,9 @@ export const command: Command = {
     about:
       "Checks everything that a gateway with these settings needs, and advises what to do. It changes nothing, and a " +
       "gateway may use the store meanwhile.\n\n" +
-      "It checks the settings, the store, API keys, the key of webhook secrets, the port, every RPC node, this machine's " +
-      "clock, the history that the node holds, and the three contracts. Each line names the check and the finding. The " +
-      "line under it is the advice.",
+      "It checks the settings, the store, API keys, the key of webhook secrets, the port, every RPC node and this " +
+      "machine's clock. It also checks the history that the node holds, the three contracts and the escrow's money. Each " +
+      "line names the check and the finding. The line under it is the advice.",
     lists: {
       Verdicts: [
         ["ok", "As it should be"],

@@ -19,7 +19,7 @@ export interface StatusParts {
 
 /** Twice the longest time between two polls: `SERVICE_API_POLL_MS` is at most a minute, and so is the crons' pause. */
 const BEHIND_SECONDS = 120;
-/** A node shows its head at least so often, unless it is down or nobody polls. */
+/** A gateway that polls sees a head at least so often while a node answers. */
 const LATELY_MS = 60_000;
 
 /** Reads the condition of the gateway, for operators and dashboards. */

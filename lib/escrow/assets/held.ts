@@ -6,7 +6,7 @@ import { asI128, returnedValue } from "../decode.ts";
 import { addressVal, assetBalanceKey, instanceKey } from "../reads/storage_keys.ts";
 import { type AssetBalance, assetBalance } from "./asset_contract.ts";
 
-/** What the escrow contract holds of an asset. */
+/** The balance of the escrow contract in an asset. */
 export interface Held {
   /** In the asset's smallest unit. Null: the token does not answer. */
   amount: bigint | null;
