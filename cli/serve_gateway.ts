@@ -17,6 +17,7 @@ const DRAIN_MARGIN_MS = 5_000;
 /** After so long without a request in flight the stop cuts off clients that do not read their answers. */
 const TAKING_MS = 10_000;
 const CHECK_MS = 50;
+const FAREWELL_STEP_MS = 10;
 /** A live stream is silent for 5 seconds at a time, and Bun counts silence in steps of 4. */
 const STREAM_SILENCE_MS = 20_000;
 
@@ -92,7 +93,7 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       },
       async stop({ farewellMs = 0 } = {}) {
         drain();
-        await sleep(farewellMs);
+        await farewell(farewellMs);
         const drained = new AbortController();
         const isDrained = await Promise.race([
           stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS }),
@@ -110,6 +111,11 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
     await close();
     throw error;
   }
+}
+
+/** Waits in short steps. A machine that keeps this process from running for a while does not take the time from clients. */
+async function farewell(farewellMs: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < farewellMs; waitedMs += FAREWELL_STEP_MS) await sleep(FAREWELL_STEP_MS);
 }
 
 /** Resolves when no request was in flight for a while, or at the signal. */
