@@ -5,7 +5,7 @@
 #   ./compile.sh PLATFORM…     dist/gateway-PLATFORM for these; Bun's runtime for each comes from the npm registry
 #   ./compile.sh deno          dist/gateway-deno: the same program on Deno, for this machine; denort comes from
 #                              where Deno downloads it, or from DENORT_BIN=/path/to/denort
-#   ./compile.sh engine        lib/sandbox/wasm/engine.wasm
+#   ./compile.sh engine_28     lib/sandbox/wasm/engine_28.wasm, the Soroban host of protocol 28; engine_27: that of 27
 #   ./compile.sh contracts     lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
 #   ./compile.sh reference     lib/http/pages/reference, the script of the API reference; `notices` afterwards
 #   ./compile.sh notices       cli/notices.json, the licenses of what is inside; needs cargo, and is kept in git
@@ -87,7 +87,7 @@ compile_with_deno() {
 
 case "${1:-}" in
   -h | --help | help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p;}' compile.sh && exit ;;
-  engine | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
+  engine_27 | engine_28 | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
   reference) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile/reference.ts ;;
   notices) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile/notices.ts ;;
   "" | all | deno) [ $# -le 1 ] || fail 2 "unexpected \"$2\" after \"$1\"" ;;

@@ -54,10 +54,16 @@ interface Metadata {
   workspace_members: string[];
 }
 
+const RUST = [
+  ["engine/protocol_27", "wasm32-unknown-unknown"],
+  ["engine/protocol_28", "wasm32-unknown-unknown"],
+  ["contracts", "wasm32v1-none"],
+] as const;
+
 /** The crates in the wasm files. `cargo` fetches their sources, which hold the texts of their licenses. */
 function cratesInside(): Found[] {
   const found = new Map<string, Found>();
-  for (const [folder, target] of [["engine", "wasm32-unknown-unknown"], ["contracts", "wasm32v1-none"]] as const) {
+  for (const [folder, target] of RUST) {
     const args = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target];
     const { packages, resolve, workspace_members }: Metadata = JSON.parse(
       execFileSync("cargo", args, { cwd: join(ROOT, "lib/sandbox", folder), encoding: "utf8", maxBuffer: 1e9 }),
@@ -75,8 +81,9 @@ function cratesInside(): Found[] {
     };
     workspace_members.forEach(visit);
     for (const { id, name, version, license, manifest_path, source } of packages) {
-      // A crate without a source is of this project.
-      if (!seen.has(id) || source === null) continue;
+      // A crate without a source is of this project, or it is the patched host.
+      const isOurs = source === null && !manifest_path.includes("/target/");
+      if (!seen.has(id) || isOurs) continue;
       found.set(`${name}@${version}`, {
         name,
         version,

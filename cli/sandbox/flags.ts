@@ -1,5 +1,5 @@
 import { type SettingName, SETTINGS } from "../../lib/config.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
+import { hasHost, PROTOCOLS } from "../../lib/sandbox/ledger/protocol.ts";
 import { integerFlag, UsageError } from "../command.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
 import { storeSetting } from "../store_setting.ts";
@@ -23,6 +23,8 @@ export interface SandboxFlags {
   fork: string | undefined;
   json: boolean;
 }
+
+const HOSTS = PROTOCOLS.join(" or ");
 
 /** The ids of contracts on a forked network. */
 const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] as const satisfies SettingName[];
@@ -67,8 +69,8 @@ export const SANDBOX_FLAG_ROWS = [
   ["--payment-escrow ID", "The payment escrow of that network"],
   [
     "--protocol N",
-    `Protocol of the network. This version has the Soroban host of protocol ${PROTOCOL_VERSION} only. With --fork, ` +
-    `"--protocol ${PROTOCOL_VERSION}" continues a network of another protocol with that host, as after an upgrade`,
+    `Protocol of the network, ${HOSTS} (default: the newest, with --fork that of the other network). A fork with another ` +
+    "one goes on as after an upgrade",
   ],
   [
     "--cors-origins LIST",
@@ -141,11 +143,9 @@ function checkFork(
 
 function protocol(flag: string | undefined): number | undefined {
   if (flag === undefined) return undefined;
-  if (flag === String(PROTOCOL_VERSION)) return PROTOCOL_VERSION;
+  if (/^\d+$/.test(flag) && hasHost(Number(flag))) return Number(flag);
   throw new UsageError(
-    `--protocol must be ${PROTOCOL_VERSION}, the protocol of the Soroban host in this version; got ${
-      JSON.stringify(flag)
-    }`,
+    `--protocol must be ${HOSTS}, whose Soroban hosts this version has; got ${JSON.stringify(flag)}`,
   );
 }
 

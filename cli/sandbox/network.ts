@@ -12,7 +12,7 @@ import {
 import { openRemote, type Remote } from "../../lib/sandbox/fork/remote.ts";
 import { sameBytes } from "../../lib/sandbox/ledger/bytes.ts";
 import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
+import { hasHost, NEWEST_PROTOCOL, PROTOCOLS } from "../../lib/sandbox/ledger/protocol.ts";
 import { type AdjustSetting, parseSettings, settingEntry, withSettings } from "../../lib/sandbox/ledger/settings.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
@@ -32,7 +32,7 @@ export async function startNetwork(
   const adjustments = [withSettings(networkSettings), ...(entryTtl === undefined ? [] : [withEntryTtl(entryTtl)])];
   const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
   const network = await createNetwork({
-    engineWasm: await readWasm("engine"),
+    engineWasm: (version) => readWasm(`engine_${version}`),
     passphrase: settings.networkPassphrase,
     forkOf,
     ledgerMs,
@@ -55,10 +55,13 @@ export async function startNetwork(
   const other = networkSettings.map(settingEntry).find(({ keyXdr, dataXdr }) =>
     !sameBytes(network.entry(keyXdr)!.dataXdr, dataXdr) && !(entryTtl !== undefined && sameBytes(keyXdr, LIFETIMES_KEY))
   );
+  const isOtherProtocol = protocol !== undefined && protocol !== network.protocolVersion;
   const isOtherTtl = entryTtl !== undefined && entryTtl !== lifetimes?.persistent;
-  if (other === undefined && !isOtherTtl) return network;
+  if (other === undefined && !isOtherTtl && !isOtherProtocol) return network;
   await network.stop();
-  const wrong = isOtherTtl
+  const wrong = isOtherProtocol
+    ? `--protocol must be ${network.protocolVersion} for the ledger in ${stateFolder}; got ${protocol}`
+    : isOtherTtl
     ? `--entry-ttl must be ${lifetimes?.persistent} for the ledger in ${stateFolder}; got ${entryTtl}`
     : `--settings must be the settings of the ledger in ${stateFolder}; ${settingsFile} has another ${other!.name}`;
   throw new CommandError(`${wrong}. Leave the flag out, or name another folder with --state`);
@@ -78,17 +81,19 @@ async function readSettings(file: string): Promise<xdr.ConfigSettingEntry[]> {
 
 /** @throws {CommandError} for a network whose protocol has no host here, unless the flag asks for this one */
 function checkProtocol({ protocolVersion: theirs }: Remote, protocol: number | undefined, log: Log): void {
-  if (theirs === PROTOCOL_VERSION) return;
+  if (protocol === theirs || protocol === undefined && hasHost(theirs)) return;
   if (protocol !== undefined) {
     return log.warn("fork continues with another protocol than the other network has", {
       protocol,
       otherNetwork: theirs,
     });
   }
-  const when = theirs < PROTOCOL_VERSION ? "as after its upgrade" : "as before its upgrade";
+  const hosts = PROTOCOLS.join(" and ");
+  const [nearest, when] = theirs > NEWEST_PROTOCOL ? [NEWEST_PROTOCOL, "before"] : [PROTOCOLS[0], "after"];
   throw new CommandError(
-    `the network of --fork has protocol ${theirs}, and this version has the Soroban host of protocol ${PROTOCOL_VERSION} ` +
-      `only: add --protocol ${PROTOCOL_VERSION} to continue with that host, ${when}, or use a version for protocol ${theirs}`,
+    `the network of --fork has protocol ${theirs}, and this version has the Soroban hosts of ${hosts} only: ` +
+      `add --protocol ${nearest} to continue with that host, as ${when} its upgrade, or use a version for ` +
+      `protocol ${theirs}`,
   );
 }
 

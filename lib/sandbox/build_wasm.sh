@@ -4,7 +4,7 @@
 # tests/sandbox/wasm_manifest_test.ts tells when they are out of date. The same compiler gives the same bytes.
 set -eu
 
-usage="usage: $0 engine | contracts | all"
+usage="usage: $0 engine_27 | engine_28 | contracts | all"
 cd "$(dirname "$0")/../.."
 project=$PWD
 sandbox=lib/sandbox
@@ -32,7 +32,7 @@ build() { # folder, cargo arguments…
   shift
   # The crates have to be there before their paths can be kept out of what is built.
   (cd "$folder" && RUSTC=/usr/bin/rustc /usr/bin/cargo fetch --locked --quiet)
-  flags="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$rust_source=/rust --remap-path-prefix=$folder=/source"
+  flags="--remap-path-prefix=$project=/project --remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$rust_source=/rust --remap-path-prefix=$folder=/source"
   for registry in "$cargo_home"/registry/src/*; do
     flags="$flags --remap-path-prefix=$registry=/crates"
   done
@@ -85,9 +85,9 @@ record() { # part, hash of the sources, files…
 }
 
 # The host's crate with our patch, in the folder that the engine's Cargo.toml names.
-patch_host() {
-  host=$project/$sandbox/engine/target/soroban-env-host
-  version=$(sed -n 's/^soroban-env-host = .*"=\([0-9.]*\)".*/\1/p' $sandbox/engine/Cargo.toml)
+patch_host() { # folder of the engine's Cargo.toml
+  host=$project/$1/target/soroban-env-host
+  version=$(sed -n 's/^soroban-env-host = .*"=\([0-9.]*\)".*/\1/p' "$1/Cargo.toml")
   scratch=$(mktemp -d)
   mkdir "$scratch/src"
   touch "$scratch/src/lib.rs"
@@ -100,16 +100,18 @@ patch_host() {
   patch --quiet --strip=1 --directory="$host" <$sandbox/engine/soroban-env-host.patch
 }
 
-build_engine() {
-  patch_host
+build_engine() { # protocol of the host
+  e=$sandbox/engine
+  crate=$e/protocol_$1
+  wasm=$sandbox/wasm/engine_$1.wasm
+  patch_host "$crate"
   # The stack is for nested values; 512 MiB of memory are far beyond what the network's limits let a contract use.
   linker_flags="-C link-arg=-zstack-size=8388608 -C link-arg=--max-memory=536870912"
-  build $sandbox/engine --profile small -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown
+  build "$crate" --profile small -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown
   # No wasm-opt here: version 108 makes an invalid module of it or a slower one.
-  install -m 644 "$target/wasm32-unknown-unknown/small/engine.wasm" $sandbox/wasm/engine.wasm
-  check_paths $sandbox/wasm/engine.wasm
-  e=$sandbox/engine
-  record engine "$(hash_sources $e/Cargo.toml $e/Cargo.lock $e/*.patch $e/.cargo $e/src $e/vendor)" $sandbox/wasm/engine.wasm
+  install -m 644 "$target/wasm32-unknown-unknown/small/engine.wasm" "$wasm"
+  check_paths "$wasm"
+  record "engine_$1" "$(hash_sources "$crate/Cargo.toml" "$crate/Cargo.lock" $e/*.patch $e/.cargo $e/src $e/vendor)" "$wasm"
 }
 
 shrink() { # built module, shipped module
@@ -137,8 +139,9 @@ mkdir -p $sandbox/wasm
 target_file=$(mktemp)
 trap 'rm -f "$target_file"' EXIT
 case $1 in
-  engine) build_engine ;;
+  engine_27) build_engine 27 ;;
+  engine_28) build_engine 28 ;;
   contracts) build_contracts ;;
-  all) build_engine && build_contracts ;;
+  all) build_engine 27 && build_engine 28 && build_contracts ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac

@@ -4,7 +4,7 @@ import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
 import { planAdvance } from "./ledger/advance.ts";
 import { bytesOf, keyOf } from "./ledger/bytes.ts";
-import { openChain } from "./ledger/chain.ts";
+import { type EngineWasm, openChain } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
 import { createClosing } from "./ledger/closing.ts";
 import { parseEnvelope } from "./ledger/envelopes.ts";
@@ -24,17 +24,20 @@ import type {
   Network,
   SimulateOutcome,
 } from "./network_types.ts";
-import { EVICTION_DELAY_LEDGERS, PROTOCOL_VERSION } from "./ledger/protocol.ts";
+import { EVICTION_DELAY_LEDGERS } from "./ledger/protocol.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
 export interface NetworkOptions {
-  engineWasm: Uint8Array | WebAssembly.Module;
+  engineWasm: EngineWasm;
   /** Default `SANDBOX_PASSPHRASE`, on a fork the passphrase of the other network. */
   passphrase?: string;
   /** Continues this network with its passphrase, settings and entries. Excludes a state file. */
   forkOf?: Remote;
-  /** Default: that of the forked network. Another one continues it with the host of that protocol, as after an upgrade. */
+  /**
+   * The protocol of a new network. Default: that of the forked network, else the newest. A fork with another one goes on
+   * with the host of that protocol, as after an upgrade. A state file keeps its own.
+   */
   protocolVersion?: number;
   /** Milliseconds between ledgers, default 1000. With 0 a transaction closes a ledger at once; empty ones close every 5 s. */
   ledgerMs?: number;
@@ -80,15 +83,11 @@ const STALE_SECONDS = 5;
  * Starts a network of one validator with a ledger, checked envelopes and real contracts. It has no consensus and no
  * contention, so every ledger takes all transactions at the minimum fee. It lacks some classic operations, which
  * `ledger/classic/operations.ts` lists.
- * @throws {Error} for a state file of another network, and for a fork of another protocol
+ * @throws {Error} for a state file of another network, and for a protocol without a host
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
   const { forkOf, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
   const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
-  const protocolVersion = options.protocolVersion ?? forkOf?.protocolVersion ?? PROTOCOL_VERSION;
-  if (protocolVersion !== PROTOCOL_VERSION) {
-    throw new Error(`the network must have protocol ${PROTOCOL_VERSION}; got ${protocolVersion}`);
-  }
   const later: LaterEntry[] = [];
   const fork = forkOf && createFork(forkOf, (key, ledger) => {
     const entry = { key: JSON.parse(chain.validator.engine.toJson("LedgerKey", [bytesOf(key)])[0]!), ledger };
@@ -99,6 +98,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const randomBytes = options.randomBytes ?? secureRandom;
   const chain = await openChain({
     engineWasm: options.engineWasm,
+    protocolVersion: options.protocolVersion,
     passphrase,
     startTime: Math.max(Math.floor(machineNow() / 1000), forkOf?.ledger.closeTime ?? 0),
     fork,
@@ -188,7 +188,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const { history } = chain;
   return {
     passphrase,
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: chain.validator.protocolVersion,
     ledgerMs,
     retentionLedgers,
     latestLedger: history.latestLedger,

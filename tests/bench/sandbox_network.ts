@@ -31,7 +31,7 @@ const card = hashOf("card 0");
 
 async function open(stateFile: string) {
   const schedule = () => () => {};
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, schedule, stateFile });
+  const network = await createNetwork({ engineWasm: engineModule, ledgerMs: 0, schedule, stateFile });
   const sandbox = bootstrapSandbox(network, { contracts: contractCode() });
   return { network, sandbox, pair: (name: "owner" | "agent") => Keypair.fromSecret(sandbox.accounts[name].secret) };
 }

@@ -15,7 +15,7 @@ import type { Applied, Engine, LedgerHeader, StoredEntry } from "../../lib/sandb
 import { loadEngine } from "../../lib/sandbox/engine.ts";
 
 const bytesOf = (path: string) => new Uint8Array(readFileSync(fileURLToPath(new URL(path, import.meta.url).href)));
-const engineModule = new WebAssembly.Module(bytesOf("../../lib/sandbox/wasm/engine.wasm"));
+const engineModule = new WebAssembly.Module(bytesOf("../../lib/sandbox/wasm/engine_28.wasm"));
 export const deviceRegistryWasm = bytesOf("../../lib/sandbox/wasm/device_registry.wasm");
 export const hostileWasm = bytesOf("./hostile/hostile.wasm");
 

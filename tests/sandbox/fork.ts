@@ -2,7 +2,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { openRemote, type Remote } from "../../lib/sandbox/fork/remote.ts";
 import { keyOf } from "../../lib/sandbox/ledger/bytes.ts";
-import { PROTOCOL_VERSION } from "../../lib/sandbox/ledger/protocol.ts";
+import { NEWEST_PROTOCOL } from "../../lib/sandbox/ledger/protocol.ts";
 import type { NetworkOptions, SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { openSandboxRpc, type SandboxRpc } from "./rpc/sandbox_rpc.ts";
 import { START_SECONDS } from "./sandbox_network.ts";
@@ -27,7 +27,7 @@ export function remoteWith(...held: [keyXdr: Uint8Array, data: xdr.LedgerEntryDa
   }));
   return {
     passphrase: FORKED,
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: NEWEST_PROTOCOL,
     ledger: { sequence: 100, hash: new Uint8Array(32), closeTime: START_SECONDS - 5 },
     read: (keys) => Promise.resolve(new Map([...entries].filter(([key]) => keys.includes(key)))),
   };

@@ -106,7 +106,8 @@ test("the network reports its own fault, fails that transaction with txInternalE
   const reported: unknown[] = [];
   const passphrase = "faulty";
   const chain = await openChain({
-    engineWasm: await engineModule(),
+    engineWasm: engineModule,
+    protocolVersion: undefined,
     passphrase,
     startTime: 0,
     retentionLedgers: 10,

@@ -25,7 +25,7 @@ export type ReadyOptions = Omit<NetworkOptions, "engineWasm" | "stateFile" | "ad
  */
 export async function readyNetwork(options: ReadyOptions = {}): Promise<ReadyNetwork> {
   const stateFile = await readyState(options);
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options, stateFile });
+  const network = await createNetwork({ engineWasm: engineModule, ledgerMs: 0, ...options, stateFile });
   return { network, sandbox: rememberedSandbox(network)! };
 }
 
@@ -42,7 +42,7 @@ export async function readyState(options?: ReadyOptions): Promise<StateFile> {
 
 /** Sets a network up by transactions. It has its own accounts and ledgers. */
 export async function bootstrappedNetwork(options: Partial<NetworkOptions> = {}): Promise<ReadyNetwork> {
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options });
+  const network = await createNetwork({ engineWasm: engineModule, ledgerMs: 0, ...options });
   return { network, sandbox: bootstrapSandbox(network, { contracts: contractCode() }) };
 }
 
@@ -60,7 +60,7 @@ export async function readyImage(options: Pick<ReadyOptions, "passphrase" | "now
 async function makeImage(passphrase: string): Promise<NetworkImage> {
   const { stateFile, image } = recorder();
   const network = await createNetwork({
-    engineWasm: await engineModule(),
+    engineWasm: engineModule,
     passphrase,
     ledgerMs: 0,
     now: () => START_SECONDS * 1000,

@@ -14,6 +14,7 @@ import {
   xdr,
 } from "@stellar/stellar-sdk";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
+import type { Protocol } from "../../lib/sandbox/ledger/protocol.ts";
 import { accountKeyXdr } from "../../lib/sandbox/ledger/accounts.ts";
 import { createNetwork, type NetworkOptions, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction, SubmitOutcome } from "../../lib/sandbox/network_types.ts";
@@ -28,11 +29,13 @@ export const contractCode = () => ({
   paymentEscrow: wasmFile("payment_escrow"),
 });
 
-let engine: Promise<WebAssembly.Module> | undefined;
+const engines = new Map<Protocol, Promise<WebAssembly.Module>>();
 
-/** The engine, compiled once for all networks of a process. */
-export function engineModule(): Promise<WebAssembly.Module> {
-  return engine ??= readWasm("engine").then((bytes) => WebAssembly.compile(bytes));
+/** The engine of a protocol, compiled once for all networks of a process. */
+export function engineModule(protocol: Protocol): Promise<WebAssembly.Module> {
+  const engine = engines.get(protocol) ?? readWasm(`engine_${protocol}`).then((bytes) => WebAssembly.compile(bytes));
+  engines.set(protocol, engine);
+  return engine;
 }
 
 /** The Unix second at which a test network starts. */
@@ -58,7 +61,7 @@ export interface TestNetwork extends ReturnType<typeof boundTo> {
 export async function startNetwork(options: Partial<NetworkOptions> = {}): Promise<TestNetwork> {
   const clock = { seconds: START_SECONDS };
   const network = await createNetwork({
-    engineWasm: await engineModule(),
+    engineWasm: engineModule,
     ledgerMs: 0,
     now: () => clock.seconds * 1000,
     schedule: () => () => {},

@@ -1,11 +1,23 @@
 /** A network with the three contracts, and the calls that tests make there. */
 import { Keypair, SorobanDataBuilder, type Transaction, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import type { Protocol } from "../../lib/sandbox/ledger/protocol.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { altered } from "./envelope_parts.ts";
 import { startReadyNetwork } from "./ready_network.ts";
-import { address, bytes, call, hashOf, i128, prepare, signed, u64 } from "./sandbox_network.ts";
+import {
+  address,
+  bytes,
+  call,
+  contractCode,
+  hashOf,
+  i128,
+  prepare,
+  signed,
+  startNetwork,
+  u64,
+} from "./sandbox_network.ts";
 
 /** The keypairs of a sandbox's named accounts. */
 export function holdersOf({ accounts: { owner, agent, merchant } }: Sandbox) {
@@ -37,9 +49,15 @@ export function cardCalls({ contracts, asset, accounts }: Sandbox, cardHash = ha
 
 export type ContractNetwork = Awaited<ReturnType<typeof startContractNetwork>>;
 
-export async function startContractNetwork() {
-  const ready = await startReadyNetwork();
+/** A network with the contracts. One of another protocol than the newest sets them up by transactions. */
+export async function startContractNetwork(protocolVersion?: Protocol) {
+  const ready = protocolVersion === undefined ? await startReadyNetwork() : await deployedNetwork(protocolVersion);
   return { ...ready, ...holdersOf(ready.sandbox), calls: cardCalls(ready.sandbox) };
+}
+
+async function deployedNetwork(protocolVersion: Protocol) {
+  const started = await startNetwork({ protocolVersion });
+  return { ...started, sandbox: bootstrapSandbox(started.network, { contracts: contractCode() }) };
 }
 
 /** Changes of a contract transaction: of the declared data first, then of the transaction. */

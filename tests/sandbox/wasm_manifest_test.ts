@@ -21,10 +21,14 @@ const CONTRACTS = "lib/sandbox/contracts";
 const HOSTILE = "tests/sandbox/hostile";
 const CRATES = ["agent_registry", "device_registry", "payment_escrow"];
 
+function engineSources(crate: string): string[] {
+  const shared = ["soroban-env-host.patch", ".cargo", "src", "vendor"];
+  return [`${crate}/Cargo.toml`, `${crate}/Cargo.lock`, ...shared].map((path) => `${ENGINE}/${path}`);
+}
+
 const SOURCES: Record<string, string[]> = {
-  engine: ["Cargo.toml", "Cargo.lock", "soroban-env-host.patch", ".cargo", "src", "vendor"].map((path) =>
-    `${ENGINE}/${path}`
-  ),
+  engine_27: engineSources("protocol_27"),
+  engine_28: engineSources("protocol_28"),
   contracts: [
     ...["Cargo.toml", "Cargo.lock", ".cargo"].map((path) => `${CONTRACTS}/${path}`),
     ...CRATES.flatMap((crate) => [`${CONTRACTS}/${crate}/Cargo.toml`, `${CONTRACTS}/${crate}/src`]),

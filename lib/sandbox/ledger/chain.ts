@@ -6,7 +6,7 @@ import { keyOf, sha256 } from "./bytes.ts";
 import { type Closed, closeLedger, engineHeader, type Validator } from "./close.ts";
 import type { Envelope } from "./envelopes.ts";
 import { putGenesis } from "./genesis.ts";
-import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
+import { type LedgerTip, NOTHING, protocolOf, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
 import { createImpersonation } from "./impersonation.ts";
 import { type AdjustSetting, settingKey } from "./settings.ts";
@@ -16,10 +16,15 @@ import { createSnapshots } from "./snapshots.ts";
 import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
 import { openStateFile, type StateFile } from "./state_file.ts";
-import { PROTOCOL_VERSION } from "./protocol.ts";
+import { hasHost, NEWEST_PROTOCOL, type Protocol, PROTOCOLS } from "./protocol.ts";
+
+/** Returns the Soroban host of a protocol. */
+export type EngineWasm = (protocol: Protocol) => Promise<Uint8Array | WebAssembly.Module>;
 
 export interface ChainOptions {
-  engineWasm: Uint8Array | WebAssembly.Module;
+  engineWasm: EngineWasm;
+  /** The protocol of a new ledger. Undefined: that of the state file or of the forked network, else the newest. */
+  protocolVersion: number | undefined;
   passphrase: string;
   /** Close time of the first ledger, Unix seconds. */
   startTime: number;
@@ -37,6 +42,7 @@ export type Chain = Awaited<ReturnType<typeof openChain>>;
 /**
  * Opens the chain of ledgers and continues the state file. Without one it begins with the first ledger, or with the next
  * ledger of the forked network.
+ * @throws {Error} for a protocol without a host
  */
 export async function openChain(options: ChainOptions) {
   const { passphrase, retentionLedgers, stateFile, fork } = options;
@@ -48,15 +54,24 @@ export async function openChain(options: ChainOptions) {
   const kept = new Map<string, string>();
   let tip: LedgerTip = fork === undefined ? NOTHING : { ...NOTHING, ...fork.remote.ledger };
   let view: LedgerView = state;
+  const isStored = file?.load({ state, history, kept }) ?? false;
+  if (isStored) tip = tipOf(history.latestLedger().headerXdr);
+  const protocolVersion = isStored
+    ? protocolOf(history.latestLedger().headerXdr)
+    : options.protocolVersion ?? fork?.remote.protocolVersion ?? NEWEST_PROTOCOL;
+  if (!hasHost(protocolVersion)) {
+    file?.close();
+    throw new Error(`the network must have protocol ${PROTOCOLS.join(" or ")}; got ${protocolVersion}`);
+  }
   const impersonation = createImpersonation(passphrase);
-  const engine = await loadEngine(options.engineWasm, (keyXdr) => {
+  const engine = await loadEngine(await options.engineWasm(protocolVersion), (keyXdr) => {
     const key = keyOf(keyXdr);
     const stored = view.get(key);
     const held = stored && impersonation.shown(key, stored);
     return held && { entry: held.entryXdr, liveUntilLedger: held.liveUntilLedger ?? 0 };
   });
   const validator: Validator = {
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion,
     networkId: sha256(new TextEncoder().encode(passphrase)),
     nativeAsset: StrKey.decodeContract(Asset.native().contractId(passphrase)),
     engine,
@@ -116,11 +131,9 @@ export async function openChain(options: ChainOptions) {
     return snapshot;
   }
 
-  if (file?.load({ state, history, kept })) {
-    tip = tipOf(history.latestLedger().headerXdr);
-  } else {
+  if (!isStored) {
     const genesis = openChanges(state);
-    const settings = await settingsOf(fork?.remote, engine.defaultSettings());
+    const settings = await settingsOf(fork?.remote, protocolVersion, engine.defaultSettings());
     putGenesis(genesis, passphrase, tip.sequence + 1, settings, options.adjustSettings);
     const first = closeLedger(validator, tip, [], options.startTime);
     genesis.commitTo(first.changes);
@@ -159,8 +172,12 @@ const COST_SETTINGS = [
 ].map(settingKey).map(keyOf);
 
 /** The settings of the forked network where it has them, else the defaults. Costs of another host are no use to this one. */
-async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
-  const isSameHost = remote?.protocolVersion === PROTOCOL_VERSION;
+async function settingsOf(
+  remote: Remote | undefined,
+  protocolVersion: Protocol,
+  defaults: { key: Uint8Array; entry: Uint8Array }[],
+) {
+  const isSameHost = remote?.protocolVersion === protocolVersion;
   const wanted = defaults.filter(({ key }) => isSameHost || !COST_SETTINGS.includes(keyOf(key)));
   const found = await remote?.read(wanted.map(({ key }) => keyOf(key)));
   return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));

@@ -47,6 +47,11 @@ export interface HeaderParts {
   stateHash: Uint8Array;
 }
 
+/** The protocol in a LedgerHeaderHistoryEntry, which is a hash and the header. */
+export function protocolOf(headerXdr: Uint8Array): number {
+  return new DataView(headerXdr.buffer, headerXdr.byteOffset).getUint32(32);
+}
+
 /** Builds a LedgerHeaderHistoryEntry and its tip. The skip list stays empty, because no client here uses it. */
 export function nextHeader(parts: HeaderParts): { headerXdr: Uint8Array; tip: LedgerTip } {
   const { previous, closeTime, feePool, stateHash } = parts;

@@ -1,7 +1,14 @@
 /** Numbers of the Stellar protocol that the sandbox needs. Amounts are in stroops. */
 
-/** The protocol of the Soroban host in the engine, which accepts no other. */
-export const PROTOCOL_VERSION = 28;
+/** The protocols of the Soroban hosts that `engine/` builds. A host accepts no other protocol than its own. */
+export const PROTOCOLS = [27, 28] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+export const NEWEST_PROTOCOL = 28;
+
+/** Whether there is a host for this protocol. */
+export function hasHost(protocol: number): protocol is Protocol {
+  return PROTOCOLS.some((one) => one === protocol);
+}
 
 export const INT64_MAX = (1n << 63n) - 1n;
 

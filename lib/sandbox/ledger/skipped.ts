@@ -1,5 +1,5 @@
 import { createXdrWriter, sha256, toHex } from "./bytes.ts";
-import { type LedgerTip, nextHeader, resultSetHash, tipOf, txSetXdr } from "./headers.ts";
+import { type LedgerTip, nextHeader, protocolOf, resultSetHash, tipOf, txSetXdr } from "./headers.ts";
 import type { LedgerRecord } from "./records.ts";
 
 /** An advance closes so many of its newest ledgers one by one and skips the others. */
@@ -40,11 +40,6 @@ export function createSkippedLedgers() {
   };
 }
 
-/** A LedgerHeaderHistoryEntry is a hash and the header, which begins with the protocol version. */
-function protocolOf({ headerXdr }: LedgerRecord): number {
-  return new DataView(headerXdr.buffer, headerXdr.byteOffset).getUint32(32);
-}
-
 /** The block of a skipped ledger. */
 function blockOf({ before, next }: Skipped, sequence: number): LedgerRecord[] {
   const start = tipOf(before.headerXdr);
@@ -58,7 +53,7 @@ function blockOf({ before, next }: Skipped, sequence: number): LedgerRecord[] {
   while (previous.sequence < last) {
     const closeTime = before.closeTime + Math.floor(pace * (previous.sequence + 1 - before.sequence));
     const { headerXdr, tip } = nextHeader({
-      protocolVersion: protocolOf(before),
+      protocolVersion: protocolOf(before.headerXdr),
       previous,
       closeTime,
       feePool: previous.feePool,

@@ -47,7 +47,7 @@ test("a wrong flag of the sandbox is named, with the allowed values", async () =
     [["--entry-ttl", "5"], /--entry-ttl must be an integer from 20 to 3110400; got "5"/],
     [["--asset", "US-DC"], /--asset must be 1 to 12 letters and digits such as USDC, or native; got "US-DC"/],
     [["--cors-origins", "app.example"], /--cors-origins must be origins such as https:\/\/app\.example\.com/],
-    [["--protocol", "27"], /--protocol must be 28, the protocol of the Soroban host in this version; got "27"/],
+    [["--protocol", "26"], /--protocol must be 27 or 28, whose Soroban hosts this version has; got "26"/],
     [["--state", "x", "--store", "sqlite:x"], /--state and --store exclude each other/],
   ];
   for (const [flags, message] of wrong) {

@@ -1,10 +1,15 @@
 // needs: once
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { rpc } from "@stellar/stellar-sdk";
 import { serveHttp } from "../../../lib/runtime/serve.ts";
 import { runHere } from "../../e2e/here.ts";
+import type { SandboxProcess } from "../../e2e/sandbox_process.ts";
+import { folderForTests } from "../../folder.ts";
 import { failingSandboxHere, startReadySandboxHere, startSandboxHere } from "./sandbox_here.ts";
+
+const folder = folderForTests();
 
 test("gateway sandbox --fork runs on another network's accounts and contracts", { timeout: 120_000 }, async () => {
   const origin = await startReadySandboxHere();
@@ -77,23 +82,43 @@ function otherProtocol(url: string, protocolVersion: number) {
   });
 }
 
-test("--protocol forks a network of another protocol, and the error without it names the flag", async () => {
+/** Makes a payment there, where the protocol is this one. */
+async function pays({ info }: SandboxProcess, protocol: number): Promise<void> {
+  const { protocolVersion } = await new rpc.Server(info.rpc, { allowHttp: true }).getNetwork();
+  assert.equal(Number(protocolVersion), protocol);
+  const { code, stderr } = await runHere(["trigger", "payment.authorized", "--sandbox", info.rpc], {});
+  assert.equal(code, 0, stderr);
+}
+
+test("--protocol forks a network whose host is missing, and the error without it names the flag", async () => {
   const origin = await startReadySandboxHere();
-  for (const [theirs, when] of [[27, "after"], [29, "before"]] as const) {
+  for (const [theirs, nearest, when] of [[26, 27, "after"], [29, 28, "before"]] as const) {
     const node = await otherProtocol(origin.info.rpc, theirs);
     const refused = await failingSandboxHere(["--fork", node.url]);
     assert.equal(refused.code, 1);
-    const words =
-      `has protocol ${theirs}, and this version has .* protocol 28 only: add --protocol 28 .* as ${when} its`;
+    const words = `has protocol ${theirs}, .* 27 and 28 only: add --protocol ${nearest} .* as ${when} its`;
     assert.match(refused.stderr.replace(/\s+/g, " "), new RegExp(words));
-    const fork = await startSandboxHere(["--fork", node.url, "--protocol", "28"]);
-    const { protocolVersion } = await new rpc.Server(fork.info.rpc, { allowHttp: true }).getNetwork();
-    assert.equal(Number(protocolVersion), 28);
-    const { code, stderr } = await runHere(["trigger", "payment.authorized", "--sandbox", fork.info.rpc], {});
-    assert.equal(code, 0, stderr);
+    const fork = await startSandboxHere(["--fork", node.url, "--protocol", `${nearest}`]);
+    await pays(fork, nearest);
     await fork.stop();
     assert.match(fork.log(), new RegExp(`another protocol than the other network has.*${theirs}`));
     await node.stop({ drainMs: 100 });
   }
   await origin.stop();
+});
+
+test("a fork has the protocol of its network unless --protocol upgrades it, and a stored ledger keeps its own", async () => {
+  const state = join(folder, "protocol-27");
+  const first = await startSandboxHere(["--protocol", "27", "--state", state]);
+  for (const [flags, protocol] of [[[], 27], [["--protocol", "28"], 28]] as const) {
+    const fork = await startSandboxHere(["--fork", first.info.rpc, ...flags]);
+    await pays(fork, protocol);
+    await fork.stop();
+  }
+  await first.stop();
+  const again = await startSandboxHere(["--state", state]);
+  await pays(again, 27);
+  await again.stop();
+  const other = await failingSandboxHere(["--state", state, "--protocol", "28"]);
+  assert.match(other.stderr, /--protocol must be 27 for the ledger in .*protocol-27; got 28/);
 });

@@ -39,7 +39,7 @@ export async function openSandboxRpc(
   options: Partial<NetworkOptions> = {},
   serverOptions: { corsOrigins?: string[] } = {},
 ): Promise<SandboxRpc> {
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, schedule, ...options });
+  const network = await createNetwork({ engineWasm: engineModule, ledgerMs: 0, schedule, ...options });
   let handle: RpcServer["fetch"] = () => Promise.reject(new Error("not ready"));
   const local = { hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000 };
   const http = await serveHttp({ ...local, fetch: (request, peer) => handle(request, peer) });

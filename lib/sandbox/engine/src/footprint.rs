@@ -6,7 +6,6 @@ use crate::metrics::Metrics;
 use crate::network::Network;
 use crate::{diagnostics, modules, Refusal};
 use soroban_env_host::{
-    e2e_invoke::TtlLedgerEntryMeta,
     ledger_info::get_key_durability,
     xdr::{ContractDataDurability, LedgerKey, ScBytes, ScError, ScErrorCode, ScVal, SorobanTransactionData},
     LedgerInfo,
@@ -15,9 +14,18 @@ use soroban_env_host::{
 /// What the host is given for one key of the footprint.
 #[derive(Default)]
 pub struct Input {
+    pub key: Vec<u8>,
     pub entry: Option<Vec<u8>>,
-    pub ttl: Option<TtlLedgerEntryMeta>,
+    pub ttl: Option<Ttl>,
     pub restored: bool,
+}
+
+#[derive(Clone, Copy)]
+pub struct Ttl {
+    pub live_until_ledger: u32,
+    /// The host of protocol 27 computes it by itself.
+    #[cfg_attr(feature = "protocol_27", allow(dead_code))]
+    pub entry_size_for_rent: u32,
 }
 
 /// Answers one input for each key, read-only ones first. Counts what is read from disk against the declared
@@ -56,16 +64,20 @@ impl Reader<'_> {
     fn read(&mut self, key: &LedgerKey, may_restore: bool) -> Result<Input, Stop> {
         let encoded_key = to_xdr(key)?;
         let stored = read_entry(&encoded_key);
-        match (get_key_durability(key), stored) {
-            (None, stored) => self.read_classic(key, encoded_key.len(), stored),
+        let input = match (get_key_durability(key), stored) {
+            (None, stored) => self.read_classic(key, encoded_key.len(), stored)?,
             (Some(_), None) => {
                 self.metrics.note_memory_read();
-                Ok(Input::default())
+                Input::default()
             }
             (Some(durability), Some(stored)) => {
-                self.read_contract(key, encoded_key.len(), durability, stored, may_restore)
+                self.read_contract(key, encoded_key.len(), durability, stored, may_restore)?
             }
-        }
+        };
+        Ok(Input {
+            key: encoded_key,
+            ..input
+        })
     }
 
     fn read_classic(&mut self, key: &LedgerKey, key_bytes: usize, stored: Option<StoredEntry>) -> Result<Input, Stop> {
@@ -100,7 +112,7 @@ impl Reader<'_> {
             return Ok(Input::default());
         }
         check_entry_size(self.network, key, entry.len())?;
-        let ttl = TtlLedgerEntryMeta {
+        let ttl = Ttl {
             live_until_ledger: live_until,
             entry_size_for_rent: self.rent_size(key, &entry)?,
         };
@@ -108,6 +120,7 @@ impl Reader<'_> {
             entry: Some(entry),
             ttl: Some(ttl),
             restored: !is_live,
+            ..Input::default()
         })
     }
 

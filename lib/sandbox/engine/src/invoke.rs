@@ -6,15 +6,30 @@ use crate::fees::ResourceFee;
 use crate::footprint::{self, Input};
 use crate::metrics::Metrics;
 use crate::network::{self, Network};
-use crate::{diagnostics, ledger, modules, Refusal};
+use crate::{diagnostics, ledger, modules, protocol, Refusal};
 use soroban_env_host::{
     budget::Budget,
-    e2e_invoke::{extract_rent_changes, invoke_host_function, InvokeHostFunctionResult, LedgerEntryChange},
+    e2e_invoke::{extract_rent_changes, InvokeHostFunctionResult, LedgerEntryChange},
     fees::compute_rent_fee,
     xdr::{DiagnosticEvent, LedgerKey, ScErrorCode, ScErrorType, SorobanTransactionData},
-    HostError, LedgerInfo,
+    HostError, LedgerInfo, ModuleCache,
 };
-use std::rc::Rc;
+use std::{collections::BTreeMap, rc::Rc};
+
+/// One call of the host. XDR, unless said otherwise.
+pub struct Call<'a> {
+    pub budget: &'a Budget,
+    pub host_function: &'a [u8],
+    pub resources: &'a [u8],
+    /// Places in the read-write footprint of what was archived.
+    pub restored: &'a [u32],
+    pub source: &'a [u8],
+    pub auth: &'a [&'a [u8]],
+    pub info: LedgerInfo,
+    pub inputs: &'a [Input],
+    pub seed: &'a [u8; 32],
+    pub modules: ModuleCache,
+}
 
 /// One operation while it is applied.
 struct Invocation<'a> {
@@ -117,21 +132,19 @@ impl Invocation<'_> {
             .zip(&self.inputs[read_only..])
             .filter_map(|(index, input)| input.restored.then_some(index))
             .collect();
-        let result = invoke_host_function(
-            &budget,
-            true,
-            self.host_function,
-            &resources,
-            &restored,
-            self.source,
-            self.auth.iter().copied(),
-            self.info.clone(),
-            self.inputs.iter().map(|input| (input.entry.as_deref(), input.ttl)),
-            &self.seed,
-            &mut self.diagnostic_events,
-            None,
-            Some(modules::cache(&self.network)?),
-        );
+        let call = Call {
+            budget: &budget,
+            host_function: self.host_function,
+            resources: &resources,
+            restored: &restored,
+            source: self.source,
+            auth: &self.auth,
+            info: self.info.clone(),
+            inputs: &self.inputs,
+            seed: &self.seed,
+            modules: modules::cache(&self.network)?,
+        };
+        let result = protocol::invoke(call, &mut self.diagnostic_events);
         self.count_budget(&budget);
         result.map_err(|failure| self.host_failed(&failure))
     }
@@ -173,8 +186,15 @@ impl Invocation<'_> {
         let footprint = self.data.resources.footprint.clone();
         let keys = footprint.read_only.iter().chain(footprint.read_write.iter());
         let inputs = std::mem::take(&mut self.inputs);
+        let by_key: BTreeMap<_, _> = ledger_changes
+            .iter()
+            .map(|change| (&change.encoded_key, change))
+            .collect();
         let mut changes = vec![];
-        for ((key, input), change) in keys.zip(&inputs).zip(ledger_changes) {
+        for (key, input) in keys.zip(&inputs) {
+            let Some(change) = by_key.get(&input.key) else {
+                continue;
+            };
             let ttl = change.ttl_change.as_ref();
             let live_until = ttl.map_or(0, |ttl| ttl.new_live_until_ledger);
             let is_extended = ttl.is_some_and(|ttl| live_until > ttl.old_live_until_ledger);

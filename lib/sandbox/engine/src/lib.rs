@@ -22,6 +22,9 @@ mod ledger;
 mod metrics;
 mod modules;
 mod network;
+#[cfg_attr(feature = "protocol_27", path = "protocol_27.rs")]
+#[cfg_attr(feature = "protocol_28", path = "protocol_28.rs")]
+mod protocol;
 mod settings;
 mod simulate;
 mod ttl;
