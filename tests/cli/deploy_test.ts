@@ -156,6 +156,7 @@ function registerTests(): void {
     writeFileSync(wrapper, `import "./stub.js";\nexport { default } from ${entry};\n`);
     const flags = ["--config", join(ROOT, "deno.json"), "--location", "http://gateway.test", wrapper];
     const first = await serve(flags, settings);
+    let ledger: number;
     try {
       assert.match(first.output(), /^cron \* \* \* \* \* watch and deliver$/m);
       assert.match(first.output(), /^cron 23 \* \* \* \* run the retention job$/m);
@@ -166,6 +167,7 @@ function registerTests(): void {
       const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
       const submitted = await api.post("/v1/transactions/submit", { xdr });
       assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+      ({ ledger } = submitted.body);
       assert.deepEqual((await api.get("/v1/events")).body.events, [], "nobody has watched yet");
       first.signal("SIGUSR2");
       await first.until("done watch and deliver");
@@ -182,7 +184,10 @@ function registerTests(): void {
       const api = createClient(second.url, key);
       assert.equal((await api.get("/v1/events")).body.events.length, 1);
       const { body } = await api.get("/v1/status");
-      assert.equal(body.ledger.sequence, body.history.ranges.at(-1).toLedger, "it knows what the turn has seen");
+      const { toLedger } = body.history.ranges.at(-1);
+      assert.ok(toLedger >= ledger, "it knows what the turn has read");
+      // The network closes an empty ledger every few seconds.
+      assert.ok(body.ledger.sequence >= toLedger, "it knows which ledger the turn has seen");
     } finally {
       await second.kill();
     }
