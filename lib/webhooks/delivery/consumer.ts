@@ -245,6 +245,7 @@ export function requeue(consumer: Consumer, ...probe: Post[]): void {
     }
     if (cursor === consumer.cursor) fallBehind(consumer);
     cursor.open.delete(sequence);
+    cursor.requeued += 1;
     cursor.scannedTo = Math.min(cursor.scannedTo, sequence - 1);
   }
 }

@@ -5,6 +5,8 @@ import { filterOf, type Replay, type Subscription } from "../../store/webhook.ts
 export interface Cursor {
   /** The log is read up to here. Matching events are in `open`, or passed to a commit. */
   scannedTo: number;
+  /** How many events went back to the store. A read that began before one of them is void: it left the event out. */
+  requeued: number;
   /** Sequences that were read and not passed to a commit. */
   open: Set<number>;
   /** Committed sequences after one in `open`: a read from `scannedTo` must leave them out. */
@@ -28,7 +30,7 @@ export interface ReplayCursor extends Cursor {
 }
 
 export function cursorAt(sequence: number): Cursor {
-  return { scannedTo: sequence, open: new Set(), beyond: new Set(), saved: sequence, written: sequence };
+  return { scannedTo: sequence, requeued: 0, open: new Set(), beyond: new Set(), saved: sequence, written: sequence };
 }
 
 /** All events up to here are finished or do not match. */

@@ -62,7 +62,7 @@ export async function readOn(parts: ReadingParts, consumer: Consumer, tail: numb
 
 async function readNext({ store, clock }: ReadingParts, consumer: Consumer, tail: number): Promise<boolean> {
   const { subscription, cursor, inFlight, endpoint, dueAtMs } = consumer;
-  const { scannedTo: after, written } = cursor;
+  const { scannedTo: after, requeued, written } = cursor;
   const taken = [...inFlight, ...cursor.beyond];
   const query = { after, upTo: tail, limit: READ_AHEAD, inFlight: taken, nowMs: clock.now() };
   // A commit during this read may be due earlier than the answer says.
@@ -74,9 +74,9 @@ async function readNext({ store, clock }: ReadingParts, consumer: Consumer, tail
     });
   if (found === undefined || found.cursor < written) return false;
   if (found.nextDueAtMs !== null) keep(consumer, found.nextDueAtMs);
-  // A failure meanwhile has moved the cursor back, and the next read starts there.
+  // A failure meanwhile has emptied the queue, and the next read starts there.
   const isHeldUpNow = subscription.ordered && dueAtMs === undefined && consumer.dueAtMs !== undefined;
-  const isRewound = cursor.scannedTo !== after || isHeldUpNow;
+  const isRewound = cursor.requeued !== requeued || isHeldUpNow;
   enqueue(consumer, found.deliveries.filter(({ failed }) => failed !== null || !isRewound), cursor);
   if (!isRewound) cursor.scannedTo = found.scannedTo;
   return true;
@@ -93,11 +93,11 @@ async function readReplay(
     replay.readAt = nowAt + ASK_MS;
     replay.endSequence = await endOfReplay(store, replay.toHeight);
   }
-  const { filter, scannedTo: after } = replay;
+  const { filter, scannedTo: after, requeued } = replay;
   const upTo = Math.min(replay.endSequence, tail);
   if (after >= upTo) return;
   const events = await store.events.read({ filter, after, upTo, order: "asc", limit: READ_AHEAD });
-  if (consumer.replay !== replay || replay.scannedTo !== after) return;
+  if (consumer.replay !== replay || replay.requeued !== requeued) return;
   // An event has one post at a time: the replay waits for one in flight.
   const stop = events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));
   if (stop >= 0) replay.readAt = nowAt + ASK_MS;
