@@ -23,6 +23,14 @@ export const IN_DELIVERY = [
     seed: 20,
   },
   {
+    name: "a read does not see that its events went back",
+    file: CONSUMER,
+    from: "    cursor.requeued += 1;\n",
+    to: "",
+    seed: 10_022,
+    wasReal: true,
+  },
+  {
     name: "commits are not fenced",
     file: "lib/store/sql/leases.ts",
     from: "if (lost !== undefined) throw fenced(lost);",
