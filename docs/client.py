@@ -111,14 +111,15 @@ class Gateway:
             if getattr(problem, "retry", "same") == "never":
                 raise
 
-    def write(self, operation, keypair, idempotency_key=None, on_warning=lambda warning: None):
+    def write(self, operation, keypair, idempotency_key=None, on_warning=lambda warning: None, reference=None):
         """Returns {hash, ledger} after the network's confirmation. To survive a crash, store an idempotency key, and write
-        again with it. Calls `on_warning` with the gateway's warning before the signature; when it raises, the write ends."""
+        again with it. `reference`: your own name of the transaction. Calls `on_warning` with the gateway's warning before the signature; when it raises, the write ends."""
         source, sent = keypair.public_key, None
+        request = {"source": source, "operation": operation} | ({} if reference is None else {"reference": reference})
         headers = {"Idempotency-Key": str(uuid.uuid4() if idempotency_key is None else idempotency_key)}
         for tries in range(4):
             try:
-                prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
+                prepared = self.request("POST", "/v1/transactions/prepare", request, headers)
                 sent = sent or isinstance(prepared, dict) and prepared.get("replaces")
                 if isinstance(prepared, dict) and prepared.get("status") == "success" and "xdr" not in prepared:
                     return {"hash": prepared["hash"], "ledger": prepared["ledger"]}  # The gateway no longer has the envelope.

@@ -15,6 +15,8 @@ export type AgentRegistered = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "agent.registered";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -36,6 +38,8 @@ export type AgentRevoked = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "agent.revoked";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -157,6 +161,8 @@ export type DeviceRegistered = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "device.registered";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -176,6 +182,8 @@ export type DeviceRevoked = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "device.revoked";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -193,6 +201,8 @@ export type EscrowDefunded = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "escrow.defunded";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -214,6 +224,8 @@ export type EscrowFunded = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "escrow.funded";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -235,6 +247,8 @@ export type EscrowSwept = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "escrow.swept";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -329,6 +343,8 @@ export type PaymentAuthorized = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "payment.authorized";
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
@@ -365,6 +381,8 @@ export type PaymentClaimed = {
   ledgerClosedAt: string;
   /** Hash of the transaction: 64 hex digits. */
   txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
   /** Type of the event. */
   type: "payment.claimed";
   /** Merchant of the payment: an account (G…) or a contract (C…). */
@@ -426,6 +444,8 @@ export type PrepareRequest = {
   /** Account that signs and pays the fee: G and 55 base32 characters, with a checksum. */
   source: string;
   operation: Operation;
+  /** The client's own name of the transaction: 1 to 128 printable ASCII characters, without a blank at either end. Only the API key that prepares sees it. */
+  reference?: string;
 };
 
 export type PreparedAuthorizeOperation = {

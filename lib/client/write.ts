@@ -26,6 +26,11 @@ export interface WriteOptions extends SigningBounds {
    */
   idempotencyKey?: string;
   /**
+   * Your own name of the transaction, 1 to 128 printable ASCII characters. Your API key sees it in events and webhooks. A later
+   * write with the same `idempotencyKey` needs the same one.
+   */
+  reference?: string;
+  /**
    * The most envelopes to sign, when the gateway reports that another transaction used the sequence number; 4 when absent.
    * With 1, even a gateway with a false report gets no second payment.
    */
@@ -97,7 +102,7 @@ export async function write(
   sign: SigningKey | SignEnvelope,
   options: WriteOptions = {},
 ): Promise<Written> {
-  const { maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  const { maxEnvelopes = MOST_ENVELOPES, reference, signal } = options;
   // In a header, `null` would be the text "null", one key for all intents.
   const idempotencyKey = options.idempotencyKey ?? randomName();
   const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
@@ -122,7 +127,7 @@ export async function write(
 
   for (let envelopes = 1;; envelopes++) {
     const prepared = await patiently(() =>
-      connection.request<Prepared>("POST", "/v1/transactions/prepare", { source, operation }, {
+      connection.request<Prepared>("POST", "/v1/transactions/prepare", { source, operation, reference }, {
         idempotencyKey,
         signal,
       })

@@ -129,6 +129,16 @@ export const nonce = text(
   example: "1",
 });
 
+const nameRule = must("1 to 128 printable ASCII characters without a blank at either end");
+
+/** The client's own name of a transaction. */
+export const reference = z.string(nameRule).max(128, nameRule).regex(/^[!-~]([ -~]*[!-~])?$/, nameRule).meta({
+  description:
+    "The client's own name of the transaction: 1 to 128 printable ASCII characters, without a blank at either end. Only the API " +
+    "key that prepares sees it.",
+  example: "order 1042",
+});
+
 /** A moment, in whole Unix seconds. */
 export const unixSeconds = z.number().int().min(0).meta({
   description: "Unix time in whole seconds.",

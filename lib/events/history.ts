@@ -20,6 +20,8 @@ export interface HistoryQuery extends Start {
   /** 1 to 1 000. */
   limit: number;
   filter?: Subjects;
+  /** The API key that sees its references in the events. */
+  keyId?: string;
 }
 
 export interface HistoryPage {
@@ -56,8 +58,8 @@ export interface HistoryStatus {
 export interface History {
   /** Returns one page of events. Throws `invalid_request` for a query out of bounds or a bad cursor. */
   page(query: HistoryQuery): Promise<HistoryPage>;
-  /** Returns one event. Throws `not_found`. */
-  event(id: string): Promise<PublicEvent>;
+  /** Returns one event, as this API key sees it. Throws `not_found`. */
+  event(id: string, keyId?: string): Promise<PublicEvent>;
   /** Returns the held ranges and the gaps. */
   status(): Promise<HistoryStatus>;
   /** As in a page. */
@@ -68,7 +70,9 @@ const MAX_PAGE_EVENTS = 1_000;
 const MAX_UNDECODED_COUNTED = 100;
 
 /** The event history that clients page through. It reads the log alone, by sequence, so late events come next. */
-export function createHistory({ store, head }: { store: Pick<Store, "id" | "events">; head: Head }): History {
+export function createHistory(
+  { store, head }: { store: Pick<Store, "id" | "events" | "references">; head: Head },
+): History {
   const { events: log } = store;
   const reader = createLogReader(store);
 
@@ -117,19 +121,20 @@ export function createHistory({ store, head }: { store: Pick<Store, "id" | "even
       // Retention may have deleted events behind the cursor while this page was read.
       if (query.cursor !== undefined) reader.requireHeld(from, boundsAfter);
       return {
-        events: events.map(publicEvent),
+        events: events.map((event) => publicEvent(event, query.keyId)),
         cursor: encodeCursor(place),
         latestLedger: latestLedger(state),
         oldestLedger: await oldestLedger(state, boundsAfter),
       };
     },
 
-    async event(id) {
+    async event(id, keyId) {
       const event = parseEventId(id) === undefined ? undefined : await log.get(id);
       if (event === undefined) {
         throw new GatewayError("not_found", `event ${JSON.stringify(id.slice(0, 40))} is not held`);
       }
-      return publicEvent(event);
+      await store.references.attach([event]);
+      return publicEvent(event, keyId);
     },
 
     async status() {

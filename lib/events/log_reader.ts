@@ -29,7 +29,7 @@ export function subjectsOf<T extends Subjects>(asked: T & Record<Exclude<keyof T
   return asked;
 }
 
-/** Events of the log, and how far they reach. */
+/** Events of the log with their references, and how far they reach. */
 export interface ReadOn {
   events: LoggedEvent[];
   /** After all events that were read, whether they matched or not. */
@@ -51,7 +51,9 @@ export interface LogReader {
   read(place: CursorParts, query: { subjects: Subjects; limit: number }, bounds: LogBounds): Promise<ReadOn>;
 }
 
-export function createLogReader({ id, events: log }: Pick<Store, "id" | "events">): LogReader {
+export function createLogReader(
+  { id, events: log, references }: Pick<Store, "id" | "events" | "references">,
+): LogReader {
   async function markAt(sequence: number): Promise<number> {
     if (sequence === 0) return 0;
     const [event] = await log.read({ filter: {}, after: sequence - 1, upTo: sequence, order: "asc", limit: 1 });
@@ -99,6 +101,7 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
         order: place.order,
         limit,
       });
+      await references.attach(events);
       const isAtEnd = events.length < limit;
       const lastRead = events.at(-1);
       if (!isAscending) {

@@ -39,6 +39,8 @@ export interface StreamParts {
   oldestLedger(): Promise<number | null>;
   place: CursorParts;
   subjects: Subjects;
+  /** The API key that sees its references in the events. */
+  keyId: string;
   /** The first frames. */
   first: StreamFrame[];
   /** Why the key is no longer valid; undefined while it is. */
@@ -200,7 +202,7 @@ export class EventStream {
   }
 
   #frameOf(event: LoggedEvent): StreamFrame {
-    return { kind: "event", cursor: encodeCursor(this.#placeAt(event)), event: publicEvent(event) };
+    return { kind: "event", cursor: encodeCursor(this.#placeAt(event)), event: publicEvent(event, this.#parts.keyId) };
   }
 
   #placeAt(event: LoggedEvent): CursorParts {

@@ -8,7 +8,10 @@ import type { EventStream } from "./stream.ts";
  * Passes new events and gaps to live streams, with one read of the log for all. `stream.ts` decides when a stream joins,
  * and what it does when it falls behind.
  */
-export function createStreamFeed(store: Pick<Store, "events">, streams: ReadonlyMap<EventStream, unknown>) {
+export function createStreamFeed(
+  store: Pick<Store, "events" | "references">,
+  streams: ReadonlyMap<EventStream, unknown>,
+) {
   // A client that reconnects learns that its cursor is ahead of the log.
   const log = new LogTail(store, () => {
     for (const stream of streams.keys()) stream.end("cut");

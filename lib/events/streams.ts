@@ -26,7 +26,7 @@ export interface StreamRequest extends Omit<Start, "order"> {
 }
 
 export interface StreamsParts {
-  store: Pick<Store, "id" | "events">;
+  store: Pick<Store, "id" | "events" | "references">;
   history: Pick<History, "oldestLedger">;
   head: Pick<Head, "sequence">;
   clock: Clock;
@@ -161,6 +161,7 @@ export function createEventStreams({ store, history, head, clock, onProblem }: S
           oldestLedger: history.oldestLedger,
           place,
           subjects,
+          keyId,
           first,
           join: feed.join,
           refusal,

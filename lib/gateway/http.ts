@@ -21,6 +21,7 @@ import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { randomBase62, secureRandom } from "../random.ts";
+import type { GivenReference } from "../store/reference.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Maintenance } from "./maintenance.ts";
@@ -75,8 +76,10 @@ export function createHttp(
   };
   const webhookIntents = createWebhookIntents({ ...intents, webhooks: webhooks.subscriptions });
   const idempotency = createIdempotency({ ...intents, transactions: escrow.transactions, clock });
-  const prepareFor = createPrepare({ idempotency, escrow });
-  const submitFor = createSubmit({ idempotency, escrow });
+  const record = (given: Omit<GivenReference, "preparedAtMs">) =>
+    store.references.record({ ...given, preparedAtMs: Math.max(clock.now(), head.networkSeconds() * 1_000) });
+  const prepareFor = createPrepare({ idempotency, escrow, record });
+  const submitFor = createSubmit({ idempotency, escrow, record });
 
   const onNoteFailure = (cause: unknown) => log.warn("storing that a client got its outcome failed", { cause });
 

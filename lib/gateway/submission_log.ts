@@ -20,7 +20,7 @@ const BUMP_KEPT_MS = 3 * SUBMISSION_DAYS * 86_400_000;
 
 /** The submission log, in the store. `now`: Unix milliseconds. */
 export function createSubmissionLog(
-  store: Pick<Store, "submissions" | "events" | "sharedState">,
+  store: Pick<Store, "submissions" | "references" | "events" | "sharedState">,
   now: () => number,
 ): SubmissionLog {
   const bumpName = (hash: string) => `fee bump ${hash}`;
@@ -29,6 +29,7 @@ export function createSubmissionLog(
       if (inner !== undefined) {
         const kept = { value: inner, keepMs: BUMP_KEPT_MS, answer: undefined };
         await store.sharedState.change<string, void>(bumpName(note.hash), () => kept);
+        await store.references.copy(inner, note.hash);
       }
       await store.submissions.record({ ...note, submittedAtMs: now() });
     },

@@ -1,22 +1,25 @@
 import { MAX_COUNTED } from "./event.ts";
 import { MAX_ENVELOPE_BYTES, MAX_STATE_BYTES, type NewIntent } from "./intent.ts";
+import type { ReferenceRows } from "./reference.ts";
 import type { DeliveryStore, NextQuery, Store } from "./store.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** The nouns of a store. Each driver has its own. */
-export type Nouns = Pick<
-  Store,
-  | "network"
-  | "keys"
-  | "buckets"
-  | "submissions"
-  | "intents"
-  | "leases"
-  | "sharedState"
-  | "events"
-  | "subscriptions"
-  | "deliveries"
->;
+export type Nouns =
+  & { references: ReferenceRows }
+  & Pick<
+    Store,
+    | "network"
+    | "keys"
+    | "buckets"
+    | "submissions"
+    | "intents"
+    | "leases"
+    | "sharedState"
+    | "events"
+    | "subscriptions"
+    | "deliveries"
+  >;
 
 /** One check for each method. It throws a RangeError when the call exceeds a bound of the interface. */
 type Bounds = {
@@ -46,6 +49,14 @@ export const BOUNDS: Bounds = {
     recordOutcome: unbounded,
     get: unbounded,
     withoutOutcome: ({ limit }) => checkLimit(limit, 500),
+    list: ({ limit }) => checkLimit(limit, 500),
+    prune: unbounded,
+  },
+  references: {
+    record: unbounded,
+    copy: unbounded,
+    isAny: unbounded,
+    find: (hashes) => checkBatch(hashes, 1_000),
     list: ({ limit }) => checkLimit(limit, 500),
     prune: unbounded,
   },

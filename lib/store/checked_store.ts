@@ -1,4 +1,5 @@
 import { BOUNDS, type Nouns } from "./bounds.ts";
+import { withAttach } from "./reference.ts";
 import type { SharedStateStore } from "./shared_state.ts";
 import { type Store, StoreError, type StoreObserver } from "./store.ts";
 
@@ -99,6 +100,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     keys: noun("keys"),
     buckets: noun("buckets"),
     submissions: noun("submissions"),
+    references: withAttach(noun("references"), driver.isShared),
     intents: noun("intents"),
     leases: noun("leases"),
     sharedState: { ...sharedState, change: passingOn(sharedState.change) },

@@ -46,10 +46,12 @@ export interface PublicEvent extends EventOrigin {
   amount?: string;
   /** Contract of the asset that moved, or that a policy was registered for. Null for a movement whose asset is unknown. */
   asset?: string | null;
+  /** The client's own name of the transaction. Only for the API key that gave it with a prepare. */
+  reference?: string;
 }
 
 /** A decoded event before the store has given it a sequence. */
-export interface NewEvent extends PublicEvent {
+export interface NewEvent extends Omit<PublicEvent, "reference"> {
   /** Undefined: unknown. */
   asset?: string;
   /** When the gateway learned of the event, by the network's clock: close time of the newest ledger, Unix seconds. */
@@ -60,6 +62,8 @@ export interface NewEvent extends PublicEvent {
 export interface LoggedEvent extends NewEvent {
   /** 1, 2, 3 … in the order in which the gateway learned of the events. */
   sequence: number;
+  /** The references of API keys by the key's id, once `references.attach` has set them. */
+  references?: ReadonlyMap<string, string>;
 }
 
 /** An event that this program cannot decode. The store keeps it outside of the log for a newer program. */
@@ -151,8 +155,8 @@ export function heightOfEvent({ id, ledger }: Pick<PublicEvent, "id" | "ledger">
   return heightOf(parts.epoch, ledger);
 }
 
-/** The fields of an event for clients and webhooks: the common ones first, then those of its type. */
-export function publicEvent(event: PublicEvent): PublicEvent {
+/** The fields of an event for clients and webhooks: the common ones first, then those of its type, and the key's reference. */
+export function publicEvent(event: PublicEvent | LoggedEvent, keyId?: string): PublicEvent {
   const { id, type, contractId, ledger, ledgerClosedAt, txHash } = event;
   const shown: PublicEvent = { id, type, contractId, ledger, ledgerClosedAt, txHash };
   for (const field of ["deviceHash", "agent", "merchant", "amount"] as const) {
@@ -160,5 +164,7 @@ export function publicEvent(event: PublicEvent): PublicEvent {
   }
   if (event.asset !== undefined) shown.asset = event.asset;
   else if (event.amount !== undefined) shown.asset = null;
+  const reference = keyId !== undefined && "references" in event ? event.references?.get(keyId) : undefined;
+  if (reference !== undefined) shown.reference = reference;
   return shown;
 }

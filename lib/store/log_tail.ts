@@ -15,7 +15,7 @@ export class LogTail {
   isKnown = false;
 
   /** @param onShortened called when a database has lost its last commits, so that events read before are wrong */
-  constructor(readonly store: Pick<Store, "events">, readonly onShortened: () => void) {}
+  constructor(readonly store: Pick<Store, "events" | "references">, readonly onShortened: () => void) {}
 
   /** Reads the ends of the log, and the watcher's state. */
   async look(): Promise<LogBounds> {
@@ -34,6 +34,7 @@ export class LogTail {
   async readOn(upTo: number, distribute: ((events: LoggedEvent[], upTo: number) => void) | undefined): Promise<void> {
     const query = { filter: {}, after: this.tail, upTo, limit: PAGE } as const;
     const page = distribute === undefined ? [] : await this.store.events.read({ ...query, order: "asc" });
+    await this.store.references.attach(page);
     const end = page.length < PAGE ? upTo : page.at(-1)!.sequence;
     distribute?.(page, end);
     this.tail = end;

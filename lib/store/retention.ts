@@ -9,7 +9,7 @@ import { FAILED_STATES, filterOf, type StoredConsumer } from "./webhook.ts";
 export interface RetentionParts {
   store: Pick<
     Store,
-    "events" | "deliveries" | "subscriptions" | "submissions" | "intents" | "leases" | "sharedState"
+    "events" | "deliveries" | "subscriptions" | "submissions" | "references" | "intents" | "leases" | "sharedState"
   >;
   /** Unique to this process. */
   holder: string;
@@ -28,6 +28,8 @@ const DAY_MS = 86_400_000;
 export const SUBMISSION_DAYS = 30;
 /** How long the store keeps an `Idempotency-Key`. No client retries later. */
 const INTENT_DAYS = 7;
+/** A prepared transaction is applied within so much time, or never. Its events are younger than its reference. */
+const LONGEST_LIFE_MS = DAY_MS;
 /** The bound of `events.forget`. */
 const EVENTS_AT_ONCE = 200;
 /** The most failed deliveries to delete in one commit: a tenth of a second's work. */
@@ -180,6 +182,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
     if (historyDays === 0) return;
     await forgetEvents(signal, isoSeconds(nowMs - historyDays * DAY_MS));
+    await repeat(signal, async () => await store.references.prune(nowMs - historyDays * DAY_MS - LONGEST_LIFE_MS) > 0);
   }
 
   return async function forget(signal) {

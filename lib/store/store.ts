@@ -1,6 +1,7 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
 import type { IntentStore, IntentVerdict, NewIntent } from "./intent.ts";
 import type { Lease, LeaseStore } from "./lease.ts";
+import type { ReferenceStore } from "./reference.ts";
 import type { SharedStateStore } from "./shared_state.ts";
 import type { StoreErrorKind } from "./store_error.ts";
 import type { SubmissionStore } from "./submission.ts";
@@ -60,6 +61,7 @@ export interface Store {
   readonly keys: KeyStore;
   readonly buckets: BucketStore;
   readonly submissions: SubmissionStore;
+  readonly references: ReferenceStore;
   readonly intents: IntentStore;
   readonly leases: LeaseStore;
   readonly sharedState: SharedStateStore;

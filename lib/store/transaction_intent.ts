@@ -16,6 +16,8 @@ export interface IntentEnvelope {
 interface TransactionState {
   /** The sequence number of all its envelopes, decimal. */
   sequence: string;
+  /** The client's own name of the transaction, from the first prepare. */
+  reference?: string;
   /** A warning for the signer. */
   warning?: string;
   /** Whether the network rejected the newest envelope. */
@@ -44,6 +46,6 @@ export function toTransactionIntent({ state, envelope, ...kept }: KeptIntent): K
 
 /** The intent without version and time, which a former read may have added. */
 export function fromTransactionIntent(intent: TransactionIntent): Intent {
-  const { request, envelope, sequence, warning, isRejected, envelopes, outcome } = intent;
-  return { request, envelope, state: { sequence, warning, isRejected, envelopes, outcome } };
+  const { request, envelope, sequence, reference, warning, isRejected, envelopes, outcome } = intent;
+  return { request, envelope, state: { sequence, reference, warning, isRejected, envelopes, outcome } };
 }

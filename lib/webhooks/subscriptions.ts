@@ -19,7 +19,7 @@ import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./sec
 import { giveReplayBack, takeReplay, takeTest } from "./allowances.ts";
 
 export interface SubscriptionsParts extends CreationParts {
-  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "sharedState" | "intents">;
+  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "references" | "sharedState" | "intents">;
   attempt: Attempter;
   /** Called after a subscription was created, changed or deleted, and after a replay started. */
   onChange(subscriptionId: string): Promise<void>;
@@ -50,10 +50,15 @@ export function createSubscriptions(parts: SubscriptionsParts) {
   }
 
   /** The message of an attempt; undefined when its event is deleted. */
-  async function messageOf({ eventId, eventType, atMs }: Attempt): Promise<EventMessage | undefined> {
+  async function messageOf(
+    { eventId, eventType, atMs }: Attempt,
+    keyId: string,
+  ): Promise<EventMessage | undefined> {
     if (eventType === TEST_EVENT_TYPE) return testMessage(eventId, atMs);
     const event = await store.events.get(eventId);
-    return event && { id: eventId, type: eventType, json: JSON.stringify(publicEvent(event)) };
+    if (event === undefined) return undefined;
+    await store.references.attach([event]);
+    return { id: eventId, type: eventType, json: JSON.stringify(publicEvent(event, keyId)) };
   }
 
   return {
@@ -145,7 +150,7 @@ export function createSubscriptions(parts: SubscriptionsParts) {
       }
       const { atMs } = found;
       const rotated = isRotatedSince(subscription, atMs);
-      const message = await messageOf(found);
+      const message = await messageOf(found, keyId);
       const recipient = recipientOf(subscription, secrets.open, rotated ? clock.now() : atMs);
       const request = message === undefined ? undefined : signedPost(recipient, message, atMs);
       return { attempt: found, request, isRotatedSince: rotated };

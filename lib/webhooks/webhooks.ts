@@ -119,13 +119,17 @@ export function createWebhooks(parts: WebhooksParts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Creates messages of events. An event for many receivers is written as JSON once. */
-function createMessages(): (event: LoggedEvent) => EventMessage {
+/** Creates messages of events. An event for many receivers is written as JSON once, apart from one with a key's reference. */
+function createMessages(): (event: LoggedEvent, keyId: string) => EventMessage {
   const messages = new WeakMap<LoggedEvent, EventMessage>();
-  return function messageOf(event) {
+  const newMessage = (event: LoggedEvent, keyId?: string): EventMessage => {
+    return { id: event.id, type: event.type, json: JSON.stringify(publicEvent(event, keyId)) };
+  };
+  return function messageOf(event, keyId) {
+    if (event.references?.has(keyId)) return newMessage(event, keyId);
     let message = messages.get(event);
     if (message === undefined) {
-      message = { id: event.id, type: event.type, json: JSON.stringify(publicEvent(event)) };
+      message = newMessage(event);
       messages.set(event, message);
     }
     return message;

@@ -112,6 +112,18 @@ test("a wallet that declines, signs nothing or signs another transaction ends th
   assert.ok(!sent.some((url) => url.includes("submit")));
 });
 
+test("a write with a reference finds its own event by it", async () => {
+  const gateway = stage.client();
+  const deviceHash = hashOfName(`a card of the client ${cards++}`);
+  const operation = { kind: "registerDevice", deviceHash, agent: stage.accounts.agent.address } as const;
+  const written = await gateway.write(operation, keys.owner, { reference: "card of Ada" });
+  assert.ok(written.ok, JSON.stringify(written));
+  for await (const event of gateway.events({ deviceHash })) {
+    assert.deepEqual([event.txHash, event.reference], [written.hash, "card of Ada"]);
+    break;
+  }
+});
+
 test("a gateway that prepares another operation gets no signature", async () => {
   const deviceHash = await fundedCard();
   const owner = stage.accounts.owner.address;

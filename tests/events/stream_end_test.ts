@@ -17,6 +17,7 @@ test("a stream that ends during its key check sends no later event", async () =>
     oldestLedger: () => Promise.resolve(null),
     place: await reader.begin({}, 0, { last: 0, forgotten: 0 }),
     subjects: {},
+    keyId: "k1",
     first: [],
     refusal() {
       asked.resolve();

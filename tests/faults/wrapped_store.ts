@@ -6,6 +6,7 @@ export const STORE_NOUNS = [
   "keys",
   "buckets",
   "submissions",
+  "references",
   "intents",
   "leases",
   "sharedState",

@@ -65,9 +65,14 @@ class Run {
   }
 
   /** Prepares, signs and submits. */
-  async write(name: string, who: "owner" | "agent" | "merchant", operation: Record<string, unknown>): Promise<Answer> {
+  async write(
+    name: string,
+    who: "owner" | "agent" | "merchant",
+    operation: Record<string, unknown>,
+    named: { reference?: string } = {},
+  ): Promise<Answer> {
     const { address, secret } = this.on.sandbox.accounts[who];
-    const prepared = await this.ask("prepareTransaction", name, { body: { source: address, operation } });
+    const prepared = await this.ask("prepareTransaction", name, { body: { source: address, operation, ...named } });
     const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, secret);
     return await this.ask("submitTransaction", name, { body: { xdr } });
   }
@@ -142,7 +147,7 @@ async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
   await run.ask("checkPayment", "would_pass", { body: { ...card, asset, amount } });
   await run.ask("checkPayment", "would_fail", { body: { ...card, asset, amount: "60000000" } });
   const authorize = { kind: "authorize", ...card, merchant: merchant.address, asset };
-  await run.write("authorize", "agent", { ...authorize, amount });
+  await run.write("authorize", "agent", { ...authorize, amount }, { reference: "order 1042" });
   await posted(run, webhook, 2);
   await run.ask("getPendingPayments", "pending", { params: { address: merchant.address } });
   await run.ask("prepareTransaction", "contract_refused", {

@@ -27,6 +27,8 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
+    references: await store.references.list({ limit: 500 }),
+    found: await store.references.find(["5".padStart(64, "0")]),
     intent: await intents.get({ keyId: "k1", kind: "transaction", key: "order-1" }),
     register: await store.sharedState.read("ledger"),
   };

@@ -83,7 +83,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void observed.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, intents, sharedState } = store();
+    const { keys, buckets, submissions, references, leases, events, subscriptions, deliveries, intents, sharedState } =
+      store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -95,6 +96,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     });
     const beyond: [number, () => Promise<unknown>][] = [
       [500, () => keys.touch(many(501, { id: "a", lastUsedAt: "" }))],
+      [1_000, () => references.find(many(1_001, "ab"))],
       [500, () => buckets.save(many(501, { keyId: "a", tokens: 1, updatedAtMs: 1 }))],
       [10, () => leases.renew(many(11, lease!), 1)],
       [10, () => leases.release(many(11, lease!))],
@@ -129,6 +131,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
       [500, (limit) => submissions.withoutOutcome({ limit })],
       [500, (limit) => submissions.list({ limit })],
+      [500, (limit) => references.list({ limit })],
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
     ];

@@ -25,6 +25,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await of.keys.version(),
     await of.buckets.load(),
     await of.submissions.get("ab"),
+    await of.references.list({ limit: 9 }),
     await of.events.watcherState(),
     await of.events.bounds(),
     await of.events.read({ filter: {}, order: "asc", limit: 99 }),
@@ -44,6 +45,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await store().keys.insert(sampleKey("a"));
     await store().buckets.save([{ keyId: "a", tokens: 1.5, updatedAtMs: 3 }]);
     await store().submissions.record({ hash: "ab", validUntil: 1, submittedAtMs: 2 });
+    await store().references.record({ hash: "ab", keyId: "a", reference: "r", preparedAtMs: 2 });
     await appendMany(store(), 1, 7);
     await append(store(), sampleUndecoded(8));
     await store().events.forget({ upTo: 2, undelivered: [] });

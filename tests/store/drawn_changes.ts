@@ -84,7 +84,7 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     fc.constantFrom(call("keys", "delete", "k2"), ...IDS.map((one) => call("subscriptions", "delete", one))),
     upTo(49).map((second) => call("events", "forgetUndecoded", `2026-11-01T00:00:${10 + second}Z`)),
     { weight: 3, arbitrary: intentChanges(call) },
-    { weight: 3, arbitrary: submissionChanges(call) },
+    { weight: 4, arbitrary: submissionChanges(call) },
   );
 }
 
@@ -189,6 +189,11 @@ function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
     fc.tuple(hash, time, noted).map(([one, ms, fields]) =>
       call("submissions", "record", { hash: one, validUntil: ms, submittedAtMs: ms, ...fields })
     ),
+    fc.tuple(hash, hash, time, fc.constantFrom("k0", "k1")).map(([one, other, ms, keyId]) =>
+      call("references", "record", { hash: one, keyId, reference: other, preparedAtMs: ms })
+    ),
+    fc.tuple(hash, hash).map(([one, other]) => call("references", "copy", one, other)),
+    upTo(9).map((ms) => call("references", "prune", START_MS + ms)),
     fc.tuple(hash, outcomes).map(([one, outcome]) => call("submissions", "recordOutcome", one, outcome)),
     upTo(9).map((ms) => call("submissions", "prune", START_MS + ms)),
   );

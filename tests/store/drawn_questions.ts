@@ -43,6 +43,8 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   ["submissions", "get", origin.txHash],
   ["submissions", "withoutOutcome", { source: "G1", after: origin.txHash, limit }],
   ["submissions", "withoutOutcome", { limit }],
+  ["references", "isAny"],
+  ["references", "list", { limit }],
 ]);
 
 /** The answer, or of which kind the refusal was. */

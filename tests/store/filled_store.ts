@@ -56,6 +56,13 @@ async function fillIntents(store: Store): Promise<void> {
   await Promise.all(
     numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.recordOutcome(hashOf(n), outcome(n))),
   );
+  for (let n = 0; n < 620; n++) {
+    const fields = {
+      ...(n % 3 > 0 ? { reference: `order "${n}"` } : {}),
+      ...(n % 3 < 2 ? { idempotencyKey: `i-${n}` } : {}),
+    };
+    await store.references.record({ hash: hashOf(n >> 1), keyId: `k${n % 2}`, preparedAtMs: START_MS + n, ...fields });
+  }
   for (let n = 0; n < 24; n++) {
     const kind = (["webhook", "replay", "transaction"] as const)[n % 3]!;
     const name: IntentName = { keyId: `k${n % 2}`, kind, key: `order-${n % 12}` };

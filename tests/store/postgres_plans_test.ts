@@ -44,6 +44,7 @@ const FILL = `
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
+  INSERT INTO reference SELECT 'h' || n, 'k', CASE WHEN n % 9 = 0 THEN 'r' END, 'i', n FROM generate_series(1, 20000) n;
   INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 'r', '{}', null, n FROM generate_series(1, 20000) n;
   INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
   INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)
@@ -64,7 +65,7 @@ interface Statement {
 
 /** A plan step that reads all of a growing table. Pruning takes hundreds of rows in a step, and may read a small table. */
 const GONE_THROUGH =
-  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |register|subscription|progress|failed|attempt)/;
+  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|reference|intent |register|subscription|progress|failed|attempt)/;
 
 /** The database, and the statements that it gets. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
@@ -228,7 +229,7 @@ function describePlans(programs: string): void {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));
     const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
-    const { events, deliveries, subscriptions, submissions, intents, sharedState, keys } = driver;
+    const { events, deliveries, subscriptions, submissions, references, intents, sharedState, keys } = driver;
     const of = { keyId: "k1", kind: "replay" as const, key: "7" };
     const asking = await asked(async () => {
       const event = sampleEvent(EVENTS, { deviceHash: "x" });
@@ -278,6 +279,11 @@ function describePlans(programs: string): void {
       await submissions.withoutOutcome({ limit: 100 });
       await submissions.withoutOutcome({ source: "G1", limit: 100 });
       await submissions.prune(500);
+      await references.record({ hash: "h0", keyId: "k", reference: "r", preparedAtMs: 1 });
+      await references.copy("h7", "h8");
+      await references.find(Array.from({ length: 100 }, (_, n) => `h${n * 7}`));
+      await references.list({ after: { hash: "h5", keyId: "k" }, limit: 100 });
+      await references.prune(500);
       await intents.get(of);
       const intent = { request: "r", state: 1 };
       for (const seen of [undefined, "7"]) {
@@ -291,7 +297,7 @@ function describePlans(programs: string): void {
     const wrong: string[] = [];
     for (const statement of asking) {
       const steps = await planOf(statement);
-      const isPruning = /DELETE FROM \S+\.intent /.test(statement.sql);
+      const isPruning = /DELETE FROM \S+\.(intent|reference) /.test(statement.sql);
       if (steps.some((step) => GONE_THROUGH.test(step)) && !isPruning) {
         wrong.push(`${statement.sql}\n${steps.join("\n")}`);
       }

@@ -61,6 +61,24 @@ test("a clock that is forty days ahead deletes no event that is new by the netwo
   assert.equal(await held(store), 31);
 });
 
+test("references stay as long as the events of their transactions", async () => {
+  const store = await memoryStore();
+  const ledgerClosedAt = `${new Date(START_MS + 5 * DAY_MS).toISOString().slice(0, 19)}Z`;
+  await append(store, [eventAt(101, 1, { ledgerClosedAt })], 1_100, START_MS + 20 * DAY_MS);
+  const kept = async () => (await store.references.list({ limit: 9 })).map(({ reference }) => reference);
+  for (const days of [3, 5, 7]) {
+    const preparedAtMs = START_MS + days * DAY_MS - 60_000;
+    await store.references.record({ hash: "ab", keyId: `k${days}`, reference: `day ${days}`, preparedAtMs });
+  }
+  const at = (days: number) => ({ now: () => START_MS + days * DAY_MS });
+  await runJob(store, { ...at(20), historyDays: 0 });
+  assert.deepEqual(await kept(), ["day 3", "day 5", "day 7"]);
+  await runJob(store, { ...at(20), historyDays: 15 });
+  assert.deepEqual([await held(store), await kept()], [1, ["day 5", "day 7"]]);
+  await runJob(store, { ...at(20), historyDays: 13 });
+  assert.deepEqual([await held(store), await kept()], [0, ["day 7"]]);
+});
+
 test("the job deletes nothing before the first ledger", async () => {
   const store = await memoryStore();
   await store.submissions.record({ hash: "ab".repeat(32), validUntil: 1, submittedAtMs: 1 });

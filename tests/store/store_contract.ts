@@ -20,6 +20,7 @@ import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
 import { registerContract } from "./contract_shared_state.ts";
+import { referenceContract } from "./contract_references.ts";
 import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
@@ -57,6 +58,7 @@ const PARTS = [
   keyContract,
   bucketContract,
   submissionContract,
+  referenceContract,
   intentContract,
   leaseContract,
   registerContract,

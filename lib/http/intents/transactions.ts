@@ -9,6 +9,7 @@ import type {
   PrepareRequest,
   SubmittedOperation,
 } from "../../escrow/escrow.ts";
+import type { GivenReference } from "../../store/reference.ts";
 import type {
   KeptTransactionIntent,
   TransactionIntent,
@@ -22,6 +23,12 @@ import { anotherRequest, anotherTransaction, refusedMeanwhile, waitForBounds } f
 export interface Caller {
   keyId: string;
   idempotencyKey: string | undefined;
+}
+
+/** The caller of a prepare. */
+export interface PrepareCaller extends Caller {
+  /** The client's own name of the transaction. */
+  reference?: string;
 }
 
 /** The caller of a submit. */
@@ -46,7 +53,7 @@ export type PrepareAnswer =
  * Prepares an operation. For an intent the envelope is the same, byte for byte, while the network may apply it and after that. A
  * rejected envelope gets a replacement with the same sequence number. A fresh envelope comes when all are dead.
  */
-export type Prepare = (request: PrepareRequest, caller: Caller) => Promise<PrepareAnswer>;
+export type Prepare = (request: PrepareRequest, caller: PrepareCaller) => Promise<PrepareAnswer>;
 
 /**
  * Submits a signed envelope and waits for its outcome; `note` is called with its operation before it is sent. For an intent the
@@ -62,22 +69,28 @@ export type Submit = (
 interface Parts {
   idempotency: Idempotency;
   escrow: Pick<Escrow, "transactions" | "describe" | "digestOf">;
+  /** Stores what the caller gave for a transaction, before the client has its envelope. */
+  record(given: Omit<GivenReference, "preparedAtMs">): Promise<void>;
 }
 
 function nameOf({ keyId, idempotencyKey }: Caller): TransactionIntentName | undefined {
   return idempotencyKey === undefined ? undefined : { keyId, key: idempotencyKey };
 }
 
-export function createPrepare({ idempotency, escrow }: Parts): Prepare {
+export function createPrepare({ idempotency, escrow, record }: Parts): Prepare {
   const { prepare, preparedOf, warning } = escrow.transactions;
 
-  async function prepareAlone(request: PrepareRequest): Promise<PreparedRequest> {
+  async function prepareAlone(
+    request: PrepareRequest,
+    { keyId, reference }: PrepareCaller,
+  ): Promise<PreparedRequest> {
     const { sinceLedger: _, ...prepared } = await prepare(request).catch(async (refusal) => {
       if (!(refusal instanceof GatewayError) || refusal.retry !== "never") throw refusal;
       // An earlier submission with an unknown outcome may be the cause: its money is spent.
       const warned = await warning(request).catch(() => undefined);
       throw warned === undefined ? refusal : refusal.saying(warned);
     });
+    if (reference !== undefined) await record({ hash: prepared.hash, keyId, reference });
     // Only after prepare: a submission that was applied before prepare read the sequence number was noted before that.
     const warned = await warning(request);
     const all = [warned, prepared.warning].filter((one) => one !== undefined);
@@ -109,8 +122,13 @@ export function createPrepare({ idempotency, escrow }: Parts): Prepare {
   }
 
   /** @throws {GatewayError} when the request differs from the intent's */
-  function requireSame({ key }: TransactionIntentName, seen: KeptTransactionIntent, request: PrepareRequest): void {
-    if (seen.request !== escrow.digestOf(request)) throw anotherRequest(key);
+  function requireSame(
+    { key }: TransactionIntentName,
+    seen: KeptTransactionIntent,
+    request: PrepareRequest,
+    reference: string | undefined,
+  ): void {
+    if (seen.request !== escrow.digestOf(request) || seen.reference !== reference) throw anotherRequest(key);
     const { operation } = request;
     if (operation.kind !== "authorize" || operation.nonce === undefined || seen.envelope.length === 0) return;
     const { operation: prepared } = preparedOf(seen.envelope, request).answer;
@@ -119,11 +137,12 @@ export function createPrepare({ idempotency, escrow }: Parts): Prepare {
 
   return function prepareFor(request, caller) {
     const name = nameOf(caller);
-    if (name === undefined) return prepareAlone(request);
+    if (name === undefined) return prepareAlone(request, caller);
+    const { keyId, idempotencyKey, reference } = caller;
     /** Why no envelope can be built. It is thrown only after the rule has run again. */
     let refusal: GatewayError | undefined;
     return idempotency.repeat<PrepareAnswer>(name, async (seen) => {
-      if (seen !== undefined) requireSame(name, seen, request);
+      if (seen !== undefined) requireSame(name, seen, request, reference);
       const judged = await idempotency.judge(name, seen, request.source);
       if (judged === undefined) return undefined;
       const { verdict } = judged;
@@ -146,13 +165,14 @@ export function createPrepare({ idempotency, escrow }: Parts): Prepare {
       const live = verdict.kind === "replace" ? verdict.live : [];
       // The number was used meanwhile.
       if (live.length > 0 && envelope.sequence !== seen!.sequence) return undefined;
-      const next = withPrepared(escrow.digestOf(request), { live }, envelope, built.sinceLedger);
+      const next = { ...withPrepared(escrow.digestOf(request), { live }, envelope, built.sinceLedger), reference };
+      await record({ hash: envelope.hash, keyId, reference, idempotencyKey });
       return await idempotency.commit(judged, next) ? { is: answerOf(next, request) } : undefined;
     });
   };
 }
 
-export function createSubmit({ idempotency, escrow }: Parts): Submit {
+export function createSubmit({ idempotency, escrow, record }: Parts): Submit {
   const { submit, account, wasRejected } = escrow.transactions;
   const { judge, commit, repeat } = idempotency;
 
@@ -175,7 +195,9 @@ export function createSubmit({ idempotency, escrow }: Parts): Submit {
       if (next === "dead") return { is: undefined };
       if (next === "refused") throw anotherTransaction(seen!.envelopes[0]!.hash, false);
       if (next === "full") throw waitForBounds(seen!.envelopes[0]!.hash);
-      return await commit(judged, next) ? { is: undefined } : undefined;
+      const reference = seen?.reference;
+      await record({ hash, keyId: name.keyId, reference, idempotencyKey: name.key });
+      return await commit(judged, { ...next, reference }) ? { is: undefined } : undefined;
     });
   }
 

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { EventType } from "../../escrow/events.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
-import { address, contractId, deviceHash } from "../../escrow/values.ts";
+import { address, contractId, deviceHash, reference } from "../../escrow/values.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
@@ -25,6 +25,9 @@ const common = {
   ledger: ledgerSequence("Ledger of the event."),
   ledgerClosedAt: isoTime("Close time of the ledger, UTC."),
   txHash: text("Hash of the transaction: 64 hex digits.", EXAMPLE.txHash),
+  reference: reference.optional().meta({
+    description: "Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys.",
+  }),
 };
 
 const agent = address.meta({
@@ -106,10 +109,10 @@ export const events = new Hono<AppEnv>()
         ).nullable(),
       }).meta({ id: "EventPage", description: "A page of the event history." }),
       errors: [],
-    }, async ({ query }, { history }) => {
+    }, async ({ key, query }, { history }) => {
       const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
       const range = { fromLedger, toLedger, cursor, order, limit };
-      const { events, ...page } = await history.page({ ...range, filter: subjectsOf(filter) });
+      const { events, ...page } = await history.page({ ...range, filter: subjectsOf(filter), keyId: key.id });
       return { events: events as EventResponse[], ...page };
     }),
   )
@@ -145,5 +148,5 @@ export const events = new Hono<AppEnv>()
       params: z.object({ id: eventId }),
       response: eventSchema,
       errors: ["not_found"],
-    }, async ({ params }, { history }) => await history.event(params.id) as EventResponse),
+    }, async ({ key, params }, { history }) => await history.event(params.id, key.id) as EventResponse),
   );

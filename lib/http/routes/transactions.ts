@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
-import { accountAddress, transactionHash, unixSeconds } from "../../escrow/values.ts";
+import { accountAddress, reference, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import { outcomeFields } from "../error_fields.ts";
 import type { AppEnv } from "../request_context.ts";
@@ -88,7 +88,10 @@ export const transactions = new Hono<AppEnv>()
         "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq.\n\n" +
         "With an Idempotency-Key the gateway returns the same envelope while the network may apply it, with status success once " +
         "the network has applied it. It returns a new envelope only when the network can never apply the earlier ones. So a " +
-        "client can prepare, sign and submit again, and never pays twice.",
+        "client can prepare, sign and submit again, and never pays twice.\n\n" +
+        "A reference is the client's own name for the transaction, for example an order's number. The API key sees it in the " +
+        "events of the transaction and in its webhooks, also when another key submits. Other keys do not see it, and it is not " +
+        "on the chain.",
       idempotent: true,
       body: z.strictObject({
         source: accountAddress.meta({
@@ -96,12 +99,13 @@ export const transactions = new Hono<AppEnv>()
           example: EXAMPLE.owner,
         }),
         operation,
+        reference: reference.optional(),
       }).meta({ id: "PrepareRequest", description: "An operation, and the account that signs it." }),
       response: preparedSchema,
       errors: ["not_found", "contract_refused", "upstream_error"],
-    }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
-      note({ kind: body.operation.kind, source: body.source });
-      const prepared = await transactions.prepare(body, { keyId: key.id, idempotencyKey });
+    }, async ({ body: { reference, ...request }, key, idempotencyKey }, { transactions }, note) => {
+      note({ kind: request.operation.kind, source: request.source });
+      const prepared = await transactions.prepare(request, { keyId: key.id, idempotencyKey, reference });
       note({ hash: prepared.hash });
       return prepared;
     }),

@@ -1,4 +1,5 @@
 import type { ListedIntent } from "../intent.ts";
+import type { GivenReference } from "../reference.ts";
 import type { StoredValue } from "../shared_state.ts";
 import type { LoggedEvent, UndecodedEvent } from "../event.ts";
 import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
@@ -54,6 +55,7 @@ interface Records {
   keys: KeyRecord;
   buckets: BucketState;
   submissions: Submission;
+  references: GivenReference;
   intents: ListedIntent;
   sharedState: StoredValue;
   subscriptions: Subscription;
@@ -95,6 +97,10 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
         await submissions.record(submission);
         if (outcome !== undefined) await submissions.recordOutcome(submission.hash, outcome);
       }),
+  },
+  references: {
+    pages: ({ references }) => paged((given) => given, (after) => references.list({ after, limit: PAGE })),
+    write: ({ store }, given) => together(given, store.references.record),
   },
   intents: {
     pages: ({ intents }) => paged((intent: ListedIntent) => intent, (after) => intents.list({ after, limit: STEP })),

@@ -25,6 +25,7 @@ import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
+import { denoKvReferences } from "./references.ts";
 import { denoKvSharedState } from "./shared_state.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
@@ -87,6 +88,7 @@ function createDriver(
     keys: denoKvKeys(context),
     buckets: denoKvBuckets(context),
     submissions: denoKvSubmissions(context),
+    references: denoKvReferences(context),
     intents: denoKvIntents(context),
     leases: leases.methods,
     sharedState: denoKvSharedState(context),

@@ -4,6 +4,7 @@ import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { IntentName, KeptIntent } from "../intent.ts";
+import type { GivenReference } from "../reference.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -39,6 +40,22 @@ export const submissionTimeKey = (submittedAtMs: number, hash: string): KvKey =>
 /** Lists the submissions without an outcome: of all, and of one account. */
 export const WITHOUT_OUTCOME: KvKey = ["submission_unsettled"];
 export const withoutOutcomeOf = (source: string): KvKey => ["submission_unsettled_of", source];
+
+/** `GivenReference`. */
+export const REFERENCE: KvKey = ["reference"];
+export const referenceKey = ({ hash, keyId }: Pick<GivenReference, "hash" | "keyId">): KvKey => [
+  ...REFERENCE,
+  hash,
+  keyId,
+];
+export const referenceTimeKey = ({ hash, keyId, preparedAtMs }: GivenReference): KvKey => [
+  "reference_by_time",
+  preparedAtMs,
+  hash,
+  keyId,
+];
+/** Lists the records that have a reference, by hash and key. */
+export const GIVEN_REFERENCE: KvKey = ["reference_given"];
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];

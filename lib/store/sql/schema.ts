@@ -65,6 +65,16 @@ export function sharedTables(words: SchemaWords): string {
   CREATE INDEX submission_by_time ON ${prefix}submission (submitted_at_ms);
   CREATE INDEX submission_unsettled ON ${prefix}submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;
   CREATE INDEX submission_unsettled_of ON ${prefix}submission (source, hash) WHERE outcome IS NULL AND source IS NOT NULL;
+  CREATE TABLE ${prefix}reference (
+    hash ${ordered} NOT NULL,
+    key_id ${ordered} NOT NULL,
+    reference text,
+    idempotency_key text,
+    prepared_at_ms ${int} NOT NULL,
+    PRIMARY KEY (hash, key_id)
+  )${endByKey};
+  CREATE INDEX reference_by_time ON ${prefix}reference (prepared_at_ms);
+  CREATE INDEX reference_given ON ${prefix}reference (hash) WHERE reference IS NOT NULL;
   CREATE TABLE ${prefix}intent (
     key_id text NOT NULL,
     kind text NOT NULL,

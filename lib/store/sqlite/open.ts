@@ -15,6 +15,7 @@ import { sqlIntents } from "../sql/intents.ts";
 import { sqlKeys } from "../sql/keys.ts";
 import { sqlLeases } from "../sql/leases.ts";
 import { sqlNetwork } from "../sql/network.ts";
+import { sqlReferences } from "../sql/references.ts";
 import { sqlSharedState } from "../sql/shared_state.ts";
 import { sqlSubmissions } from "../sql/submissions.ts";
 import { sqlSubscriptions } from "../sql/subscriptions.ts";
@@ -153,6 +154,7 @@ export function createSqliteDriver(
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
     submissions: sqlSubmissions(context),
+    references: sqlReferences(context),
     intents: intents.methods,
     leases: leases.methods,
     sharedState: sqlSharedState(context),

@@ -12,8 +12,8 @@ import { breakAfter, MAX_AGE_MS } from "./schedule.ts";
 export interface PostingParts extends EligibilityParts {
   store: Pick<Store, "subscriptions">;
   attempt: Attempter;
-  /** The message of an event. */
-  message(event: LoggedEvent): EventMessage;
+  /** The message of an event for an API key. */
+  message(event: LoggedEvent, keyId: string): EventMessage;
   limits: WorkerLimits;
   queue: PostQueue;
   /** Network time: the close time of the latest ledger, Unix ms. So steps of our own clock age nothing. */
@@ -44,10 +44,10 @@ export function createPosting(parts: PostingParts) {
       }
       const post = take(consumer, clock.now());
       const { event, failed, replayId, isProbe } = post;
-      const { eligible, subscription: { secret } } = consumer;
+      const { eligible, subscription: { secret, keyId } } = consumer;
       const made = await parts.attempt({
         recipient: eligible!.recipient,
-        message: parts.message(event),
+        message: parts.message(event, keyId),
         attempts: failed?.attempts ?? 0,
         ageMs: ageOf(post),
         kind: isProbe ? "probe" : "delivery",

@@ -16,7 +16,7 @@ export const READ_AHEAD = 64;
 const ASK_MS = 1_000;
 
 interface ReadingParts {
-  store: Pick<Store, "events" | "deliveries">;
+  store: Pick<Store, "events" | "references" | "deliveries">;
   clock: Clock;
 }
 
@@ -68,6 +68,10 @@ async function readNext({ store, clock }: ReadingParts, consumer: Consumer, tail
   // A commit during this read may be due earlier than the answer says.
   if (dueAtMs !== undefined) consumer.dueAtMs = Infinity;
   const found = await store.deliveries.next(subscription, { ...query, isProbing: hasBreaks(endpoint) })
+    .then(async (next) => {
+      await store.references.attach(next?.deliveries.map(({ event }) => event) ?? []);
+      return next;
+    })
     .catch((cause) => {
       if (dueAtMs !== undefined) keep(consumer, dueAtMs);
       throw cause;
@@ -97,6 +101,7 @@ async function readReplay(
   const upTo = Math.min(replay.endSequence, tail);
   if (after >= upTo) return;
   const events = await store.events.read({ filter, after, upTo, order: "asc", limit: READ_AHEAD });
+  await store.references.attach(events);
   if (consumer.replay !== replay || replay.requeued !== requeued) return;
   // An event has one post at a time: the replay waits for one in flight.
   const stop = events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));

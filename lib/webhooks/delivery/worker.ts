@@ -34,7 +34,7 @@ import { mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
 
 export interface WorkerParts
   extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "refresh"> {
-  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
+  store: Pick<Store, "events" | "references" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   /** The holder of the leases, unique to this process. */
   holder: string;
   limits?: Partial<WorkerLimits>;

@@ -1,0 +1,71 @@
+import type { LoggedEvent } from "./event.ts";
+
+/** The reference and the idempotency key with which an API key prepared a transaction. */
+export interface GivenReference {
+  /** Hash of the inner transaction, or of a fee bump around it. */
+  hash: string;
+  keyId: string;
+  /** The client's own name of the transaction. At least this one or the next field is there. */
+  reference?: string;
+  idempotencyKey?: string;
+  preparedAtMs: number;
+}
+
+export interface ReferenceStore {
+  /** Records what a key gave for a transaction. The first record of a hash and a key stays. Durable when it resolves. */
+  record(given: GivenReference): Promise<void>;
+  /** Records what all keys gave for a transaction under the hash of a fee bump, too. Durable when it resolves. */
+  copy(hash: string, bumpHash: string): Promise<void>;
+  /** Whether there is a record with a reference. The cost does not grow with the number of records. */
+  isAny(): Promise<boolean>;
+  /** The records of these transactions (at most 1 000 hashes), of all keys, in no order. */
+  find(hashes: string[]): Promise<GivenReference[]>;
+  /**
+   * Sets the references of events of the log (at most 1 000), with one `find`. While the store has no reference, it reads
+   * nothing. A shared store is asked once for new events.
+   */
+  attach(events: LoggedEvent[]): Promise<void>;
+  /** Every record: at most `limit` (≤ 500) after the one of `after`, ascending by hash and key. */
+  list(page: { after?: Pick<GivenReference, "hash" | "keyId">; limit: number }): Promise<GivenReference[]>;
+  /** Deletes at most 500 records from before this time. Returns their number. */
+  prune(preparedBeforeMs: number): Promise<number>;
+}
+
+/** The part of a driver. */
+export type ReferenceRows = Omit<ReferenceStore, "attach">;
+
+/**
+ * Adds `attach`. A client stores its reference before it has the envelope. So when there is no reference now, no event that is
+ * already in the log has one.
+ */
+export function withAttach(rows: ReferenceRows, isShared: boolean): ReferenceStore {
+  let isAny = false;
+  /** No event up to this sequence has a reference. */
+  let noneUpTo = 0;
+
+  async function mayHave(events: LoggedEvent[]): Promise<boolean> {
+    const upTo = events.reduce((most, { sequence }) => Math.max(most, sequence), 0);
+    if (isAny || upTo <= noneUpTo) return isAny;
+    // Another gateway may store the first one.
+    if (!await rows.isAny()) noneUpTo = isShared ? Math.max(noneUpTo, upTo) : Infinity;
+    else isAny = true;
+    return isAny;
+  }
+
+  return {
+    ...rows,
+    record(given) {
+      if (given.reference !== undefined) isAny = true;
+      return rows.record(given);
+    },
+    async attach(events) {
+      if (events.length === 0 || !await mayHave(events)) return;
+      const found = await rows.find([...new Set(events.map(({ txHash }) => txHash))]);
+      const byHash = Map.groupBy(found, ({ hash }) => hash);
+      for (const event of events) {
+        const given = byHash.get(event.txHash)?.filter(({ reference }) => reference !== undefined) ?? [];
+        if (given.length > 0) event.references = new Map(given.map(({ keyId, reference }) => [keyId, reference!]));
+      }
+    },
+  };
+}

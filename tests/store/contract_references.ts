@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LoggedEvent } from "../../lib/store/event.ts";
+import type { GivenReference } from "../../lib/store/reference.ts";
+import { append, sampleEvent } from "./samples.ts";
+import type { Subject } from "./store_contract.ts";
+
+export function referenceContract({ store, anotherHandle, isShared }: Subject): void {
+  const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+  const given = (n: number, fields: Partial<GivenReference> = {}): GivenReference => ({
+    hash: hashOf(n),
+    keyId: "k1",
+    reference: `order ${n}`,
+    preparedAtMs: 1_000 + n,
+    ...fields,
+  });
+  const byKey = (all: GivenReference[]) => all.toSorted((a, b) => a.keyId < b.keyId ? -1 : 1);
+
+  test("references.find returns what each key gave for these transactions", async () => {
+    const { references } = store();
+    const { reference: _, ...keyAlone } = given(1, { keyId: "k2", idempotencyKey: "intent-1" });
+    for (const one of [given(1), keyAlone, given(2, { idempotencyKey: "intent-2" }), given(3)]) {
+      await references.record(one);
+    }
+    assert.deepEqual(byKey(await references.find([hashOf(1), hashOf(9)])), [given(1), keyAlone]);
+    assert.deepEqual(await references.find([hashOf(2)]), [given(2, { idempotencyKey: "intent-2" })]);
+    assert.deepEqual(await references.find([]), []);
+    assert.equal((await references.find(Array.from({ length: 1_000 }, (_, n) => hashOf(n)))).length, 4);
+  });
+
+  test("references.record keeps the first record of a hash and a key", async () => {
+    const { references } = store();
+    await references.record(given(1));
+    await references.record(given(1, { reference: "another", idempotencyKey: "i", preparedAtMs: 1 }));
+    assert.deepEqual(await references.find([hashOf(1)]), [given(1)]);
+    await Promise.all([1, 2, 3].map((n) => references.record(given(5, { reference: `r${n}`, preparedAtMs: n }))));
+    const [kept, ...more] = await references.find([hashOf(5)]);
+    assert.deepEqual([kept!.reference, more], [`r${kept!.preparedAtMs}`, []]);
+  });
+
+  test("references.copy records what all keys gave under the hash of a fee bump, too", async () => {
+    const { references } = store();
+    await references.record(given(1));
+    await references.record(given(1, { keyId: "k2", reference: "two" }));
+    await references.copy(hashOf(1), hashOf(7));
+    await references.copy(hashOf(1), hashOf(7));
+    await references.copy(hashOf(3), hashOf(8));
+    const copies = [given(1, { hash: hashOf(7) }), given(1, { hash: hashOf(7), keyId: "k2", reference: "two" })];
+    assert.deepEqual(byKey(await references.find([hashOf(7), hashOf(8)])), copies);
+    assert.equal((await references.find([hashOf(1)])).length, 2);
+  });
+
+  test("references.isAny is true from the first record with a reference", async () => {
+    const { references } = store();
+    assert.equal(await references.isAny(), false);
+    await references.record({ hash: hashOf(1), keyId: "k1", idempotencyKey: "i", preparedAtMs: 1 });
+    assert.equal(await references.isAny(), false);
+    await references.record(given(2));
+    assert.equal(await references.isAny(), true);
+    assert.equal(await references.prune(2_000), 2);
+    assert.equal(await references.isAny(), false);
+  });
+
+  test("references.list returns every record by hash and key", async () => {
+    const { references } = store();
+    const all = [1, 2, 3].flatMap((n) => [given(n), given(n, { keyId: "k2" })]);
+    for (const one of all.toReversed()) await references.record(one);
+    const listed: GivenReference[] = [];
+    for (let page = await references.list({ limit: 4 }); page.length > 0;) {
+      assert.ok(page.length <= 4);
+      listed.push(...page);
+      page = await references.list({ after: page.at(-1), limit: 4 });
+    }
+    assert.deepEqual(listed, all);
+  });
+
+  test("references.prune deletes records from before the time, 500 at a call, and returns their number", async () => {
+    const { references } = store();
+    await Promise.all(Array.from({ length: 612 }, (_, n) => references.record(given(n))));
+    assert.deepEqual([await references.prune(1_610), await references.prune(1_610)], [500, 110]);
+    assert.equal(await references.prune(1_610), 0);
+    assert.deepEqual(await references.list({ limit: 9 }), [given(610), given(611)]);
+    await references.record(given(5, { reference: "again" }));
+    assert.equal((await references.find([hashOf(5)]))[0]!.reference, "again");
+  });
+
+  const logged = () => store().events.read({ filter: {}, order: "asc", limit: 99 });
+  const shown = (events: LoggedEvent[]) => events.map(({ references = new Map() }) => Object.fromEntries(references));
+
+  const appended = (...numbers: number[]) =>
+    append(store(), ...numbers.map((n) => sampleEvent(n, { txHash: hashOf(n) })));
+
+  test("references.attach sets the references of each key, with one find for all events", async () => {
+    await appended(1, 2, 3);
+    const [first, , third] = await logged();
+    for (const keyId of ["k1", "k2"]) {
+      await store().references.record({ hash: first!.txHash, keyId, reference: `of ${keyId}`, preparedAtMs: 1 });
+    }
+    await store().references.record({ hash: third!.txHash, keyId: "k1", idempotencyKey: "i", preparedAtMs: 1 });
+    const calls: string[] = [];
+    store().observe({ called: (method) => void calls.push(method) });
+    const events = await logged();
+    await store().references.attach(events);
+    assert.deepEqual(shown(events), [{ k1: "of k1", k2: "of k2" }, {}, {}]);
+    assert.deepEqual(calls, ["events.read", "references.find"]);
+  });
+
+  test("references.attach reads nothing while there is no reference, and finds the first one", async () => {
+    await appended(1, 2);
+    const calls: string[] = [];
+    store().observe({ called: (method) => void calls.push(method) });
+    const attached = async () => {
+      const events = await logged();
+      calls.length = 0;
+      await store().references.attach(events);
+      return shown(events);
+    };
+    await attached();
+    for (let n = 0; n < 3; n++) assert.deepEqual([await attached(), calls], [[{}, {}], []]);
+    const other = isShared ? await anotherHandle() : store();
+    await other.references.record(given(3, { reference: "first" }));
+    await appended(3);
+    assert.deepEqual(await attached(), [{}, {}, { k1: "first" }]);
+  });
+}
