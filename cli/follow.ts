@@ -17,8 +17,11 @@ export interface Following {
   gateway: string;
   apiKey: string;
   filter: StreamFilter;
-  /** Begins with the events of this ledger. Without it and `cursor`: with the events from now on. */
+  /** Begins with the events of this ledger. Without it, a time and `cursor`: with the events from now on. */
   fromLedger?: number;
+  /** Only events from this time on, and before `to`, with which it ends. */
+  from?: string;
+  to?: string;
   /** Begins after this cursor instead. */
   cursor?: string;
   /** Whether to end after the stored events. */
@@ -41,7 +44,7 @@ const PAUSE_MS = 1_000;
  * @throws {CommandError} when the gateway refuses, or does not answer for a minute
  */
 export async function follow(following: Following, io: CommandIo): Promise<number> {
-  const { command, gateway, apiKey, filter, cursor, once = false } = following;
+  const { command, gateway, apiKey, filter, cursor, from, to, once = false } = following;
   const client = createGatewayClient({ baseUrl: gateway, apiKey, maxWaitMs: GONE_MS });
   const stopping = new AbortController();
   let stoppedBy: StopSignal | undefined;
@@ -72,13 +75,15 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
   }
 
   try {
-    const isFromNow = following.fromLedger === undefined && cursor === undefined;
+    const isFromNow = [following.fromLedger, cursor, from, to].every((start) => start === undefined);
     const latest = isFromNow ? await latestLedger() : undefined;
     following.onBegin(latest);
     const fromLedger = latest === undefined ? following.fromLedger : latest + 1;
     const feed = client.events({
       ...filter,
       fromLedger,
+      from,
+      to,
       cursor,
       live: !once,
       signal,

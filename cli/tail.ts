@@ -18,6 +18,8 @@ import { roomOf, sentence } from "./terminal/line_width.ts";
 const FLAGS = [
   ["--gateway URL", "Follow this gateway instead of the sandbox"],
   ["--from-ledger N", "Begin with the events of this ledger, 1 for the oldest (default: new events only)"],
+  ["--from TIME", "Begin with the events of this time: 2026-01-31T00:00:00Z, or Unix seconds"],
+  ["--to TIME", "End with the stored events before this time"],
   ["--cursor TEXT", "Begin after the event with this cursor, as --json prints it"],
   ["--once", "End after the stored events"],
   ...STREAM_FILTER_ROWS,
@@ -28,9 +30,8 @@ const FLAGS = [
 export const command: Command = {
   help: helpText({
     usage: ["tail [FLAGS]", "tail --gateway URL [FLAGS]"],
-    about:
-      "Prints the events of a gateway as they happen, one per line (GET /v1/events/stream). With --from-ledger or " +
-      "--cursor it begins with the history.\n\n" +
+    about: "Prints the events of a gateway as they happen, one per line (GET /v1/events/stream). With --from-ledger, " +
+      "--from, --to or --cursor it begins with the history.\n\n" +
       "It follows the sandbox on this machine. With --gateway it follows any gateway, with an API key of scope read.\n\n" +
       "After an interruption it continues where it stopped. If events may be missing, it warns on standard error.",
     flags: FLAGS,
@@ -39,6 +40,7 @@ export const command: Command = {
       "gateway tail",
       "gateway tail --from-ledger 1 --once --json | jq .event.type",
       "gateway tail --types payment.authorized",
+      "gateway tail --from 2026-01-01 --to 2026-02-01 --json",
       "SERVICE_API_KEY=… gateway tail --gateway https://gateway.example.com",
     ],
   }),
@@ -67,6 +69,8 @@ export const command: Command = {
       apiKey,
       filter,
       fromLedger,
+      from: flags.from,
+      to: flags.to,
       cursor: flags.cursor,
       once: flags.once,
       ...printer(flags, gateway, io),

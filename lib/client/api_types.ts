@@ -922,6 +922,10 @@ export interface Endpoints {
       txHash?: QueryValue;
       /** Only events up to this ledger, inclusive: 1 to 4294967295. The page's cursor continues with the same limit. */
       toLedger?: QueryValue;
+      /** Only events of ledgers that closed at this time or later: ISO 8601 with a zone, or Unix seconds. */
+      from?: QueryValue;
+      /** Only events of ledgers that closed before this time: ISO 8601 with a zone, or Unix seconds. */
+      to?: QueryValue;
       /** `asc`: the order of the log. `desc`: the newest entry of the log first. `asc` when absent. */
       order?: "asc" | "desc";
       /** Most events in the page: 1 to 1000, 100 when absent. */

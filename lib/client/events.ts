@@ -30,9 +30,13 @@ export type EventNotice =
 export interface EventFeedOptions extends EventSubjects {
   /** The first ledger. Without this and `cursor` the feed begins at the oldest event. */
   fromLedger?: number;
+  /** Only events of ledgers that closed at this time or later: ISO 8601 with its zone, or Unix seconds. */
+  from?: string | number;
+  /** Only events of ledgers that closed before this time. The feed ends after the history. */
+  to?: string | number;
   /** Where to continue: `feed.cursor` of an earlier feed, or the cursor of a page. */
   cursor?: string;
-  /** Whether the feed goes on after the history; true when absent. */
+  /** Whether the feed goes on after the history; true when absent, and never with `to`. */
   live?: boolean;
   /** Called with each notice between events. When it throws, the feed ends with that error. */
   onNotice?(notice: EventNotice): void;
@@ -79,7 +83,8 @@ const LONGEST_PAUSE_MS = 15_000;
 
 /** Creates a feed, whose iterator throws `FeedError` when it cannot go on. */
 export function createEventFeed(connection: Connection, options: EventFeedOptions): EventFeed {
-  const { signal, onNotice = () => {}, live = true } = options;
+  const { signal, onNotice = () => {}, from, to } = options;
+  const live = (options.live ?? true) && to === undefined;
   let cursor = options.cursor;
   let awaySince: number | undefined;
   let pauses = 0;
@@ -107,10 +112,11 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
     pauses = 0;
   }
 
-  async function* pages(): AsyncGenerator<GatewayEvent> {
+  /** @param then what follows the history */
+  async function* pages(then: "polls" | "stream" | "end"): AsyncGenerator<GatewayEvent> {
     let hasCaughtUp = false;
     while (!signal?.aborted) {
-      const path = `/v1/events${query({ limit: PAGE_EVENTS })}`;
+      const path = `/v1/events${query({ limit: PAGE_EVENTS, from, to })}`;
       const page: Result<Page> = await connection.request("GET", path, undefined, { signal });
       if (!page.ok) {
         await away(page);
@@ -123,9 +129,10 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
       }
       cursor = page.cursor;
       if (page.events.length === PAGE_EVENTS) continue;
+      if (then === "stream") return;
       if (!hasCaughtUp) onNotice({ type: "caught_up", latestLedger: page.latestLedger });
       hasCaughtUp = true;
-      if (!live) return;
+      if (then === "end") return;
       await pause(POLL_MS, signal);
     }
   }
@@ -161,7 +168,7 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
           // The time that the reader takes for an event does not count as silence.
           clearTimeout(timer);
           cursor = id;
-          yield data;
+          if (!isEarlier(data)) yield data;
           resetTimer();
         } else {
           if (id !== "") cursor = id;
@@ -176,10 +183,22 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
     }
   }
 
+  /** Whether an event is from before `from`. The gateway's stream may send such an event late. */
+  function isEarlier({ ledgerClosedAt }: GatewayEvent): boolean {
+    if (from === undefined) return false;
+    const fromMs = /^\d+$/.test(String(from)) ? Number(from) * 1_000 : Date.parse(String(from));
+    return Date.parse(ledgerClosedAt) < fromMs;
+  }
+
   async function* all(): AsyncGenerator<GatewayEvent> {
+    // Only pages select by time.
+    if (from !== undefined || to !== undefined) {
+      yield* pages(live ? "stream" : "end");
+      if (!live) return;
+    }
     let next: "again" | "by pages" | "done" = "again";
     while (next === "again" && !signal?.aborted) next = yield* stream();
-    if (next === "by pages" && !signal?.aborted) yield* pages();
+    if (next === "by pages" && !signal?.aborted) yield* pages(live ? "polls" : "end");
   }
 
   return {

@@ -10,6 +10,7 @@ import {
 } from "../store/event.ts";
 import type { HistoryGap, LogBounds, Store, WatcherState } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
+import { type CloseTimes, heightsWithin } from "./close_times.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
 import { type CursorParts, encodeCursor } from "./cursor.ts";
 import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";
@@ -17,6 +18,8 @@ import { createLogReader, requireInteger, type Start, type Subjects } from "./lo
 export interface HistoryQuery extends Start {
   /** Only events up to this ledger of the current epoch. A cursor keeps it. */
   toLedger?: number;
+  /** Only events of ledgers that closed within these times. A cursor does not keep them, as other filters. */
+  times?: CloseTimes;
   /** 1 to 1 000. */
   limit: number;
   filter?: Subjects;
@@ -105,7 +108,7 @@ export function createHistory(
 
   return {
     async page(query) {
-      const { toLedger, limit, filter: subjects = {} } = query;
+      const { toLedger, limit, filter: subjects = {}, times = {} } = query;
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
       if (toLedger !== undefined) requireInteger("toLedger", toLedger, MAX_UINT32);
       const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
@@ -116,7 +119,9 @@ export function createHistory(
         const message = `toLedger must not be before fromLedger ${ledgerOfHeight(from.floor)}, got ${toLedger}`;
         throw new GatewayError("invalid_request", message, { param: "toLedger" });
       }
-      const { events, place } = await reader.read(from, { subjects, limit }, bounds);
+      const isTimed = times.from !== undefined || times.to !== undefined;
+      const span = isTimed ? { times, heights: await heightsWithin(log, times, epoch + 1) } : undefined;
+      const { events, place } = await reader.read(from, { subjects, limit, span }, bounds);
       const boundsAfter = await log.bounds();
       // Retention may have deleted events behind the cursor while this page was read.
       if (query.cursor !== undefined) reader.requireHeld(from, boundsAfter);

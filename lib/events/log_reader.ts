@@ -7,6 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
 import type { LogBounds, Store } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
+import { type CloseTimes, type Heights, isWithin } from "./close_times.ts";
 import { type CursorParts, decodeCursor, markOf, type Order } from "./cursor.ts";
 
 /** Where a reader starts. */
@@ -29,6 +30,12 @@ export function subjectsOf<T extends Subjects>(asked: T & Record<Exclude<keyof T
   return asked;
 }
 
+/** Close times, and the heights that hold every event within them. */
+export interface Span {
+  times: CloseTimes;
+  heights: Heights;
+}
+
 /** Events of the log with their references, and how far they reach. */
 export interface ReadOn {
   events: LoggedEvent[];
@@ -48,7 +55,11 @@ export interface LogReader {
   /** @throws {GatewayError} `invalid_request` for a place from a cursor that could miss events, with bounds of now */
   requireHeld(place: CursorParts, bounds: LogBounds): void;
   /** @param query `limit` at most 1 000 */
-  read(place: CursorParts, query: { subjects: Subjects; limit: number }, bounds: LogBounds): Promise<ReadOn>;
+  read(
+    place: CursorParts,
+    query: { subjects: Subjects; limit: number; span?: Span },
+    bounds: LogBounds,
+  ): Promise<ReadOn>;
 }
 
 export function createLogReader(
@@ -92,17 +103,23 @@ export function createLogReader(
 
     requireHeld: (place, bounds) => requireHeld(place, id, bounds),
 
-    async read(place, { subjects, limit }, { last }) {
+    async read(place, { subjects, limit, span }, { last }) {
       const isAscending = place.order === "asc";
-      const events = await log.read({
-        filter: { ...subjects, fromHeight: place.floor || undefined, toHeight: place.ceiling || undefined },
-        after: isAscending ? place.sequence : undefined,
-        upTo: isAscending ? last : place.sequence,
-        order: place.order,
-        limit,
-      });
+      const filter = { ...subjects, ...heightsOf(place, span) };
+      const events: LoggedEvent[] = [];
+      let { sequence: reached } = place;
+      let isAtEnd = false;
+      // Without a span, and in nearly every one, the first read has only matches.
+      while (!isAtEnd && events.length < limit) {
+        const bounds = isAscending ? { after: reached, upTo: last } : { upTo: reached };
+        const read = await log.read({ filter, ...bounds, order: place.order, limit });
+        const matching = span === undefined ? read : read.filter((event) => isWithin(span.times, event));
+        const room = limit - events.length;
+        isAtEnd = read.length < limit && matching.length <= room;
+        events.push(...matching.slice(0, room));
+        if (!isAtEnd) reached = read.at(-1)!.sequence - (isAscending ? 0 : 1);
+      }
       await references.attach(events);
-      const isAtEnd = events.length < limit;
       const lastRead = events.at(-1);
       if (!isAscending) {
         const sequence = isAtEnd ? 0 : lastRead!.sequence - 1;
@@ -114,6 +131,13 @@ export function createLogReader(
       return { events, place: { ...place, sequence, mark }, isAtEnd };
     },
   };
+}
+
+/** The heights of a place and of a span. */
+function heightsOf({ floor, ceiling }: CursorParts, span?: Span): { fromHeight?: number; toHeight?: number } {
+  const { fromHeight = 0, toHeight = Infinity } = span?.heights ?? {};
+  const [from, to] = [Math.max(floor, fromHeight), Math.min(ceiling || Infinity, toHeight)];
+  return { fromHeight: from || undefined, toHeight: to === Infinity ? undefined : to };
 }
 
 const AFTER_A_RESTORE = "as after a restore from an older backup. Begin again with fromLedger; events keep their ids";

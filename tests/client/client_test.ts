@@ -180,6 +180,26 @@ describe("the client's events", () => {
     assert.deepEqual(await taking, ids(252, 252));
   });
 
+  test("of a time are those of ledgers that closed within it, and then new ones", async () => {
+    const begun = Date.parse("2027-05-01T00:00:00Z");
+    const at = (n: number, minute: number) =>
+      sampleEvent(n, { ledgerClosedAt: new Date(begun + minute * 60_000).toISOString().replace(".000Z", "Z") });
+    await append(stage.store, ...[253, 254, 255, 256].map((n) => at(n, n - 253)));
+    const [from, to] = [`${begun / 1_000 + 60}`, "2027-05-01T02:03:00+02:00"];
+    const some = await Array.fromAsync(stage.client().events({ from, to }));
+    assert.deepEqual(some.map(({ id }) => id), ids(254, 255));
+    const notices: string[] = [];
+    const live = stage.client().events({ from: begun / 1_000 + 120, onNotice: ({ type }) => notices.push(type) });
+    const taking = take(live, 3);
+    await until(() => notices.includes("caught_up"));
+    // The first one is late.
+    await append(stage.store, at(257, -5), at(258, 9));
+    assert.deepEqual(await taking, [...ids(255, 256), ...ids(258, 258)]);
+    assert.deepEqual(notices, ["caught_up"]);
+    const wrong = Array.fromAsync(stage.client().events({ from: "yesterday" }));
+    await assert.rejects(wrong, endsWith("invalid_request"));
+  });
+
   test("end at a signal, and fail when a retry cannot help", async () => {
     const ending = new AbortController();
     const reading = Array.fromAsync(stage.client().events({ signal: ending.signal, fromLedger: 5_000 }));

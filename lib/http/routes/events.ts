@@ -110,8 +110,8 @@ export const events = new Hono<AppEnv>()
       }).meta({ id: "EventPage", description: "A page of the event history." }),
       errors: [],
     }, async ({ key, query }, { history }) => {
-      const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
-      const range = { fromLedger, toLedger, cursor, order, limit };
+      const { fromLedger, toLedger, from, to, cursor, order, limit = 100, ...filter } = query;
+      const range = { fromLedger, toLedger, times: { from, to }, cursor, order, limit };
       const { events, ...page } = await history.page({ ...range, filter: subjectsOf(filter), keyId: key.id });
       return { events: events as EventResponse[], ...page };
     }),

@@ -4,7 +4,7 @@ import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, deviceHash, gotOf, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { AS } from "../openapi_schemas.ts";
-import { integerText } from "./query.ts";
+import { integerText, isTimeOrder, timeOrder, timeText } from "./query.ts";
 
 const isType = (text: string) => (EVENT_TYPES as readonly string[]).includes(text);
 const typeList = z.string().transform((text) => text.split(","))
@@ -59,6 +59,14 @@ export const eventsQuery = z.strictObject({
       `Only events up to this ledger, inclusive: 1 to ${MAX_UINT32}. The page's cursor continues with the same limit.`,
     example: 1200,
   }),
+  from: timeText.optional().meta({
+    description: "Only events of ledgers that closed at this time or later: ISO 8601 with a zone, or Unix seconds.",
+    example: "2026-01-01T00:00:00Z",
+  }),
+  to: timeText.optional().meta({
+    description: "Only events of ledgers that closed before this time: ISO 8601 with a zone, or Unix seconds.",
+    example: "2100-01-01T00:00:00Z",
+  }),
   order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional().meta({
     description: "`asc`: the order of the log. `desc`: the newest entry of the log first. `asc` when absent.",
     example: "asc",
@@ -67,4 +75,4 @@ export const eventsQuery = z.strictObject({
     description: "Most events in the page: 1 to 1000, 100 when absent.",
     example: 100,
   }),
-}).refine(isOneStart, twoStarts);
+}).refine(isOneStart, twoStarts).refine(isTimeOrder, timeOrder);

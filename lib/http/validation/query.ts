@@ -22,6 +22,28 @@ export const integerText = (min: number, max: number) => {
     .meta({ [AS]: { type: "integer", minimum: min, maximum: max } });
 };
 
+const isoTime = z.iso.datetime({ offset: true }).or(z.iso.date());
+
+/** Unix seconds of a time, NaN for other text. A + that is not sent as %2B arrives as a space. */
+function secondsOf(text: string): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  const iso = text.replace(" ", "+");
+  return isoTime.safeParse(iso).success ? Date.parse(iso) / 1_000 : NaN;
+}
+
+const LAST_SECOND = 253_402_300_799;
+
+/** A time as the text of a query, to Unix seconds. */
+export const timeText = z.string().refine(
+  (text) => secondsOf(text) >= 0 && secondsOf(text) <= LAST_SECOND,
+  must("a time in ISO 8601 with its zone, such as 2026-01-31T00:00:00Z, or in Unix seconds"),
+).transform(secondsOf).meta({ [AS]: { type: "string" } });
+
+/** Of a query with `from` and `to`. */
+export const isTimeOrder = ({ from, to }: { from?: number; to?: number }) =>
+  from === undefined || to === undefined || from < to;
+export const timeOrder = { path: ["from"], message: "must be before to: from is inclusive, to is exclusive" };
+
 /**
  * The checked query of a request. An endpoint without a query refuses every parameter.
  * @throws {GatewayError} `invalid_request`
