@@ -930,6 +930,8 @@ export interface Endpoints {
       order?: "asc" | "desc";
       /** Most events in the page: 1 to 1000, 100 when absent. */
       limit?: QueryValue;
+      /** `csv` or `jsonl`: a file with all events, or limit of them. The header Accept decides when absent. */
+      format?: "json" | "csv" | "jsonl";
     };
     answer: EventPage;
   };

@@ -86,7 +86,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
       call("POST /v1/payments/check", { body: payment }, request) as Promise<PaymentVerdict>,
 
     /** One page of the history. */
-    eventPage: (query: Query<"GET /v1/events"> = {}, request?: RequestOptions) =>
+    eventPage: (query: Omit<Query<"GET /v1/events">, "format"> = {}, request?: RequestOptions) =>
       call("GET /v1/events", { query }, request),
     event: (id: string, request?: RequestOptions) => call("GET /v1/events/:id", { params: { id } }, request),
     /** The history and then new events, each once: `for await (const event of client.events())`. */

@@ -20,7 +20,7 @@ import { hasGoodHost, requestPath, shownPath } from "./request_target.ts";
 import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
 import { NOUNS } from "./routes/routes.ts";
 
-export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "otherMeter"> {
+export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "exporting" | "otherMeter"> {
   /** Origins whose pages may call. When empty, there are no CORS headers. */
   corsOrigins: readonly string[];
   version: string;
@@ -48,6 +48,7 @@ export function createApp(options: AppOptions): GatewayApp {
     ...options,
     cors: options.corsOrigins.length === 0 ? undefined : createCors(options.corsOrigins),
     knownReads: createRecentMap(MAX_KNOWN_READS),
+    exporting: new Set(),
     otherMeter: options.meter("other", "other"),
   };
   const app = new Hono<AppEnv>({ getPath: requestPath });

@@ -1,6 +1,8 @@
 import type { Handler } from "hono";
 import { GatewayError } from "../errors.ts";
 import type { KeyRecord } from "../store/store.ts";
+import { exportResponse } from "./export.ts";
+import { fileFormatOf, type Format } from "./file_formats.ts";
 import { goodResponse } from "./response.ts";
 import type { AnySpec, EndpointSpec, Input, Note } from "./endpoint_spec.ts";
 import { after, type AppContext, type AppEnv, type Dependencies, type RequestContext } from "./request_context.ts";
@@ -48,6 +50,12 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   }
 
   const made = guarded<P, Q, B>(spec, (context, input) => {
+    if (spec.file !== undefined) {
+      const format = fileFormatOf(context.request, (input.query as { format?: Format }).format);
+      if (format !== undefined) {
+        return exportResponse(context, spec, format, spec.file.rows(input, context.parts.dependencies));
+      }
+    }
     const result = handle(input, context.parts.dependencies, (fields) => context.note(fields));
     return after(result, (r) => succeeded(context, input.params, r));
   });

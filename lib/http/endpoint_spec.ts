@@ -2,6 +2,8 @@ import type { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
 import type { LogFields } from "../log.ts";
 import type { KeyRecord, Scope } from "../store/store.ts";
+import type { Row } from "./file_formats.ts";
+import type { Dependencies } from "./request_context.ts";
 
 /** The checked input of a handler. */
 export interface Input<P, Q, B> {
@@ -39,6 +41,15 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
   response: z.ZodType<A>;
   /** `application/json` when absent. For an event stream `response` is the schema of each event's data. */
   mediaType?: "text/event-stream";
+  /** The list as a file, which a request gets by `format` of its query, or by Accept. */
+  file?: {
+    /** The name of the file, without its ending. */
+    name: string;
+    /** The columns of CSV. */
+    columns: readonly string[];
+    /** The rows, page by page. */
+    rows(input: Pick<Input<P, Q, B>, "query" | "key">, dependencies: Dependencies): AsyncGenerator<Row[]>;
+  };
   /** Status of a good response, 200 when absent. */
   status?: 200 | 201 | 202;
   /** Whether this response has status 200 instead, because nothing was created or begun. */

@@ -4,6 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { AnySpec } from "./endpoint_spec.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import { errorSchema } from "./error_fields.ts";
+import { MEDIA_TYPES } from "./file_formats.ts";
 import type { AppEnv } from "./request_context.ts";
 import { type DescribedErrors, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
@@ -161,12 +162,20 @@ function goodResponses(spec: AnySpec, book: SchemaBook, examples: Record<string,
   const response = (status: number) => ({
     description: "Success",
     headers: headerRefs(),
-    content: json(book.of(spec.response, "output"), examples[status], spec.mediaType),
+    content: {
+      ...json(book.of(spec.response, "output"), examples[status], spec.mediaType),
+      ...(spec.file === undefined ? {} : fileContent()),
+    },
   });
   const status = spec.status ?? 200;
   return spec.isPlain === undefined
     ? { [status]: response(status) }
     : { 200: response(200), [status]: response(status) };
+}
+
+/** The forms of a file. */
+function fileContent(): Json {
+  return Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, { schema: { type: "string" } }]));
 }
 
 /** Recorded errors with this status, by code. */

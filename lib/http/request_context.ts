@@ -52,6 +52,8 @@ export interface AppParts {
   cors: Cors | undefined;
   /** Cached reads that have succeeded, by URL. */
   knownReads: RecentMap<KnownRead>;
+  /** The ids of the keys that have an export under way. */
+  exporting: Set<string>;
   requestId(request: Request): string;
   /** The contract id of an asset by name (`native`, `CODE:ISSUER`), undefined for none. */
   assetId(name: string): string | undefined;

@@ -60,6 +60,17 @@ test("the API key that prepared sees the reference in events, whoever submits, a
   }
 });
 
+test("an export has the reference for its key alone, and as no formula", async () => {
+  const hash = await registered('=SUM(A1),"x"');
+  await eventsAs(key, hash);
+  for (const [as, cell] of [[key, `"'=SUM(A1),""x"""`], [await api.newKey(), ""]] as const) {
+    const url = `http://gateway.test/v1/events?format=csv&txHash=${hash}`;
+    const request = new Request(url, { headers: { authorization: `Bearer ${as}` } });
+    const response = await api.gateway.fetch(request, { remoteAddress: "198.51.100.7" });
+    assert.ok((await response.text()).endsWith(`,${cell}\r\n`));
+  }
+});
+
 test("a live stream has the reference for its key alone", async () => {
   const other = await api.newKey();
   const streams = await Promise.all([key, other].map((as) => openStream(api, "", { key: as })));

@@ -8,6 +8,7 @@ import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 import { anyEventId, isoTime, ledgerSequence, text } from "../response_fields.ts";
 import { eventsQuery, streamQuery } from "../validation/event_query.ts";
+import { EVENT_COLUMNS, exportedEvents } from "./event_export.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
 export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event").meta({
@@ -97,8 +98,12 @@ export const events = new Hono<AppEnv>()
       description:
         "The log has the order of the ledgers, except for events that the gateway found late: these come at the end. A client " +
         "that follows the cursor gets every event exactly once. A page shorter than limit has reached the end of the log. " +
-        "Its cursor stays valid for the next poll.",
+        "Its cursor stays valid for the next poll.\n\n" +
+        "With Accept text/csv or application/jsonl, or with format, the response is a file: all events of the query, or limit " +
+        "of them. Its rows also have amountUnits, the amount in units of the asset, empty or null for an unknown asset. " +
+        "A file that could not be finished breaks off its connection. A key has one export at a time.",
       query: eventsQuery,
+      file: { name: "events", columns: EVENT_COLUMNS, rows: exportedEvents },
       response: z.object({
         events: z.array(eventSchema).meta({ description: "The events of the page." }),
         cursor: text("Cursor of the next page, present on every page.", "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX"),
@@ -110,7 +115,7 @@ export const events = new Hono<AppEnv>()
       }).meta({ id: "EventPage", description: "A page of the event history." }),
       errors: [],
     }, async ({ key, query }, { history }) => {
-      const { fromLedger, toLedger, from, to, cursor, order, limit = 100, ...filter } = query;
+      const { format: _, fromLedger, toLedger, from, to, cursor, order, limit = 100, ...filter } = query;
       const range = { fromLedger, toLedger, times: { from, to }, cursor, order, limit };
       const { events, ...page } = await history.page({ ...range, filter: subjectsOf(filter), keyId: key.id });
       return { events: events as EventResponse[], ...page };
