@@ -113,7 +113,7 @@ class Gateway:
 
     def write(self, operation, keypair, idempotency_key=None, on_warning=lambda warning: None, reference=None):
         """Returns {hash, ledger} after the network's confirmation. To survive a crash, store an idempotency key, and write
-        again with it. `reference`: your own name of the transaction. Calls `on_warning` with the gateway's warning before the signature; when it raises, the write ends."""
+        again with it. `reference` is your own name of it. Calls `on_warning` before the signature; if it raises, the write ends."""
         source, sent = keypair.public_key, None
         request = {"source": source, "operation": operation} | ({} if reference is None else {"reference": reference})
         headers = {"Idempotency-Key": str(uuid.uuid4() if idempotency_key is None else idempotency_key)}

@@ -18,8 +18,8 @@ const STORY_MS = 120_000;
 
 const run = promisify(execFile);
 
-test("the Python client has at most 236 lines", () => {
-  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 236);
+test("the Python client has at most 237 lines", () => {
+  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 237);
 });
 
 test(

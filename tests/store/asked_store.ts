@@ -28,7 +28,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
     references: await store.references.list({ limit: 500 }),
-    found: await store.references.find(["5".padStart(64, "0")]),
+    found: (await store.references.find(["5".padStart(64, "0")])).toSorted((a, b) => a.keyId < b.keyId ? -1 : 1),
     intent: await intents.get({ keyId: "k1", kind: "transaction", key: "order-1" }),
     register: await store.sharedState.read("ledger"),
   };
