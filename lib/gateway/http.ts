@@ -76,10 +76,10 @@ export function createHttp(
   };
   const webhookIntents = createWebhookIntents({ ...intents, webhooks: webhooks.subscriptions });
   const idempotency = createIdempotency({ ...intents, transactions: escrow.transactions, clock });
-  const record = (given: Omit<GivenReference, "preparedAtMs">) =>
-    store.references.record({ ...given, preparedAtMs: Math.max(clock.now(), head.networkSeconds() * 1_000) });
-  const prepareFor = createPrepare({ idempotency, escrow, record });
-  const submitFor = createSubmit({ idempotency, escrow, record });
+  const nameTransaction = (named: Omit<GivenReference, "preparedAtMs">) =>
+    store.references.record({ ...named, preparedAtMs: Math.max(clock.now(), head.networkSeconds() * 1_000) });
+  const prepareFor = createPrepare({ idempotency, escrow, nameTransaction });
+  const submitFor = createSubmit({ idempotency, escrow, nameTransaction });
 
   const onNoteFailure = (cause: unknown) => log.warn("storing that a client got its outcome failed", { cause });
 

@@ -1,13 +1,12 @@
 import type { LoggedEvent } from "./event.ts";
 
-/** The reference and the idempotency key with which an API key prepared a transaction. */
+/** The reference with which an API key prepared a transaction. */
 export interface GivenReference {
   /** Hash of the inner transaction, or of a fee bump around it. */
   hash: string;
   keyId: string;
-  /** The client's own name of the transaction. At least this one or the next field is there. */
-  reference?: string;
-  idempotencyKey?: string;
+  /** The client's own name of the transaction. */
+  reference: string;
   preparedAtMs: number;
 }
 
@@ -16,7 +15,7 @@ export interface ReferenceStore {
   record(given: GivenReference): Promise<void>;
   /** Records what all keys gave for a transaction under the hash of a fee bump, too. Durable when it resolves. */
   copy(hash: string, bumpHash: string): Promise<void>;
-  /** Whether there is a record with a reference. The cost does not grow with the number of records. */
+  /** Whether there is a record. The cost does not grow with the number of records. */
   isAny(): Promise<boolean>;
   /** The records of these transactions (at most 1 000 hashes), of all keys, in no order. */
   find(hashes: string[]): Promise<GivenReference[]>;
@@ -55,7 +54,7 @@ export function withAttach(rows: ReferenceRows, isShared: boolean): ReferenceSto
   return {
     ...rows,
     record(given) {
-      if (given.reference !== undefined) isAny = true;
+      isAny = true;
       return rows.record(given);
     },
     async attach(events) {
@@ -63,8 +62,8 @@ export function withAttach(rows: ReferenceRows, isShared: boolean): ReferenceSto
       const found = await rows.find([...new Set(events.map(({ txHash }) => txHash))]);
       const byHash = Map.groupBy(found, ({ hash }) => hash);
       for (const event of events) {
-        const given = byHash.get(event.txHash)?.filter(({ reference }) => reference !== undefined) ?? [];
-        if (given.length > 0) event.references = new Map(given.map(({ keyId, reference }) => [keyId, reference!]));
+        const given = byHash.get(event.txHash);
+        if (given !== undefined) event.references = new Map(given.map(({ keyId, reference }) => [keyId, reference]));
       }
     },
   };

@@ -57,11 +57,8 @@ async function fillIntents(store: Store): Promise<void> {
     numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.recordOutcome(hashOf(n), outcome(n))),
   );
   for (let n = 0; n < 620; n++) {
-    const fields = {
-      ...(n % 3 > 0 ? { reference: `order "${n}"` } : {}),
-      ...(n % 3 < 2 ? { idempotencyKey: `i-${n}` } : {}),
-    };
-    await store.references.record({ hash: hashOf(n >> 1), keyId: `k${n % 2}`, preparedAtMs: START_MS + n, ...fields });
+    const [hash, keyId, preparedAtMs] = [hashOf(n >> 1), `k${n % 2}`, START_MS + n];
+    await store.references.record({ hash, keyId, reference: `order "${n}"`, preparedAtMs });
   }
   for (let n = 0; n < 24; n++) {
     const kind = (["webhook", "replay", "transaction"] as const)[n % 3]!;

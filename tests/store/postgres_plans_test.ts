@@ -44,7 +44,7 @@ const FILL = `
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
-  INSERT INTO reference SELECT 'h' || n, 'k', CASE WHEN n % 9 = 0 THEN 'r' END, 'i', n FROM generate_series(1, 20000) n;
+  INSERT INTO reference SELECT 'h' || n, 'k', 'r', n FROM generate_series(1, 20000) n;
   INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 'r', '{}', null, n FROM generate_series(1, 20000) n;
   INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
   INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)

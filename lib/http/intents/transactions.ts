@@ -69,15 +69,15 @@ export type Submit = (
 interface Parts {
   idempotency: Idempotency;
   escrow: Pick<Escrow, "transactions" | "describe" | "digestOf">;
-  /** Stores what the caller gave for a transaction, before the client has its envelope. */
-  record(given: Omit<GivenReference, "preparedAtMs">): Promise<void>;
+  /** Stores the caller's reference of a transaction, before the client has its envelope. */
+  nameTransaction(named: Omit<GivenReference, "preparedAtMs">): Promise<void>;
 }
 
 function nameOf({ keyId, idempotencyKey }: Caller): TransactionIntentName | undefined {
   return idempotencyKey === undefined ? undefined : { keyId, key: idempotencyKey };
 }
 
-export function createPrepare({ idempotency, escrow, record }: Parts): Prepare {
+export function createPrepare({ idempotency, escrow, nameTransaction }: Parts): Prepare {
   const { prepare, preparedOf, warning } = escrow.transactions;
 
   async function prepareAlone(
@@ -90,7 +90,7 @@ export function createPrepare({ idempotency, escrow, record }: Parts): Prepare {
       const warned = await warning(request).catch(() => undefined);
       throw warned === undefined ? refusal : refusal.saying(warned);
     });
-    if (reference !== undefined) await record({ hash: prepared.hash, keyId, reference });
+    if (reference !== undefined) await nameTransaction({ hash: prepared.hash, keyId, reference });
     // Only after prepare: a submission that was applied before prepare read the sequence number was noted before that.
     const warned = await warning(request);
     const all = [warned, prepared.warning].filter((one) => one !== undefined);
@@ -138,7 +138,7 @@ export function createPrepare({ idempotency, escrow, record }: Parts): Prepare {
   return function prepareFor(request, caller) {
     const name = nameOf(caller);
     if (name === undefined) return prepareAlone(request, caller);
-    const { keyId, idempotencyKey, reference } = caller;
+    const { keyId, reference } = caller;
     /** Why no envelope can be built. It is thrown only after the rule has run again. */
     let refusal: GatewayError | undefined;
     return idempotency.repeat<PrepareAnswer>(name, async (seen) => {
@@ -166,13 +166,13 @@ export function createPrepare({ idempotency, escrow, record }: Parts): Prepare {
       // The number was used meanwhile.
       if (live.length > 0 && envelope.sequence !== seen!.sequence) return undefined;
       const next = { ...withPrepared(escrow.digestOf(request), { live }, envelope, built.sinceLedger), reference };
-      await record({ hash: envelope.hash, keyId, reference, idempotencyKey });
+      if (reference !== undefined) await nameTransaction({ hash: envelope.hash, keyId, reference });
       return await idempotency.commit(judged, next) ? { is: answerOf(next, request) } : undefined;
     });
   };
 }
 
-export function createSubmit({ idempotency, escrow, record }: Parts): Submit {
+export function createSubmit({ idempotency, escrow, nameTransaction }: Parts): Submit {
   const { submit, account, wasRejected } = escrow.transactions;
   const { judge, commit, repeat } = idempotency;
 
@@ -196,7 +196,7 @@ export function createSubmit({ idempotency, escrow, record }: Parts): Submit {
       if (next === "refused") throw anotherTransaction(seen!.envelopes[0]!.hash, false);
       if (next === "full") throw waitForBounds(seen!.envelopes[0]!.hash);
       const reference = seen?.reference;
-      await record({ hash, keyId: name.keyId, reference, idempotencyKey: name.key });
+      if (reference !== undefined) await nameTransaction({ hash, keyId: name.keyId, reference });
       return await commit(judged, { ...next, reference }) ? { is: undefined } : undefined;
     });
   }

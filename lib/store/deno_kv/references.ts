@@ -1,20 +1,19 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { GivenReference, ReferenceRows } from "../reference.ts";
-import { chunks, collect, commit, type DenoKvContext, pageAfter, present } from "./database.ts";
-import { GIVEN_REFERENCE, REFERENCE, referenceKey, referenceTimeKey } from "./schema.ts";
+import { chunks, collect, commit, type DenoKvContext, pageAfter } from "./database.ts";
+import { REFERENCE, referenceKey, referenceTimeKey } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
-/** Three deletes each: below the 1 000 writes of one commit. */
+/** Two deletes each: below the 1 000 writes of one commit. */
 const PRUNED_PER_COMMIT = 250;
 
-/** References and idempotency keys of prepared transactions. */
+/** References of prepared transactions. */
 export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<ReferenceRows> {
   const record = (given: GivenReference) =>
     retry(async () => {
       const entry = await kv.get<GivenReference>(referenceKey(given));
       if (entry.value !== null) return { done: undefined };
-      const atomic = kv.atomic().check(entry).set(entry.key, present(given)).set(referenceTimeKey(given), true);
-      if (given.reference !== undefined) atomic.set([...GIVEN_REFERENCE, given.hash, given.keyId], true);
+      const atomic = kv.atomic().check(entry).set(entry.key, given).set(referenceTimeKey(given), true);
       return await commit(atomic) ? { done: undefined } : undefined;
     });
 
@@ -26,7 +25,7 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
     async copy(hash, bumpHash) {
       for (const given of await ofHash(hash)) await record({ ...given, hash: bumpHash });
     },
-    isAny: async () => (await collect(kv.list({ prefix: GIVEN_REFERENCE }, { limit: 1 }))).length > 0,
+    isAny: async () => (await collect(kv.list({ prefix: REFERENCE }, { limit: 1 }))).length > 0,
     find: async (hashes) => (await Promise.all(hashes.map(ofHash))).flat(),
     list: async ({ after, limit }) =>
       (await pageAfter<GivenReference>(kv, REFERENCE, after === undefined ? [] : [after.hash, after.keyId], limit))
@@ -38,7 +37,7 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
         const atomic = kv.atomic();
         for (const { key } of some) {
           const [, , hash, keyId] = key as [string, number, string, string];
-          atomic.delete(key).delete(referenceKey({ hash, keyId })).delete([...GIVEN_REFERENCE, hash, keyId]);
+          atomic.delete(key).delete(referenceKey({ hash, keyId }));
         }
         await commit(atomic);
       }

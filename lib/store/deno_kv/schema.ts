@@ -54,8 +54,6 @@ export const referenceTimeKey = ({ hash, keyId, preparedAtMs }: GivenReference):
   hash,
   keyId,
 ];
-/** Lists the records that have a reference, by hash and key. */
-export const GIVEN_REFERENCE: KvKey = ["reference_given"];
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];

@@ -5,30 +5,26 @@ import type { SqlContext } from "./database.ts";
 interface ReferenceRow {
   hash: string;
   key_id: string;
-  reference: string | null;
-  idempotency_key: string | null;
+  reference: string;
   prepared_at_ms: number;
 }
 
-const COLUMNS = "hash, key_id, reference, idempotency_key, prepared_at_ms";
+const COLUMNS = "hash, key_id, reference, prepared_at_ms";
 
-function toGiven({ hash, key_id: keyId, reference, idempotency_key, prepared_at_ms }: ReferenceRow): GivenReference {
-  const given: GivenReference = { hash, keyId, preparedAtMs: prepared_at_ms };
-  if (reference !== null) given.reference = reference;
-  if (idempotency_key !== null) given.idempotencyKey = idempotency_key;
-  return given;
+function toGiven({ hash, key_id, reference, prepared_at_ms }: ReferenceRow): GivenReference {
+  return { hash, keyId: key_id, reference, preparedAtMs: prepared_at_ms };
 }
 
-/** References and idempotency keys of prepared transactions. */
+/** References of prepared transactions. */
 export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
   const table = `${sql.prefix}reference`;
   const adding = (select: string) =>
     `INSERT INTO ${table} (${COLUMNS}) ${select} ON CONFLICT (hash, key_id) DO NOTHING`;
-  const insert = sql.prepare(adding("VALUES ($1, $2, $3, $4, $5)"));
+  const insert = sql.prepare(adding("VALUES ($1, $2, $3, $4)"));
   const copy = sql.prepare(adding(
-    `SELECT CAST($2 AS text), key_id, reference, idempotency_key, prepared_at_ms FROM ${table} WHERE hash = $1`,
+    `SELECT CAST($2 AS text), key_id, reference, prepared_at_ms FROM ${table} WHERE hash = $1`,
   ));
-  const isAny = sql.prepare(`SELECT 1 FROM ${table} WHERE hash > '' AND reference IS NOT NULL ORDER BY hash LIMIT 1`);
+  const isAny = sql.prepare(`SELECT 1 FROM ${table} WHERE hash > '' ORDER BY hash LIMIT 1`);
   const find = sql.prepare<ReferenceRow>(
     `SELECT ${COLUMNS} FROM ${table} WHERE hash ${sql.oneOf(`SELECT hash FROM ${sql.given("hash text")}`)}`,
   );
@@ -41,8 +37,8 @@ export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
   );
 
   return {
-    async record({ hash, keyId, reference = null, idempotencyKey = null, preparedAtMs }) {
-      await sql.writeTogether(insert(hash, keyId, reference, idempotencyKey, preparedAtMs));
+    async record({ hash, keyId, reference, preparedAtMs }) {
+      await sql.writeTogether(insert(hash, keyId, reference, preparedAtMs));
     },
     async copy(hash, bumpHash) {
       await sql.writeTogether(copy(hash, bumpHash));

@@ -68,13 +68,11 @@ export function sharedTables(words: SchemaWords): string {
   CREATE TABLE ${prefix}reference (
     hash ${ordered} NOT NULL,
     key_id ${ordered} NOT NULL,
-    reference text,
-    idempotency_key text,
+    reference text NOT NULL,
     prepared_at_ms ${int} NOT NULL,
     PRIMARY KEY (hash, key_id)
   )${endByKey};
   CREATE INDEX reference_by_time ON ${prefix}reference (prepared_at_ms);
-  CREATE INDEX reference_given ON ${prefix}reference (hash) WHERE reference IS NOT NULL;
   CREATE TABLE ${prefix}intent (
     key_id text NOT NULL,
     kind text NOT NULL,
