@@ -2,21 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settlementsOf } from "../../../lib/webhooks/delivery/commit.ts";
-import { openConsumer, requeue, settled, take } from "../../../lib/webhooks/delivery/consumer.ts";
-import { readOn } from "../../../lib/webhooks/delivery/reading.ts";
-import { createTestClock } from "../../test_clock.ts";
-import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
+import { requeue, settled, take } from "../../../lib/webhooks/delivery/consumer.ts";
+import { START_MS } from "../parts.ts";
+import { readingThree } from "./reading_three.ts";
 
 test("the worker does not read an event again that an endpoint accepted before earlier ones", async () => {
-  const store = await memoryStore();
-  await insert(store, subscriptionOf("wh_1"));
-  await append(store, [eventAt(101), eventAt(102), eventAt(103)], 200);
-  const parts = { store, clock: createTestClock(START_MS) };
-  const consumer = openConsumer((await store.deliveries.consumer("wh_1"))!, 0, { name: "webhooks/0", term: 1 });
-  const read = async () => {
-    await readOn(parts, consumer, 3);
-    return consumer.ready.map(({ event }) => event.sequence);
-  };
+  const { store, consumer, read } = await readingThree();
   const finish = (sequence: number) => {
     settlementsOf([{ consumer, delivery: { sequence, cursor: consumer.cursor, failed: undefined } }]);
     settled(consumer, { sequence, cursor: consumer.cursor, failed: undefined }, START_MS);
