@@ -4,7 +4,7 @@ import { StoreError } from "../store_error.ts";
 import { isLocked } from "./errors.ts";
 
 /** Deno KV gives up at once while another process writes to the file. Such a write takes milliseconds. */
-const BUSY_TIMEOUT_MS = 2_000;
+const BUSY_TIMEOUT_MS = 5_000;
 const BUSY_DELAY_MS = 10;
 
 /** Deno KV reads at most this many keys at once, as of one moment. */
