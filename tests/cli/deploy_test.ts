@@ -13,6 +13,7 @@ import { environment, type SandboxProcess } from "../e2e/sandbox_process.ts";
 import { freePort } from "../faults/serve_process.ts";
 import { longOnly } from "../tier.ts";
 import { startReadySandboxHere } from "./sandbox/sandbox_here.ts";
+import { sendSignal } from "../send_signal.ts";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ENTRY = join(ROOT, "cli", "deploy.ts");
@@ -87,9 +88,9 @@ async function serve(args: string[], env: Record<string, string>): Promise<Deplo
     output: () => output,
     until,
     ended,
-    signal: (signal) => void process.kill(child.pid!, signal),
+    signal: (signal) => sendSignal(child.pid!, signal),
     kill() {
-      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, "SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) sendSignal(child.pid!, "SIGKILL");
       return ended;
     },
   };

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { after, before } from "node:test";
+import { sendSignal } from "../send_signal.ts";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -84,7 +85,7 @@ export async function startSandbox(
     log: () => errors,
     stop: (signal = "SIGTERM") => {
       // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
-      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
+      if (child.exitCode === null && child.signalCode === null) sendSignal(child.pid!, signal);
       return ended;
     },
   };

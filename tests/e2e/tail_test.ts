@@ -52,19 +52,17 @@ test(
     const serve = (port: string) => startServe(flagsFor(sandbox.info, { store, port, "poll-ms": "200" }));
     let gateway = await serve("0");
     const { port } = new URL(gateway.url);
-    const tail = startTail(["--gateway", gateway.url, "--json"], { SERVICE_API_KEY: key });
-    // With --json tail prints no line at the start, so wait a moment before the trigger.
-    const heard = (out: string) =>
-      out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).event.type);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const tail = startTail(["--gateway", gateway.url], { SERVICE_API_KEY: key });
+    const heard = (out: string) => out.split("device.registered").length - 1;
+    await tail.until((out) => out.includes("Following "));
     await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
-    await tail.until((out) => heard(out).length === 1);
+    await tail.until((out) => heard(out) === 1);
     gateway.signal("SIGTERM");
     assert.equal(await gateway.ended, 0, gateway.log());
     await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
     await tail.until((_out, errors) => /the gateway at \S+ does not answer, retrying/.test(errors));
     gateway = await serve(port);
-    await tail.until((out) => heard(out).length === 2);
+    await tail.until((out) => heard(out) === 2);
     const id = key.split("_")[2]!;
     await runGateway(["keys", "disable", id, "--store", store], {}, HERE);
     assert.equal(await tail.ended, 1);

@@ -4,6 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { environment } from "../e2e/sandbox_process.ts";
 import type { Life } from "./gateway_process.ts";
+import { sendSignal } from "../send_signal.ts";
 
 const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "gateway_process.ts");
 
@@ -48,7 +49,7 @@ export function beginLife(life: Life): MortalGateway {
     gone.then(() => isToDie ? resolve(undefined) : reject(new Error(`the gateway ended by itself:\n${errors}`)));
   });
   function signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void {
-    if (!isGone) process.kill(child.pid!, name);
+    if (!isGone) sendSignal(child.pid!, name);
   }
   return {
     ready,

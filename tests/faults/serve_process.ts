@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import process from "node:process";
 import { asArguments, environment, folderFor, sourceCommand } from "../e2e/sandbox_process.ts";
+import { sendSignal } from "../send_signal.ts";
 
 export interface ServeProcess {
   /** `http://host:port`. */
@@ -66,10 +67,10 @@ export async function startServe(
     log: () => text,
     lines: () => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)),
     // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
-    signal: (signal) => void process.kill(child.pid!, signal),
+    signal: (signal) => sendSignal(child.pid!, signal),
     ended,
     kill: () => {
-      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, "SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) sendSignal(child.pid!, "SIGKILL");
     },
   };
 }
