@@ -52,6 +52,38 @@ describe("a live stream", () => {
     assert.deepEqual(idsOf((await Promise.race([more, Promise.resolve([])]))!), [sampleEvent(3).id]);
   });
 
+  test("sends an event once that it read itself while the events for all streams were read", async () => {
+    const isRead = Promise.withResolvers<void>();
+    let isDelayed = false;
+    await using stage = await createStage((store) =>
+      bentStore(store, {
+        events: {
+          async read(query) {
+            const [found, isForAll] = [await store.events.read(query), query.limit === 1_000];
+            if (isForAll && isDelayed) await isRead.promise;
+            return found;
+          },
+        },
+      })
+    );
+    const first = await stage.open();
+    assert.deepEqual(kinds((await first.next())!), ["caught_up"]);
+    const ofFirst = first.next();
+    await stage.pass(600);
+    isDelayed = true;
+    await stage.happen(1);
+    await stage.pass(600);
+    const second = await stage.open({ fromLedger: 1_001 });
+    const frames = await takeEvents(second, 1);
+    const more = second.next();
+    await stage.pass(600);
+    isRead.resolve();
+    assert.deepEqual(idsOf((await ofFirst)!), [sampleEvent(1).id]);
+    await stage.happen(2);
+    await stage.pass(600);
+    assert.deepEqual(idsOf([...frames, ...(await more)!]), [sampleEvent(1).id, sampleEvent(2).id]);
+  });
+
   test("sends a cursor in every frame from which a page and a stream can continue", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 7);

@@ -59,13 +59,6 @@ export const IN_HISTORY = [
     seed: 2,
   },
   {
-    name: "a live stream repeats what it has read",
-    file: "lib/events/stream.ts",
-    from: "if (event.sequence <= this.sequence || !matches(this.#filter, event)) continue;",
-    to: "if (!matches(this.#filter, event)) continue;",
-    seed: 17,
-  },
-  {
     name: "a live stream outlives its key",
     file: STREAMS,
     from: "if (refusal !== undefined) this.end({ revoked: refusal });",
