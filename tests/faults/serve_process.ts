@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
-import process from "node:process";
 import { asArguments, environment, folderFor, sourceCommand } from "../e2e/sandbox_process.ts";
 import { sendSignal } from "../send_signal.ts";
 
