@@ -45,7 +45,7 @@ test(
 
 test(
   "tail continues after its gateway restarts, and ends when an operator disables the key",
-  { timeout: 90_000 },
+  { timeout: 240_000 },
   async () => {
     const store = `sqlite:${join(folder, "tail.db")}`;
     const key = await makeKey(HERE, store, { scopes: "read", rate: 1_000 });
