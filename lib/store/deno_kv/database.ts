@@ -3,7 +3,7 @@ import type { Kv, KvAtomic, KvEntry, KvEntryMaybe, KvKey } from "../../runtime/k
 import { StoreError } from "../store_error.ts";
 import { isLocked } from "./errors.ts";
 
-/** Deno KV gives up at once while another process writes to the file. Such a write takes milliseconds. */
+/** Deno KV gives up at once while another process writes to the file. A write takes milliseconds, on a busy machine seconds. */
 const BUSY_TIMEOUT_MS = 5_000;
 const BUSY_DELAY_MS = 10;
 
