@@ -28,6 +28,8 @@ export class Client {
   /** How many questions were begun, and how many of them a gateway may still have before it. */
   asked = 0;
   underWay = 0;
+  /** When each gateway last let a request of it in, or may have, the world's ms. */
+  readonly letIn = new Map<string, number>();
 
   private constructor(readonly site: Site, readonly key: string, readonly keyId: string, readonly rate: number) {}
 
@@ -80,6 +82,7 @@ export class Client {
     if (answered?.status === 500) this.site.faults.push(`${method} ${path} was answered 500`);
     const { message = "" } = answered?.body?.error ?? {};
     world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status} ${message}`);
+    if (![401, 429].includes(answered?.status ?? 0)) this.letIn.set(on.machine.name, world.nowMs);
     if (answered !== undefined && answered.status < 500 && ![401, 429].includes(answered.status)) {
       this.admitted.push({ askedMs, answeredMs: world.nowMs, machine: answered.machine });
     }
@@ -105,6 +108,7 @@ export class Client {
     world.note(`GET ${path} of ${machine.name}: ${response?.status}`);
     if (response?.status === 500) this.site.faults.push(`GET ${path} was answered 500`);
     if (response?.status !== 200) return void await response?.body?.cancel();
+    this.letIn.set(machine.name, world.nowMs);
     this.admitted.push({ askedMs, answeredMs: world.nowMs, machine: machine.name });
     return { machine, body: response.body! };
   }
