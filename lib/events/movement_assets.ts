@@ -3,7 +3,7 @@ import { GatewayError } from "../errors.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { AppliedTransaction } from "../stellar/rpc/schemas.ts";
-import { type NewEvent, parseEventId } from "../store/event.ts";
+import { type NewEvent, parseEventId, type PaymentFacts } from "../store/event.ts";
 import type { Notice } from "./notices.ts";
 
 /** How the watcher finds assets, which events do not name. */
@@ -12,9 +12,11 @@ export interface Movements {
   isOne(event: NewEvent): boolean;
   /** The contract of its asset, undefined when the transaction does not show it. Must not throw. */
   assetIn(event: NewEvent, transaction: AppliedTransaction): string | undefined;
+  /** What else the transaction shows of a payment or of a claim. Must not throw. */
+  paymentIn?(event: NewEvent, transaction: AppliedTransaction): PaymentFacts | undefined;
 }
 
-/** Adds assets to events. Events whose assets are unknown stay as they are. */
+/** Adds assets to events, and what their transactions show of payments. Events of unknown transactions stay as they are. */
 export type AssetLookup = (events: NewEvent[]) => Promise<NewEvent[]>;
 
 /** The protocol's limit for one `getTransactions`. */
@@ -93,8 +95,14 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
       succeeded += 1;
       return events.map((event) => {
         const transaction = transactions.get(event.txHash);
-        const asset = transaction && movements.assetIn(event, transaction);
-        return asset === undefined ? event : { ...event, asset };
+        if (transaction === undefined) return event;
+        const asset = movements.assetIn(event, transaction);
+        const payment = movements.paymentIn?.(event, transaction);
+        return {
+          ...event,
+          ...(asset === undefined ? {} : { asset }),
+          ...(payment === undefined ? {} : { payment }),
+        };
       });
     } catch (error) {
       const polls = (failed.get(ledger) ?? 0) + 1;

@@ -2,6 +2,7 @@ import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
+import { paymentFacts } from "../escrow/payments/payment_facts.ts";
 import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
@@ -138,7 +139,11 @@ export async function createChain(
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
     decoder: `${VERSION} ${Object.values(contracts).join(" ")}`,
-    movements: { isOne: speaksOfAsset, assetIn: (event, transaction) => movedAsset(event, transaction, contracts) },
+    movements: {
+      isOne: speaksOfAsset,
+      assetIn: (event, transaction) => movedAsset(event, transaction, contracts),
+      paymentIn: (event, transaction) => paymentFacts(event, transaction, contracts),
+    },
     titleOf: (id) => settingsOf(id, contracts),
     clock,
     holder,

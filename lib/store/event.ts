@@ -50,10 +50,23 @@ export interface PublicEvent extends EventOrigin {
   reference?: string;
 }
 
+/** What its transaction shows of a payment or of a claim. Absent fields are unknown. Clients do not see it. */
+export interface PaymentFacts {
+  /** Of a payment: who authorised it. */
+  agent?: string;
+  /** Of a payment: the slot of its entry, unless its own transaction claimed it. */
+  slot?: number;
+  /** Of a payment: the last ledger of its entry's life. */
+  endLedger?: number;
+  /** Of a claim: the living entries that its transaction removed or overwrote. `at`: the time in the entry, Unix seconds. */
+  taken?: { slot: number; at: number }[];
+}
+
 /** A decoded event before the store has given it a sequence. */
 export interface NewEvent extends Omit<PublicEvent, "reference"> {
   /** Undefined: unknown. */
   asset?: string;
+  payment?: PaymentFacts;
   /** When the gateway learned of the event, by the network's clock: close time of the newest ledger, Unix seconds. */
   knownAt: number;
 }

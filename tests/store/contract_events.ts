@@ -39,11 +39,12 @@ export function eventContract({ store, anotherHandle }: Subject): void {
       amount: "170141183460469231731687303715884105727",
       asset: "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA",
       knownAt: 1_800_000_000,
+      payment: { agent: ACCOUNT, slot: 3, endLedger: 4_294_967_295 },
     });
     const odd = sampleEvent(2, { type: "", deviceHash: "Ü", agent: "", merchant: "g", amount: "", txHash: "" });
     const least = sampleEvent(3);
     const assetOnly = sampleEvent(4, { type: "agent.registered", asset: "C" });
-    const oddAmount = sampleEvent(5, { amount: '["1"]' });
+    const oddAmount = sampleEvent(5, { amount: '["1"]', payment: { taken: [{ slot: 1, at: 1_800_000_000 }] } });
     await append(store(), full, odd, { ...least, agent: undefined, amount: undefined }, assetOnly, oddAmount);
     assert.deepEqual(await read(), numbered(full, odd, least, assetOnly, oddAmount));
     assert.deepEqual(await store().events.get(full.id), { ...full, sequence: 1 });

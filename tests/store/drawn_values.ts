@@ -46,9 +46,9 @@ export const origin = fc.record({ epoch, ledger, order: place, index: place }).c
     txHash: hash,
   })
 );
-const fields = fc.record({ deviceHash: hash, merchant, agent, amount: text, asset: fc.constantFrom("A", CONTRACT) }, {
-  requiredKeys: [],
-});
+const payment = fc.constantFrom({ agent: "A", slot: 1, endLedger: 9 }, { taken: [{ slot: 2, at: 3 }] });
+const asset = fc.constantFrom("A", CONTRACT);
+const fields = fc.record({ deviceHash: hash, merchant, agent, amount: text, asset, payment }, { requiredKeys: [] });
 export const event = fc.tuple(origin, fields, fc.constantFrom(...TYPES), upTo(99))
   .map(([from, more, type, knownAt]) => ({ ...from, ...more, type, knownAt }));
 export const undecoded = fc.tuple(origin, upTo(50_000))

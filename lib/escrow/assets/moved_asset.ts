@@ -7,7 +7,7 @@ import type { ContractIds } from "../contracts/errors.ts";
 import type { OperationKind } from "../contracts/interfaces.ts";
 import { asI128 } from "../decode.ts";
 import type { DecodedEvent } from "../events.ts";
-import { callArguments, operationKind } from "../operations/operations.ts";
+import { type CallArguments, callArguments, operationKind } from "../operations/operations.ts";
 
 /** The operation whose call emits an event. */
 const OPERATIONS: Partial<Record<string, OperationKind>> = {
@@ -38,11 +38,8 @@ export function movedAsset(
 ): string | undefined {
   if (!speaksOfAsset(event)) return undefined;
   try {
-    const called = transaction.envelopeXdr === undefined ? undefined : calledIn(transaction.envelopeXdr);
-    const asset = called && assetOf(called, event, contracts);
-    if (asset !== undefined) return asset;
-    const recorded = calledDuring(transaction).flatMap((call) => assetOf(call, event, contracts) ?? []);
-    if (recorded.length > 0) return theOnly(recorded);
+    const called = calledFor(event, transaction, contracts).map(({ asset }) => asset!);
+    if (called.length > 0) return theOnly(called);
     return theOnly(contractEvents(transaction).flatMap((one) => tokenMoved(one, event, contracts.paymentEscrow) ?? []));
   } catch {
     // Invalid XDR: the asset stays unknown.
@@ -50,15 +47,31 @@ export function movedAsset(
   }
 }
 
-/** The asset of a call, undefined unless it emits this event. */
-function assetOf(call: ContractCall, event: MovementFields, contracts: ContractIds): string | undefined {
+/**
+ * The arguments of the calls that may have emitted an event: of the envelope's call, else of those that the host recorded.
+ * @throws {Error} for invalid XDR
+ */
+export function calledFor(
+  event: MovementFields,
+  transaction: AppliedTransaction,
+  contracts: ContractIds,
+): CallArguments[] {
+  const called = transaction.envelopeXdr === undefined ? undefined : calledIn(transaction.envelopeXdr);
+  const emits = (call: ContractCall) => argumentsFor(call, event, contracts) ?? [];
+  const own = called === undefined ? [] : [emits(called)].flat();
+  return own.length > 0 ? own : calledDuring(transaction).flatMap(emits);
+}
+
+/** The arguments of a call, undefined unless it emits this event. */
+function argumentsFor(call: ContractCall, event: MovementFields, contracts: ContractIds): CallArguments | undefined {
   if (operationKind(contracts, call) !== OPERATIONS[event.type]) return undefined;
-  const { asset, source, merchant = source, deviceHash, amount } = callArguments(contracts, call) ?? {};
+  const given = callArguments(contracts, call) ?? {};
+  const { asset, source, merchant = source, deviceHash, amount } = given;
   const isSame = (said: string | undefined, by: string | undefined) =>
     said === undefined || by === undefined || said === by;
   const isOne = isSame(event.deviceHash, deviceHash) && isSame(event.merchant, merchant) &&
     isSame(event.amount, amount);
-  return isOne ? asset : undefined;
+  return isOne && asset !== undefined ? given : undefined;
 }
 
 /** The token whose `transfer` event (SEP-41) moved this amount into or out of the escrow contract. */

@@ -8,6 +8,8 @@ export interface Authorisation {
   kind: "authorised";
   id: string;
   ledger: number;
+  /** Close time of its ledger, Unix seconds. */
+  at: number;
   txHash: string;
   amount: bigint;
   /** Undefined without metadata, and when its own transaction claimed it. */
@@ -32,8 +34,8 @@ export interface Claim {
 
 export interface TakenEntry {
   slot: number;
-  /** The ledger that wrote the entry: that of its payment. */
-  ledger: number;
+  /** The time in the entry: the close time of its payment's ledger, Unix seconds. */
+  at: number;
 }
 
 /** The events of one merchant in one epoch. */
@@ -118,21 +120,21 @@ function decide(
 /** Whether the claim's transaction shows that it took a payment, or did not. Undefined: that is not known. */
 function shownBy(claim: Claim, open: Authorisation[]): (payment: Authorisation) => boolean | undefined {
   const { txHash, taken } = claim;
-  // A slot counts up again after a claim, so only together with the ledger it names one payment.
-  const entries = new Set(taken?.map(({ slot, ledger }) => `${slot} ${ledger}`));
-  const isNamed = ({ slot, ledger }: Authorisation) => entries.has(`${slot} ${ledger}`);
+  // A slot counts up again after a claim, so only together with the time it names one payment.
+  const entries = new Set(taken?.map(({ slot, at }) => `${slot} ${at}`));
+  const isNamed = ({ slot, at }: Authorisation) => entries.has(`${slot} ${at}`);
   const before = open.filter((payment) => payment.txHash !== txHash);
-  const named = Map.groupBy(before.filter(isNamed), ({ ledger }) => ledger);
-  const unnamed = Map.groupBy(before.filter(({ slot }) => slot === undefined), ({ ledger }) => ledger);
-  const written = Map.groupBy(taken ?? [], ({ ledger }) => ledger);
+  const named = Map.groupBy(before.filter(isNamed), ({ at }) => at);
+  const unnamed = Map.groupBy(before.filter(({ slot }) => slot === undefined), ({ at }) => at);
+  const written = Map.groupBy(taken ?? [], ({ at }) => at);
   return (payment) => {
     if (payment.txHash === txHash) return true;
     if (taken === undefined) return undefined;
     if (payment.slot !== undefined) return isNamed(payment);
-    const { ledger } = payment;
-    const others = (written.get(ledger)?.length ?? 0) - (named.get(ledger)?.length ?? 0);
+    const { at } = payment;
+    const others = (written.get(at)?.length ?? 0) - (named.get(at)?.length ?? 0);
     if (others <= 0) return false;
-    return others === unnamed.get(ledger)!.length ? true : undefined;
+    return others === unnamed.get(at)!.length ? true : undefined;
   };
 }
 

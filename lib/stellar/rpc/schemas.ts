@@ -105,6 +105,7 @@ export const transactionsAnswer = z.looseObject({
     status: z.enum(["SUCCESS", "FAILED"]),
     txHash: hash,
     envelopeXdr: optional(base64),
+    resultMetaXdr: optional(base64),
     diagnosticEventsXdr: optionalList(base64),
     events: optional(z.looseObject({ contractEventsXdr: optionalList(z.array(base64)) })),
   })),

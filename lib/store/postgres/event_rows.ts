@@ -11,7 +11,7 @@ export interface EventRow extends shared.EventRow<Uint8Array> {
 }
 
 const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
-export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset`;
+export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset, payment`;
 const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
 /** How events are written as rows and read from rows. */
@@ -59,14 +59,16 @@ export function postgresEventRows(context: PostgresContext): EventRows {
         merchant: event.merchant === undefined ? null : hexOf(packAddress(event.merchant)),
         amount: event.amount ?? null,
         asset: event.asset === undefined ? null : contractOf.get(event.asset),
+        payment: event.payment === undefined ? null : JSON.stringify(event.payment),
       }));
       await queries.write(
         `INSERT INTO ${prefix}event (is_late, indexed_sequence, ${EVENT_COLUMNS})
         SELECT is_late, sequence, sequence, type, contract, height, place, event_index, closed_at, decode(tx_hash, 'hex'), known_at,
-          decode(device_hash, 'hex'), decode(agent, 'hex'), decode(merchant, 'hex'), amount, asset
+          decode(device_hash, 'hex'), decode(agent, 'hex'), decode(merchant, 'hex'), amount, asset,
+          payment
         FROM json_to_recordset($1::text::json) AS given (sequence bigint, type integer, contract integer, height bigint,
           place bigint, event_index bigint, closed_at bigint, known_at bigint, is_late boolean, tx_hash text,
-          device_hash text, agent text, merchant text, amount text, asset integer)`,
+          device_hash text, agent text, merchant text, amount text, asset integer, payment text)`,
         [rows],
       );
     },

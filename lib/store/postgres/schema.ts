@@ -165,7 +165,8 @@ function tables(prefix: string): string {
     agent bytea,
     merchant bytea,
     amount text,
-    asset integer
+    asset integer,
+    payment text
   );
   CREATE UNIQUE INDEX event_by_id ON ${prefix}event (height, place, event_index);
   CREATE INDEX event_by_type ON ${prefix}event ((type + 0), indexed_sequence);

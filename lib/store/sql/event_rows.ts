@@ -47,6 +47,8 @@ export interface EventRow<Packed> extends OriginRow<Packed> {
   agent: Packed | null;
   merchant: Packed | null;
   amount: string | null;
+  /** JSON: `PaymentFacts`. */
+  payment: string | null;
 }
 
 export interface UndecodedRow<Packed> extends OriginRow<Packed> {
@@ -97,6 +99,7 @@ export function sqlEventReader<Row extends EventRow<Packed>, Packed>(
     if (row.device_hash !== null) event.deviceHash = hashOf(row.device_hash);
     if (row.agent !== null) event.agent = addressOf(row.agent);
     if (row.merchant !== null) event.merchant = addressOf(row.merchant);
+    if (row.payment !== null) event.payment = JSON.parse(row.payment);
     return Object.assign(event, amountOf(row, contractOf));
   }
 
@@ -122,6 +125,7 @@ export function loggedEvent(event: NewEvent, sequence: number): LoggedEvent {
   const { asset: _, ...shown } = publicEvent(event);
   const logged: LoggedEvent = { ...shown, knownAt: event.knownAt, sequence };
   if (event.asset !== undefined) logged.asset = event.asset;
+  if (event.payment !== undefined) logged.payment = event.payment;
   return logged;
 }
 

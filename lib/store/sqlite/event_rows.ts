@@ -23,8 +23,8 @@ export function sqliteEventRows({ database, sql }: SqliteContext): EventRows {
   const addContract = adder(database, "contract");
   const insert = database.prepare(`
     INSERT INTO event (sequence, type, contract, height, place, event_index, closed_at, known_at, is_late, tx_hash,
-      device_hash, agent, merchant, amount)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+      device_hash, agent, merchant, amount, payment)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertUndecoded = database.prepare(`
     INSERT INTO undecoded_event (height, place, event_index, contract, closed_at, tx_hash, raw)
     VALUES (?, ?, ?, ?, ?, ?, ?)`);
@@ -37,7 +37,7 @@ export function sqliteEventRows({ database, sql }: SqliteContext): EventRows {
       contractsOf: ({ contract }) => [contract],
     }),
     insert(event, id, { sequence, isLate }) {
-      const { deviceHash, agent, merchant, amount, asset } = event;
+      const { deviceHash, agent, merchant, amount, asset, payment } = event;
       insert.run(
         sequence,
         addType(event.type),
@@ -51,6 +51,7 @@ export function sqliteEventRows({ database, sql }: SqliteContext): EventRows {
         agent === undefined ? null : packAddress(agent),
         merchant === undefined ? null : packAddress(merchant),
         packAmount(amount, asset),
+        payment === undefined ? null : JSON.stringify(payment),
       );
     },
     insertUndecoded({ contractId, ledgerClosedAt, txHash, raw }, id) {

@@ -117,7 +117,8 @@ const OWN_TABLES = `
     device_hash ANY,
     agent ANY,
     merchant ANY,
-    amount TEXT
+    amount TEXT,
+    payment TEXT -- JSON, what a payment's or a claim's transaction shows
   ) STRICT;
   CREATE UNIQUE INDEX event_by_id ON event (height, place, event_index);
   CREATE INDEX event_by_type ON event (type);

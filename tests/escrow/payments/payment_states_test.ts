@@ -10,7 +10,7 @@ import {
 } from "../../../lib/escrow/payments/payment_states.ts";
 
 const authorised = (id: string, ledger: number, more: Partial<Authorisation> = {}): Authorisation => {
-  return { kind: "authorised", id, ledger, txHash: `tx of ${id}`, amount: 7n, endLedger: ledger + 80, ...more };
+  return { kind: "authorised", id, ledger, at: ledger, txHash: `tx of ${id}`, amount: 7n, endLedger: ledger + 80, ...more };
 };
 const claimed = (id: string, ledger: number, more: Partial<Claim> = {}): Claim => {
   return { kind: "claimed", id, ledger, txHash: `tx of ${id}`, amount: 7n, ...more };
@@ -28,7 +28,7 @@ function told(events: MerchantHistory["events"], history: Partial<MerchantHistor
 describe("the state of a payment", () => {
   test("is pending until a claim takes its entry", () => {
     assert.deepEqual(told([authorised("P", 100, { slot: 1 })]), { P: "pending" });
-    const taken = [{ slot: 1, ledger: 100 }];
+    const taken = [{ slot: 1, at: 100 }];
     assert.deepEqual(told([authorised("P", 100, { slot: 1 }), claimed("C", 110, { taken })]), { P: "C" });
   });
 
@@ -41,7 +41,7 @@ describe("the state of a payment", () => {
     // Its entry was read after the gap.
     assert.deepEqual(told([{ ...absent, aliveAt: 160 }], { gaps: [gap(120, 150)] }), { P: "ended 181" });
     // The claim that was in the gap.
-    const events = [absent, claimed("C", 130, { taken: [{ slot: 1, ledger: 100 }] })];
+    const events = [absent, claimed("C", 130, { taken: [{ slot: 1, at: 100 }] })];
     assert.deepEqual(told(events), { P: "C" });
   });
 
@@ -49,9 +49,9 @@ describe("the state of a payment", () => {
     const events = [
       authorised("P", 100, { slot: 18 }),
       authorised("other", 170, { slot: 19 }),
-      claimed("first", 190, { taken: [{ slot: 19, ledger: 170 }] }),
+      claimed("first", 190, { taken: [{ slot: 19, at: 170 }] }),
       authorised("Q", 200, { slot: 18 }),
-      claimed("second", 210, { taken: [{ slot: 18, ledger: 200 }] }),
+      claimed("second", 210, { taken: [{ slot: 18, at: 200 }] }),
     ];
     assert.deepEqual(told(events), { P: "ended 190", other: "first", Q: "second" });
     // Without the claim between them, too: it comes late, or is in a gap.
@@ -62,7 +62,7 @@ describe("the state of a payment", () => {
   });
 
   test("is claimed when one transaction claims and authorises, in either order", () => {
-    const overwritten = [{ slot: 1, ledger: 100 }];
+    const overwritten = [{ slot: 1, at: 100 }];
     const first = [
       authorised("P", 100, { slot: 1 }),
       claimed("C", 110, { txHash: "both", taken: overwritten }),
@@ -123,15 +123,15 @@ describe("the state of a payment", () => {
 
   test("of a payment without metadata follows from its ledger, when the claim has metadata", () => {
     const events = (taken: Claim["taken"]) => [authorised("P", 100), authorised("Q", 100), claimed("C", 250, { taken })];
-    assert.deepEqual(told(events([{ slot: 1, ledger: 100 }, { slot: 2, ledger: 100 }])), { P: "C", Q: "C" });
-    assert.deepEqual(told(events([{ slot: 3, ledger: 101 }])), { P: "ended 250", Q: "ended 250" });
-    assert.deepEqual(told(events([{ slot: 2, ledger: 100 }])), { P: "unknown", Q: "unknown" });
+    assert.deepEqual(told(events([{ slot: 1, at: 100 }, { slot: 2, at: 100 }])), { P: "C", Q: "C" });
+    assert.deepEqual(told(events([{ slot: 3, at: 101 }])), { P: "ended 250", Q: "ended 250" });
+    assert.deepEqual(told(events([{ slot: 2, at: 100 }])), { P: "unknown", Q: "unknown" });
   });
 
   test("is unknown after a reset, unless a claim or a reading had decided it", () => {
     const events = [
       authorised("P", 100, { slot: 1 }),
-      claimed("C", 110, { taken: [{ slot: 1, ledger: 100 }] }),
+      claimed("C", 110, { taken: [{ slot: 1, at: 100 }] }),
       authorised("Q", 120, { slot: 1, absentAt: 205 }),
       authorised("R", 220, { slot: 2 }),
     ];

@@ -71,7 +71,7 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
         slots.set(entry.slot, entry);
         truth.set(id, {});
         const { amount, endLedger } = entry;
-        made.push({ kind: "authorised", id, ledger, txHash, amount, endLedger });
+        made.push({ kind: "authorised", id, ledger, at: ledger, txHash, amount, endLedger });
       } else {
         for (const entry of slots.values()) {
           if (lives(entry, ledger)) truth.get(entry.id)!.takenBy = id;
@@ -85,7 +85,7 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
     }
     if (chance(kind.withoutMeta)) return made;
     const taken = [...before.values()].filter((entry) => slots.get(entry.slot) !== entry)
-      .map(({ slot, writtenAt }) => ({ slot, ledger: writtenAt }));
+      .map(({ slot, writtenAt }) => ({ slot, at: writtenAt }));
     return made.map((event) => {
       if (event.kind === "claimed") return { ...event, taken };
       const entry = [...slots.values()].find(({ id }) => id === event.id);
