@@ -1,25 +1,25 @@
 import { MAX_COUNTED } from "./event.ts";
 import { MAX_ENVELOPE_BYTES, MAX_STATE_BYTES, type NewIntent } from "./intent.ts";
+import { MAX_PAYMENT_ROWS } from "./payment.ts";
 import type { ReferenceRows } from "./reference.ts";
 import type { DeliveryStore, NextQuery, Store } from "./store.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** The nouns of a store. Each driver has its own. */
-export type Nouns =
-  & { references: ReferenceRows }
-  & Pick<
-    Store,
-    | "network"
-    | "keys"
-    | "buckets"
-    | "submissions"
-    | "intents"
-    | "leases"
-    | "sharedState"
-    | "events"
-    | "subscriptions"
-    | "deliveries"
-  >;
+export type Nouns = Pick<
+  Store,
+  | "network"
+  | "keys"
+  | "buckets"
+  | "submissions"
+  | "intents"
+  | "leases"
+  | "sharedState"
+  | "events"
+  | "subscriptions"
+  | "deliveries"
+  | "payments"
+>;
 
 /** One check for each method. It throws a RangeError when the call exceeds a bound of the interface. */
 type Bounds = {
@@ -105,6 +105,13 @@ export const BOUNDS: Bounds = {
     recordAttempt: unbounded,
     attempts: (_, { limit }) => checkLimit(limit, 200),
     pruneAttempts: unbounded,
+  },
+  payments: {
+    commit: ({ rows }) => checkBatch(rows, MAX_PAYMENT_ROWS),
+    cursor: unbounded,
+    get: unbounded,
+    list: ({ limit }) => checkLimit(limit, 1_000),
+    forget: unbounded,
   },
 };
 

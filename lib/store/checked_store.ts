@@ -107,6 +107,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     events: noun("events"),
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),
+    payments: noun("payments"),
   };
 }
 

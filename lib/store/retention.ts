@@ -9,7 +9,15 @@ import { FAILED_STATES, filterOf, type StoredConsumer } from "./webhook.ts";
 export interface RetentionParts {
   store: Pick<
     Store,
-    "events" | "deliveries" | "subscriptions" | "submissions" | "references" | "intents" | "leases" | "sharedState"
+    | "events"
+    | "deliveries"
+    | "subscriptions"
+    | "submissions"
+    | "references"
+    | "intents"
+    | "leases"
+    | "sharedState"
+    | "payments"
   >;
   /** Unique to this process. */
   holder: string;
@@ -181,8 +189,10 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
     if (historyDays === 0) return;
-    await forgetEvents(signal, isoSeconds(nowMs - historyDays * DAY_MS));
-    await repeat(signal, async () => await store.references.prune(nowMs - historyDays * DAY_MS - LONGEST_LIFE_MS) > 0);
+    const keptFromMs = nowMs - historyDays * DAY_MS;
+    await repeat(signal, async () => await store.payments.forget(Math.floor(keptFromMs / 1_000)) > 0);
+    await forgetEvents(signal, isoSeconds(keptFromMs));
+    await repeat(signal, async () => await store.references.prune(keptFromMs - LONGEST_LIFE_MS) > 0);
   }
 
   return async function forget(signal) {

@@ -1,6 +1,7 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
 import type { IntentStore, IntentVerdict, NewIntent } from "./intent.ts";
 import type { Lease, LeaseStore } from "./lease.ts";
+import type { PaymentStore } from "./payment.ts";
 import type { ReferenceStore } from "./reference.ts";
 import type { SharedStateStore } from "./shared_state.ts";
 import type { StoreErrorKind } from "./store_error.ts";
@@ -68,6 +69,7 @@ export interface Store {
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
+  readonly payments: PaymentStore;
 }
 
 /** Counts the calls of a store. */

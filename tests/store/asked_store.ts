@@ -30,6 +30,8 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     references: await store.references.list({ limit: 500 }),
     found: (await store.references.find(["5".padStart(64, "0")])).toSorted((a, b) => a.keyId < b.keyId ? -1 : 1),
     intent: await intents.get({ keyId: "k1", kind: "transaction", key: "order-1" }),
+    payments: await store.payments.list({ filter: { state: "claimed" }, order: "desc", limit: 1_000 }),
+    paymentsCursor: await store.payments.cursor(),
     register: await store.sharedState.read("ledger"),
   };
 }

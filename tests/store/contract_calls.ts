@@ -83,8 +83,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void observed.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, submissions, references, leases, events, subscriptions, deliveries, intents, sharedState } =
-      store();
+    const { keys, buckets, submissions, references, leases, events, subscriptions, deliveries, intents } = store();
+    const { sharedState, payments } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -134,6 +134,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => references.list({ limit })],
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
+      [1_000, (limit) => payments.list({ filter: {}, order: "asc", limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {

@@ -1,5 +1,6 @@
 import type { Store } from "../../lib/store/store.ts";
 import type { IntentName } from "../../lib/store/intent.ts";
+import { samplePayment } from "./contract_payments.ts";
 import {
   append,
   sampleEvent,
@@ -31,6 +32,7 @@ export async function fillStore(store: Store): Promise<void> {
   await fillIntents(store);
   await fillLog(store);
   await fillWebhooks(store);
+  await fillPayments(store);
   const value = { epoch: 1, höhe: [1, null, 2.5] };
   await store.sharedState.change("ledger", () => ({ value, keepMs: 1e12, answer: 0 }));
   await store.subscriptions.setSecrets({ secrets: [], check: "sealed:check" });
@@ -91,6 +93,13 @@ async function fillLog(store: Store): Promise<void> {
   const large = { topics: ["A".repeat(120_000)], value: "B" };
   await append(store, sampleUndecoded(1_003), sampleUndecoded(1_008, { raw: large }));
   await store.events.forget({ upTo: 105, undelivered: [] });
+}
+
+async function fillPayments(store: Store): Promise<void> {
+  const lease = await watcherLease(store);
+  const rows = Array.from({ length: 150 }, (_, n) => samplePayment(n));
+  const cursor = { epoch: 1, sequence: 450, latestLedger: 1_445, settledLedger: 1_400, gaps: [] };
+  await store.payments.commit({ lease, rows, cursor });
 }
 
 async function fillWebhooks(store: Store): Promise<void> {

@@ -19,6 +19,7 @@ import { keyContract } from "./contract_keys.ts";
 import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
+import { paymentContract } from "./contract_payments.ts";
 import { registerContract } from "./contract_shared_state.ts";
 import { referenceContract } from "./contract_references.ts";
 import { replayContract } from "./contract_replays.ts";
@@ -73,6 +74,7 @@ const PARTS = [
   settlementContract,
   attemptContract,
   replayContract,
+  paymentContract,
   fileContract,
   killContract,
 ];

@@ -2,6 +2,7 @@ import type { ListedIntent } from "../intent.ts";
 import type { GivenReference } from "../reference.ts";
 import type { StoredValue } from "../shared_state.ts";
 import type { LoggedEvent, UndecodedEvent } from "../event.ts";
+import type { PaymentsCursor, StoredPayment } from "../payment.ts";
 import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
 import type { Submission } from "../submission.ts";
 import {
@@ -64,7 +65,8 @@ interface Records {
   failedDeliveries: Of<FailedDelivery>;
   attempts: Of<Attempt>;
   progress: StoredConsumer;
-  store: { network?: string; secretsCheck?: string; watcher?: WatcherState };
+  payments: StoredPayment;
+  store: { network?: string; secretsCheck?: string; watcher?: WatcherState; payments?: PaymentsCursor };
 }
 export type CopyKind = keyof Records;
 
@@ -182,12 +184,22 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
       ...{ id, cursor, failingSinceMs, retrying, nextDueAtMs, replay },
     }),
   },
+  payments: {
+    pages: ({ payments }) => {
+      const page = { filter: {}, order: "asc", limit: PAGE } as const;
+      return paged((last: StoredPayment) => last, (after) => payments.list({ ...page, after }));
+    },
+    async write({ store, watcher: lease }, payments) {
+      for await (const rows of chunks(payments, STEP)) await store.payments.commit({ lease, rows });
+    },
+  },
   store: {
-    async *pages({ network, subscriptions, events }) {
+    async *pages({ network, subscriptions, events, payments }) {
       const head = {
         network: await network.bound(),
         secretsCheck: await subscriptions.secretsCheck(),
         watcher: await events.watcherState(),
+        payments: await payments.cursor(),
       };
       if (Object.values(head).some((value) => value !== undefined)) yield [head];
     },
@@ -198,6 +210,9 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
         await subscriptions.setSecrets({ secrets: [], check: head!.secretsCheck });
       }
       if (head!.watcher !== undefined) await append(target, []);
+      if (head!.payments !== undefined) {
+        await target.store.payments.commit({ lease: target.watcher, rows: [], cursor: head!.payments });
+      }
     },
   },
 };

@@ -25,6 +25,7 @@ import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
+import { denoKvPayments } from "./payments.ts";
 import { denoKvReferences } from "./references.ts";
 import { denoKvSharedState } from "./shared_state.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
@@ -95,6 +96,7 @@ function createDriver(
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),
+    payments: denoKvPayments(context),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { IntentName, KeptIntent } from "../intent.ts";
+import type { PaymentPlace, PaymentState, PaymentSubject } from "../payment.ts";
 import type { GivenReference } from "../reference.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
@@ -81,6 +82,17 @@ export const intentTimeKey = (usedAtMs: number, { keyId, kind, key }: IntentName
 /** Counters of the intents of an API key, and of all. */
 export const intentCountKey = (keyId: string): KvKey => ["intent_count", keyId];
 export const INTENT_COUNT: KvKey = ["intents"];
+
+/** `StoredPayment`. */
+export const paymentKey = (id: string): KvKey => ["payment", ...placeOf(id)];
+/** The place of a payment in its indexes. A commit has few bytes for keys, so the names are short. */
+export const paymentPlace = ({ authorizedAt, id }: PaymentPlace): number[] => [authorizedAt, ...placeOf(id)];
+/** The payments in a state. */
+export const paymentIndex = (state: PaymentState): KvKey => ["pay_s", state];
+/** The payments of a subject. The state and the place follow. */
+export const paymentSubjectIndex = (subject: PaymentSubject, value: string): KvKey => ["pay", subject, pack(value)];
+/** `PaymentsCursor` in pieces (`LargeValue`). */
+export const PAYMENTS_CURSOR: KvKey = ["payments_cursor"];
 
 /** `LeaseEntry`. It is never deleted, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];

@@ -5,6 +5,7 @@ import { sqlIntents } from "../sql/intents.ts";
 import { sqlKeys } from "../sql/keys.ts";
 import { sqlLeases } from "../sql/leases.ts";
 import { sqlNetwork } from "../sql/network.ts";
+import { sqlPayments } from "../sql/payments.ts";
 import { sqlReferences } from "../sql/references.ts";
 import { sqlSharedState } from "../sql/shared_state.ts";
 import { sqlSubmissions } from "../sql/submissions.ts";
@@ -83,5 +84,6 @@ export function createPostgresDriver(
       purgeAttempts: purgeAttempts(prefix),
     }),
     deliveries: postgresDeliveries(context, log, rows, leases, intents),
+    payments: sqlPayments(context, leases),
   };
 }

@@ -102,6 +102,24 @@ export function sharedTables(words: SchemaWords): string {
   )${end};
   CREATE INDEX undecoded_event_by_time ON ${prefix}undecoded_event (closed_at);
 
+  -- In the order of time and id (place). Each subject's index has the place by another name, so that no list by a subject uses
+  -- the primary key.
+  CREATE TABLE ${prefix}payment (
+    place ${ordered} NOT NULL PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    state text NOT NULL,
+    merchant text NOT NULL,
+    device_hash text NOT NULL,
+    agent text,
+    in_index ${ordered} NOT NULL,
+    payment text NOT NULL -- JSON
+  )${end};
+  CREATE INDEX payment_by_state ON ${prefix}payment (state, in_index);
+  CREATE INDEX payment_by_merchant ON ${prefix}payment (merchant, state, in_index);
+  CREATE INDEX payment_by_device_hash ON ${prefix}payment (device_hash, state, in_index);
+  CREATE INDEX payment_by_agent ON ${prefix}payment (agent, state, in_index) WHERE agent IS NOT NULL;
+  CREATE TABLE ${prefix}payments_cursor (only_row ${int} PRIMARY KEY CHECK (only_row = 1), cursor text NOT NULL)${end};
+
   CREATE TABLE ${prefix}subscription (
     number ${serial},
     id ${ordered} NOT NULL UNIQUE,

@@ -15,6 +15,7 @@ import { sqlIntents } from "../sql/intents.ts";
 import { sqlKeys } from "../sql/keys.ts";
 import { sqlLeases } from "../sql/leases.ts";
 import { sqlNetwork } from "../sql/network.ts";
+import { sqlPayments } from "../sql/payments.ts";
 import { sqlReferences } from "../sql/references.ts";
 import { sqlSharedState } from "../sql/shared_state.ts";
 import { sqlSubmissions } from "../sql/submissions.ts";
@@ -161,5 +162,6 @@ export function createSqliteDriver(
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqlSubscriptions(context, { intents, purgeAttempts: PURGE_ATTEMPTS }),
     deliveries: sqliteDeliveries(context, log, rows, leases, intents),
+    payments: sqlPayments(context, leases),
   };
 }
