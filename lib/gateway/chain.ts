@@ -3,6 +3,7 @@ import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { paymentFacts } from "../escrow/payments/payment_facts.ts";
+import { createPaymentsProjection } from "../escrow/payments/projection.ts";
 import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
@@ -121,6 +122,13 @@ export async function createChain(
     nowMs: () => head.networkSeconds() * 1_000,
     wait: clock.wait,
   });
+  const payments = createPaymentsProjection({
+    store,
+    paymentEscrow: contracts.paymentEscrow,
+    shortestLife: escrow.shortestLife,
+    holder,
+    monotonicMs: clock.monotonicMs,
+  });
   const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
   const solvency = watchSolvency({
     log: store.events,
@@ -154,6 +162,7 @@ export async function createChain(
       onCommit();
       void unacceptedAssets.look();
       void solvency.look();
+      void tellPayments();
       // The node answers, so a check that failed before can succeed now.
       void contractWatch.check();
     },
@@ -164,6 +173,11 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.checkAgain();
     },
   });
+  /** Never rejects. */
+  async function tellPayments(): Promise<void> {
+    // The store and the RPC client report their own errors, and the next commit looks again.
+    await payments.look().catch((error) => log.debug("telling the payments failed; retrying", { error }));
+  }
   return {
     rpc,
     head,
@@ -175,6 +189,7 @@ export async function createChain(
     unacceptedAssets,
     solvency,
     expiring,
+    payments: { look: tellPayments, stop: payments.stop },
     unresolvedSubmissions,
     /**
      * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.

@@ -22,6 +22,8 @@ export interface Truth {
 export interface World {
   history: MerchantHistory;
   truth: Map<string, Truth>;
+  /** All events of the contract, in ledger order. */
+  all: MerchantHistory["events"];
   /** Events that the log lacks, because they are late or in a gap. */
   missing: number;
 }
@@ -122,6 +124,7 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
       isFormer: false,
     },
     truth,
+    all: events,
     missing: events.length - known.length,
   };
 }
