@@ -332,6 +332,39 @@ export type Network = {
 
 export type Operation = AuthorizeOperation | ClaimOperation | RegisterAgentOperation | RevokeAgentOperation | FundEscrowOperation | DefundEscrowOperation | RegisterDeviceOperation | RevokeDeviceOperation | SweepEscrowOperation;
 
+export type Payment = {
+  /** Id of the payment: that of its `payment.authorized` event. */
+  id: string;
+  /** `pending`: no claim of the merchant took the payment yet. `claimed`: one did. `expired`: it ended unclaimed. `unknown`: the gateway cannot tell, because the network was reset or events are missing. */
+  state: "pending" | "claimed" | "expired" | "unknown";
+  /** True: the payment is pending and near its end. */
+  expiring: boolean;
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
+  deviceHash: string;
+  /** Agent that authorised the payment; null when the gateway could not read it. */
+  agent: string | null;
+  /** Merchant: an account (G…) or a contract (C…). */
+  merchant: string;
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
+  asset: string | null;
+  /** Amount in the asset's smallest unit: a decimal string. */
+  amount: string;
+  /** Ledger of the authorisation. */
+  ledger: number;
+  /** Close time of that ledger, UTC. */
+  authorizedAt: string;
+  /** Hash of the transaction that authorised the payment. */
+  txHash: string;
+  expiresAtLedger: number | null;
+  expiresAt: string | null;
+  /** The claim that took the payment; null unless the state is claimed. */
+  claim: PaymentClaim | null;
+  /** Null: references are not supported yet. */
+  reference: string | null;
+  /** Null: not supported yet. */
+  idempotencyKey: string | null;
+};
+
 export type PaymentAuthorized = {
   /** Unique id of the event, by which receivers deduplicate. */
   id: string;
@@ -370,6 +403,19 @@ export type PaymentCheck = {
   merchant?: string;
 };
 
+export type PaymentClaim = {
+  /** Id of the `payment.claimed` event. */
+  eventId: string;
+  /** Hash of the claim's transaction. */
+  txHash: string;
+  /** Ledger of the claim. */
+  ledger: number;
+  /** Close time of that ledger, UTC. */
+  claimedAt: string;
+  /** Contract id (C…) of the asset that was paid out; null when the gateway could not read it. */
+  asset: string | null;
+};
+
 export type PaymentClaimed = {
   /** Unique id of the event, by which receivers deduplicate. */
   id: string;
@@ -391,6 +437,15 @@ export type PaymentClaimed = {
   amount: string;
   /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
+};
+
+export type PaymentPage = {
+  /** The payments of the page. */
+  payments: (Payment)[];
+  /** Cursor of the next page; null on the last page. */
+  cursor: string | null;
+  /** The payments hold up to this ledger. 0 while the gateway has read none. */
+  latestLedger: number;
 };
 
 export type PaymentVerdict = PaymentWouldPass | PaymentWouldFail;
@@ -894,6 +949,38 @@ export interface Endpoints {
   "POST /v1/payments/check": {
     body: PaymentCheck;
     answer: PaymentVerdict;
+  };
+  /** Payments with their states, the newest first */
+  "GET /v1/payments": {
+    query: {
+      /** Only payments in this state. */
+      state?: "pending" | "claimed" | "expired" | "unknown";
+      /** Only payments to this merchant: an account (G…) or a contract (C…). */
+      merchant?: QueryValue;
+      /** Only payments of this card: 64 hex digits. */
+      deviceHash?: QueryValue;
+      /** Only payments of this agent: an account (G…) or a contract (C…). */
+      agent?: QueryValue;
+      /** Only payments authorised at this time or later: ISO 8601, or Unix seconds. */
+      from?: QueryValue;
+      /** Only payments authorised before this time: ISO 8601, or Unix seconds. */
+      to?: QueryValue;
+      /** `desc`: the newest payment first. `asc`: the oldest first. `desc` when absent. */
+      order?: "asc" | "desc";
+      /** Most payments in the page: 1 to 1000, 100 when absent. */
+      limit?: QueryValue;
+      /** Cursor of an earlier page with the same filters. */
+      cursor?: QueryValue;
+    };
+    answer: PaymentPage;
+  };
+  /** One payment with its state */
+  "GET /v1/payments/:id": {
+    params: {
+      /** Id of the event: 19 and 10 digits with a hyphen, after a network reset with the epoch and a hyphen in front. */
+      id: string;
+    };
+    answer: Payment;
   };
   /** The symbol, the name and the decimals of an asset */
   "GET /v1/assets/:asset": {

@@ -14,7 +14,7 @@
  * @module
  */
 import type { AttemptPage, Endpoints, FailedDeliveryPage, QueryValue } from "./api_types.ts";
-import { createEventFeed, type EventFeed, type EventFeedOptions } from "./events.ts";
+import { createEventFeed, type EventFeed, type EventFeedOptions, FeedError } from "./events.ts";
 import type { Operation, TrustedNetwork } from "./operation_call.ts";
 import { type ConnectionOptions, createConnection, type RequestOptions, type Result } from "./request.ts";
 import { type SignEnvelope, type SigningKey, write, type WriteOptions, type Written } from "./write.ts";
@@ -42,6 +42,9 @@ export interface GatewayClientOptions extends ConnectionOptions {
 type Answer<Name extends keyof Endpoints> = Endpoints[Name]["answer"];
 type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer B } ? B : never;
 type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
+type PaymentsQuery = Query<"GET /v1/payments">;
+/** A payment and what became of it. */
+export type Payment = Answer<"GET /v1/payments/:id">;
 type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;
 
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
@@ -84,6 +87,24 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Whether the contracts would authorise a payment now; `reason` when they would not. */
     checkPayment: (payment: Body<"POST /v1/payments/check">, request?: RequestOptions) =>
       call("POST /v1/payments/check", { body: payment }, request) as Promise<PaymentVerdict>,
+
+    /** One page of payments with their states. */
+    paymentPage: (query: PaymentsQuery = {}, request?: RequestOptions) => call("GET /v1/payments", { query }, request),
+    /**
+     * All payments that match, page by page, the newest first: `for await (const payment of client.payments())`.
+     * @throws {FeedError} from the iterator when the gateway refuses or does not answer
+     */
+    async *payments(query: Omit<PaymentsQuery, "cursor"> = {}, request?: RequestOptions): AsyncGenerator<Payment> {
+      let cursor: string | undefined;
+      do {
+        const page = await call("GET /v1/payments", { query: { limit: 1_000, ...query, cursor } }, request);
+        if (!page.ok) throw new FeedError(page);
+        yield* page.payments;
+        cursor = page.cursor ?? undefined;
+      } while (cursor !== undefined);
+    },
+    /** A payment by the id of its `payment.authorized` event. */
+    payment: (id: string, request?: RequestOptions) => call("GET /v1/payments/:id", { params: { id } }, request),
 
     /** One page of the history. */
     eventPage: (query: Omit<Query<"GET /v1/events">, "format"> = {}, request?: RequestOptions) =>

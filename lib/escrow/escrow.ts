@@ -4,7 +4,7 @@ import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createEntryReader } from "../stellar/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
 import type { Head } from "../stellar/head.ts";
-import { createLedgerClock } from "../stellar/ledger_clock.ts";
+import { createLedgerClock, type LedgerClock } from "../stellar/ledger_clock.ts";
 import { accountKey } from "../stellar/transactions/prepare.ts";
 import { createNonces } from "./operations/nonces.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
@@ -52,6 +52,8 @@ export interface Escrow {
   payments: PaymentChecker;
   /** The fewest ledgers that a pending payment lives. */
   shortestLife(): Promise<number>;
+  /** Time and pace of the ledgers. */
+  ledgerTimes: LedgerClock["times"];
   assets: AssetReader;
   /** Reads what the contract holds of some assets. */
   held: HeldReader;
@@ -169,6 +171,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     assets: createAssetReader(calls),
     held: createHeldReader({ entries, calls, paymentEscrow }),
     shortestLife: ledgers.shortestLife,
+    ledgerTimes: ledgers.times,
     payments: createPaymentChecker({
       card: reads.card,
       ledgerTime,

@@ -12,7 +12,7 @@ export interface Movements {
   isOne(event: NewEvent): boolean;
   /** The contract of its asset, undefined when the transaction does not show it. Must not throw. */
   assetIn(event: NewEvent, transaction: AppliedTransaction): string | undefined;
-  /** What else the transaction shows of a payment or of a claim. Must not throw. */
+  /** Further facts of a payment or of a claim. Must not throw. */
   paymentIn?(event: NewEvent, transaction: AppliedTransaction): PaymentFacts | undefined;
 }
 

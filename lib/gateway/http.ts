@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_list.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import type { Confirmed } from "../escrow/escrow.ts";
+import { createPaymentReads } from "../escrow/payments/payment_reads.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
@@ -138,6 +139,7 @@ export function createHttp(
       network: createNetworkResponse(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
+      paymentReads: createPaymentReads({ store, ledgerTimes: escrow.ledgerTimes, latestLedger: () => head.sequence }),
       assets: escrow.assets,
       transactions: { prepare, submit, status: transactionStatus },
       history,

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { TransactionStatus } from "../escrow/escrow.ts";
 import type { AssetReader } from "../escrow/reads/asset_info.ts";
+import type { PaymentReads } from "../escrow/payments/payment_reads.ts";
 import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
 import type { EscrowReads } from "../escrow/reads/reads.ts";
 import type { History } from "../events/history.ts";
@@ -26,6 +27,7 @@ export interface Dependencies {
   network(): NetworkResponse;
   reads: EscrowReads;
   payments: PaymentChecker;
+  paymentReads: PaymentReads;
   assets: AssetReader;
   transactions: {
     prepare: Prepare;

@@ -50,7 +50,7 @@ export interface PublicEvent extends EventOrigin {
   reference?: string;
 }
 
-/** What its transaction shows of a payment or of a claim. Absent fields are unknown. Clients do not see it. */
+/** The facts of a payment or of a claim that its transaction shows. Absent fields are unknown. Clients do not see it. */
 export interface PaymentFacts {
   /** Of a payment: who authorised it. */
   agent?: string;

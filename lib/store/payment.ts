@@ -37,10 +37,10 @@ export interface PaymentClaim {
   asset?: string;
 }
 
-/** What the payments are told from. */
+/** The progress of the projection. */
 export interface PaymentsCursor {
   epoch: number;
-  /** The events up to this sequence are told. */
+  /** The payments have the effects of all events up to this sequence. */
   sequence: number;
   /** The payments hold up to this ledger. */
   latestLedger: number;
@@ -48,7 +48,7 @@ export interface PaymentsCursor {
   settledLedger: number;
   /** The gaps that were open. */
   gaps: Pick<HistoryGap, "epoch" | "fromLedger" | "toLedger">[];
-  /** The payments in these states are being told anew, because gaps or the epoch changed. */
+  /** The projection derives payments in these states again, because gaps or the epoch changed. */
   renewal?: { states: PaymentState[]; after?: PaymentPlace };
 }
 
@@ -104,6 +104,7 @@ export interface PaymentStore {
 export function matchesPayment(filter: PaymentFilter, payment: StoredPayment): boolean {
   const { from = -Infinity, to = Infinity, state, ...subjects } = filter;
   const isOf = (subject: PaymentSubject) => subjects[subject] === undefined || subjects[subject] === payment[subject];
-  return payment.authorizedAt >= from && payment.authorizedAt < to && (state === undefined || state === payment.state) &&
+  return payment.authorizedAt >= from && payment.authorizedAt < to &&
+    (state === undefined || state === payment.state) &&
     PAYMENT_SUBJECTS.every(isOf);
 }

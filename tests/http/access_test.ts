@@ -34,6 +34,8 @@ const ROUTES: Record<string, Route> = {
   listWalletDevices: { belongs: "shared" },
   getPendingPayments: { belongs: "shared" },
   checkPayment: { belongs: "shared", body: () => ({ deviceHash, asset: on.sandbox.asset, amount: "1" }) },
+  listPayments: { belongs: "shared", query: ["", "?state=pending", "?order=asc"] },
+  getPayment: { belongs: "shared" },
   getAsset: { belongs: "shared" },
   listEvents: { belongs: "shared" },
   streamEvents: { belongs: "shared" },

@@ -182,6 +182,10 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   };
   const { body: page } = await run.ask("listEvents", "history", { query: { fromLedger: "1", limit: "9" } });
   run.examples.operations.streamEvents = { responses: { 200: { event: await firstOfStream(api) } } };
+  await until(async () => (await api.request("GET", "/v1/payments?state=claimed")).body.payments.length === 1);
+  await run.ask("listPayments", "claimed", { query: { state: "claimed", limit: "10" } });
+  await run.ask("getPayment", "claimed", { params: { id: page.events[3].id } });
+  await run.ask("getPayment", "not_found", { params: { id: "0000000000000000001-0000000001" } });
   await run.ask("getEvent", "payment_authorized", { params: { id: page.events[3].id } });
   await run.ask("getEvent", "not_found", { params: { id: "0000000000000000001-0000000001" } });
   const params = { id };

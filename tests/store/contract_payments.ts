@@ -41,8 +41,20 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
 
   test("payments.commit writes payments and cursor, which another handle reads", async () => {
     assert.equal(await store().payments.cursor(), undefined);
-    const claim = { eventId: sampleId(9), txHash: "ef".repeat(32), ledger: 1_009, claimedAt: 1_793_491_250, asset: "C" };
-    const full = samplePayment(1, { asset: CONTRACT, slot: 7, expiresAtLedger: 4_294_967_295, endedAtLedger: 3, claim });
+    const claim = {
+      eventId: sampleId(9),
+      txHash: "ef".repeat(32),
+      ledger: 1_009,
+      claimedAt: 1_793_491_250,
+      asset: "C",
+    };
+    const full = samplePayment(1, {
+      asset: CONTRACT,
+      slot: 7,
+      expiresAtLedger: 4_294_967_295,
+      endedAtLedger: 3,
+      claim,
+    });
     const [least] = payments(1);
     await commit([full, { ...least!, agent: undefined }], CURSOR);
     const other = await anotherHandle();
@@ -96,12 +108,16 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
 
   test("payments.list returns the matches of every filter by time and id, page by page, in both orders", async () => {
     const earlier = Array.from({ length: 20 }, (_, n) => samplePayment(n, { authorizedAt: 1_793_491_250 }, 1));
-    const all = [...payments(60), ...earlier].sort((a, b) => a.authorizedAt - b.authorizedAt || (placeIn(a) - placeIn(b)));
+    const all = [...payments(60), ...earlier].sort((a, b) =>
+      a.authorizedAt - b.authorizedAt || (placeIn(a) - placeIn(b))
+    );
     for (const rows of [all.slice(0, 40).reverse(), all.slice(40)]) await commit(rows);
     const filters: PaymentFilter[] = [
       {},
       ...PAYMENT_STATES.map((state) => ({ state })),
-      ...MERCHANTS.flatMap((merchant) => [{ merchant }, { merchant, state: "claimed" as const }, { merchant, agent: "A1" }]),
+      ...MERCHANTS.flatMap((
+        merchant,
+      ) => [{ merchant }, { merchant, state: "claimed" as const }, { merchant, agent: "A1" }]),
       { agent: "A1", deviceHash: "1f".repeat(32) },
       { agent: "A0", deviceHash: "1f".repeat(32) },
       { agent: "A1", deviceHash: "1f".repeat(32), merchant: "M", state: "claimed" },
@@ -143,7 +159,9 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
     for (const merchant of MERCHANTS) assert.ok((await list({ filter: { merchant } })).length < 20);
   });
 
-  async function list({ filter, order = "desc", after, limit = 1_000 }: Partial<PaymentQuery>): Promise<StoredPayment[]> {
+  async function list(
+    { filter, order = "desc", after, limit = 1_000 }: Partial<PaymentQuery>,
+  ): Promise<StoredPayment[]> {
     return await store().payments.list({ filter: filter!, order, after, limit });
   }
 }

@@ -83,7 +83,9 @@ async function fillLog(store: Store): Promise<void> {
   const fields = { deviceHash: hashOf(7), agent: ACCOUNT, merchant: "no address", amount: most };
   const events = Array.from({ length: 450 }, (_, n) => {
     if (n % 10 === 9) return sampleEvent(n - 15, { id: sampleId(n - 15).replace(/1$/, "2") });
-    return n < 400 ? sampleEvent(n, n % 2 === 0 ? fields : {}) : sampleEventOf(1, n, { asset: ACCOUNT, payment: { slot: n } });
+    return n < 400
+      ? sampleEvent(n, n % 2 === 0 ? fields : {})
+      : sampleEventOf(1, n, { asset: ACCOUNT, payment: { slot: n } });
   });
   const lease = await watcherLease(store);
   for (let at = 0; at < events.length; at += 90) {

@@ -10,8 +10,8 @@ import { asAddress, asPayment, asU32, type Payment } from "../decode.ts";
 import { type DecodedEvent, decodeEvent } from "../events.ts";
 
 /**
- * What its transaction shows of a payment or of a claim: agent, slot and end of the payment's entry, or the entries that the
- * claim took. Undefined for other events, and when the transaction shows nothing. Never throws.
+ * Returns agent, slot and end of a payment's entry, or the entries that a claim took, as its transaction shows them. Undefined
+ * for other events, and when the transaction shows nothing. Never throws.
  */
 export function paymentFacts(
   event: NewEvent,
@@ -34,7 +34,7 @@ export function paymentFacts(
   return Object.keys(facts).length === 0 ? undefined : facts;
 }
 
-/** What a transaction did to the entry of one slot of a merchant. */
+/** The change that a transaction made to the entry of one slot of a merchant. */
 interface SlotChange {
   slot: number;
   before?: Payment;
@@ -151,7 +151,9 @@ function ownSlot(
   const isOwn = (one: DecodedEvent | undefined) => one?.merchant === event.merchant;
   const claimed = events.findLastIndex((one) => isOwn(one) && one?.type === "payment.claimed");
   // After the last claim the slots ascend.
-  const left = events.flatMap((one, at) => at > claimed && isOwn(one) && one?.type === "payment.authorized" ? [at] : []);
+  const left = events.flatMap((one, at) =>
+    at > claimed && isOwn(one) && one?.type === "payment.authorized" ? [at] : []
+  );
   const isSame = (one: DecodedEvent | undefined) =>
     isOwn(one) && one?.deviceHash === event.deviceHash && one?.amount === event.amount;
   const place = parseEventId(event.id)?.index ?? -1;

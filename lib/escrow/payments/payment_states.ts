@@ -1,5 +1,5 @@
 /*
- * Tells what became of a merchant's payments. The contract keeps each payment in a temporary entry, in a slot that it uses
+ * Derives the states of a merchant's payments. The contract keeps each payment in a temporary entry, in a slot that it uses
  * again after a claim. A claim takes all entries that still live, so it decides all earlier payments of its merchant.
  */
 
@@ -57,7 +57,7 @@ export type PaymentState =
   | { state: "ended"; ledger: number };
 
 /**
- * The state of each payment by its id. "Claimed" and "ended" hold for good, except when an event appears late or a gap is
+ * The state of each payment by its id. "Claimed" and "ended" are final, except when an event appears late or a gap is
  * filled. "Ended" is only told of settled ledgers without a gap since the entry was last seen.
  */
 export function paymentStates(history: MerchantHistory): Map<string, PaymentState> {

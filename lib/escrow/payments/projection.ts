@@ -1,6 +1,6 @@
 /*
- * Keeps the payments of the store: reads the log on from a cursor, and tells the payments of the merchants concerned anew. So it
- * does after a new event, also a late one, when claims are settled, and when a gap opens or is filled.
+ * Keeps the payments of the store. Reads the log on from a cursor, and derives the states of the merchants concerned. Does so after
+ * each event, also a late one, after claims settle, and after a gap opens or fills.
  */
 
 import { setImmediate as yieldToOthers } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { heightOf, heightOfEvent, LEDGERS_PER_EPOCH, type LoggedEvent } from "../../store/event.ts";
 import { isFenced, type Lease, type Store, type WatcherState } from "../../store/store.ts";
 import { MAX_PAYMENT_ROWS, type PaymentsCursor, type PaymentState, type StoredPayment } from "../../store/payment.ts";
-import { type Concerned, gapsOf, PAYMENT_EVENTS, retell, type RetellingParts } from "./retelling.ts";
+import { type Concerned, PAYMENT_EVENTS, retell, type RetellingParts } from "./retelling.ts";
 
 export interface ProjectionParts extends Omit<RetellingParts, "events"> {
   store: Pick<Store, "events" | "payments" | "leases">;
@@ -18,7 +18,7 @@ export interface ProjectionParts extends Omit<RetellingParts, "events"> {
 }
 
 export interface PaymentsProjection {
-  /** Tells the payments up to the end of the log. On a shared store one gateway does. Rejects when the store or a node fails. */
+  /** Derives the payments up to the end of the log. On a shared store one gateway does. Rejects when the store or a node fails. */
   look(): Promise<void>;
   /** Gives the work to another gateway. Never rejects. */
   stop(): Promise<void>;
@@ -53,7 +53,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     return rows.filter((row, at) => !isDeepStrictEqual(row, before[at]));
   }
 
-  /** More rows than one commit holds are told again after a kill, and are the same then. */
+  /** After a kill the projection repeats rows that did not fit the last commit, with the same result. */
   async function commit(rows: StoredPayment[], cursor: PaymentsCursor): Promise<void> {
     for (let at = 0; at === 0 || at < rows.length; at += MAX_PAYMENT_ROWS) {
       const isLast = at + MAX_PAYMENT_ROWS >= rows.length;
@@ -68,7 +68,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     return rows;
   }
 
-  /** Tells open payments anew, a page at a time. */
+  /** Derives the states of open payments again, a page at a time. */
   async function renew(state: WatcherState, cursor: PaymentsCursor): Promise<void> {
     const { states: [first, ...others], after } = cursor.renewal!;
     const page = await payments.list({ filter: { state: first }, order: "asc", after, limit: PAGE });
@@ -79,7 +79,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     await commit(await tellAll(state, concernedBy(own)), next);
   }
 
-  /** The claims that were told before they were settled. */
+  /** The settled claims that the projection read before. */
   async function settledClaims(state: WatcherState, { epoch, settledLedger, sequence }: PaymentsCursor) {
     if (settledLedger >= state.settledLedger || sequence === 0) return [];
     const heights = { fromHeight: heightOf(epoch, settledLedger + 1), toHeight: heightOf(epoch, state.settledLedger) };
@@ -93,11 +93,12 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     }
   }
 
-  /** Returns whether there is more to tell. */
+  /** Returns whether there are more events. */
   async function step(): Promise<boolean> {
     const state = await events.watcherState();
     if (state === undefined) return false;
-    const before = await payments.cursor() ?? { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
+    const before = await payments.cursor() ??
+      { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
     const cursor = withRenewal(state, before, paymentEscrow);
     if (cursor.renewal !== undefined) {
       await renew(state, cursor);

@@ -31,7 +31,11 @@ const MOST_CLAIMS = 20;
  * Tells the payments of a merchant from its last claim before a change up to its first claim after it, from the log. A claim
  * decides all earlier payments, so the change concerns no others.
  */
-export async function retell(parts: RetellingParts, state: WatcherState, concerned: Concerned): Promise<StoredPayment[]> {
+export async function retell(
+  parts: RetellingParts,
+  state: WatcherState,
+  concerned: Concerned,
+): Promise<StoredPayment[]> {
   const { merchant, epoch, fromLedger, toLedger } = concerned;
   const [begin, end] = [heightOf(epoch, 0), heightOf(epoch + 1, 0) - 1];
   const [from, to] = [heightOf(epoch, fromLedger), heightOf(epoch, toLedger)];

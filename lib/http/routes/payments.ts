@@ -6,9 +6,55 @@ import { CANNOT_CLAIM } from "../../escrow/operations/payable.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
-import { count, text } from "../response_fields.ts";
+import { PAYMENT_STATES } from "../../store/payment.ts";
+import { anyEventId, count, flag, isoTime, ledgerSequence, nextCursor, text } from "../response_fields.ts";
+import { paymentsQuery } from "../validation/payment_query.ts";
+import { eventId } from "./events.ts";
 
-/** Pending payments, payment checks and assets. */
+const payment = z.object({
+  id: anyEventId("Id of the payment: that of its `payment.authorized` event."),
+  state: z.enum(PAYMENT_STATES).meta({
+    description:
+      "`pending`: no claim of the merchant took the payment yet. `claimed`: one did. `expired`: it ended unclaimed. `unknown`: the " +
+      "gateway cannot tell, because the network was reset or events are missing.",
+    example: "claimed",
+  }),
+  expiring: flag("True: the payment is pending and near its end.", false),
+  deviceHash,
+  agent: address.nullable().meta({
+    description: "Agent that authorised the payment; null when the gateway could not read it.",
+    example: EXAMPLE.agent,
+  }),
+  merchant: address.meta({ description: "Merchant: an account (G…) or a contract (C…).", example: EXAMPLE.merchant }),
+  asset: contractId.nullable().meta({
+    description: "Contract id (C…) of the asset; null when the gateway could not read it.",
+  }),
+  amount: text("Amount in the asset's smallest unit: a decimal string.", "40000000"),
+  ledger: ledgerSequence("Ledger of the authorisation."),
+  authorizedAt: isoTime("Close time of that ledger, UTC."),
+  txHash: text("Hash of the transaction that authorised the payment.", EXAMPLE.txHash),
+  expiresAtLedger: ledgerSequence(
+    "Last ledger in which the merchant can claim, as last read; null when the gateway could not read it.",
+    18_480,
+  ).nullable(),
+  expiresAt: isoTime("Time of that ledger, estimated from the pace of the ledgers, UTC; null while unknown.")
+    .nullable(),
+  claim: z.object({
+    eventId: anyEventId("Id of the `payment.claimed` event."),
+    txHash: text("Hash of the claim's transaction.", EXAMPLE.txHash),
+    ledger: ledgerSequence("Ledger of the claim."),
+    claimedAt: isoTime("Close time of that ledger, UTC."),
+    asset: contractId.nullable().meta({
+      description: "Contract id (C…) of the asset that was paid out; null when the gateway could not read it.",
+    }),
+  }).meta({ id: "PaymentClaim", description: "The claim that took the payment." }).nullable().meta({
+    description: "The claim that took the payment; null unless the state is claimed.",
+  }),
+  reference: z.string().nullable().meta({ description: "Null: references are not supported yet.", example: null }),
+  idempotencyKey: z.string().nullable().meta({ description: "Null: not supported yet.", example: null }),
+}).meta({ id: "Payment", description: "An authorised payment, and what became of it." });
+
+/** Payments, pending payments, payment checks and assets. */
 export const payments = new Hono<AppEnv>()
   .get(
     "/v1/merchants/:address/pending",
@@ -89,6 +135,42 @@ export const payments = new Hono<AppEnv>()
       ]).meta({ id: "PaymentVerdict", description: "Whether the payment would pass." }),
       errors: ["upstream_error"],
     }, ({ body }, { payments }) => payments.check(body)),
+  )
+  .get(
+    "/v1/payments",
+    endpoint(
+      {
+        operationId: "listPayments",
+        scopes: ["read"],
+        summary: "Payments with their states, the newest first",
+        description:
+          "A payment is an authorisation. A claim collects all payments of its merchant that have not ended. latestLedger says up to " +
+          "which ledger the states hold.",
+        query: paymentsQuery,
+        response: z.object({
+          payments: z.array(payment).meta({ description: "The payments of the page." }),
+          cursor: nextCursor(
+            "Cursor of the next page; null on the last page.",
+            "ZGVzYyAxNzkzNDkxMjA1IDAwMDAwMDUxNTM5NjA3NTUyLTAwMDAwMDAwMDA",
+          ),
+          latestLedger: ledgerSequence("The payments hold up to this ledger. 0 while the gateway has read none.", 1200),
+        }).meta({ id: "PaymentPage", description: "A page of payments." }),
+        errors: [],
+      },
+      ({ query: { order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
+        paymentReads.list({ filter, order, limit, cursor }),
+    ),
+  )
+  .get(
+    "/v1/payments/:id",
+    endpoint({
+      operationId: "getPayment",
+      scopes: ["read"],
+      summary: "One payment with its state",
+      params: z.object({ id: eventId }),
+      response: payment,
+      errors: ["not_found"],
+    }, ({ params }, { paymentReads }) => paymentReads.payment(params.id)),
   )
   .get(
     "/v1/assets/:asset",

@@ -11,7 +11,8 @@ export interface EventRow extends shared.EventRow<Uint8Array> {
 }
 
 const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
-export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset, payment`;
+export const EVENT_COLUMNS =
+  `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset, payment`;
 const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
 
 /** How events are written as rows and read from rows. */

@@ -109,7 +109,9 @@ function listStatement(table: string, query: PaymentQuery, subject: PaymentSubje
   const ranges = states.map((state, at) => {
     const where = [...own, ...(state === undefined ? [] : [`state = ${given(state)}`]), ...bounds, ...others];
     return `SELECT * FROM (SELECT place, payment FROM ${table}
-      ${where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`} ORDER BY ${place} ${order} LIMIT ${most}) AS range_${at}`;
+      ${
+      where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`
+    } ORDER BY ${place} ${order} LIMIT ${most}) AS range_${at}`;
   });
   return { text: `${ranges.join(" UNION ALL ")} ORDER BY place ${order} LIMIT ${most}`, parameters };
 }

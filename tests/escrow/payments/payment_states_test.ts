@@ -10,7 +10,16 @@ import {
 } from "../../../lib/escrow/payments/payment_states.ts";
 
 const authorised = (id: string, ledger: number, more: Partial<Authorisation> = {}): Authorisation => {
-  return { kind: "authorised", id, ledger, at: ledger, txHash: `tx of ${id}`, amount: 7n, endLedger: ledger + 80, ...more };
+  return {
+    kind: "authorised",
+    id,
+    ledger,
+    at: ledger,
+    txHash: `tx of ${id}`,
+    amount: 7n,
+    endLedger: ledger + 80,
+    ...more,
+  };
 };
 const claimed = (id: string, ledger: number, more: Partial<Claim> = {}): Claim => {
   return { kind: "claimed", id, ledger, txHash: `tx of ${id}`, amount: 7n, ...more };
@@ -122,7 +131,9 @@ describe("the state of a payment", () => {
   });
 
   test("of a payment without metadata follows from its ledger, when the claim has metadata", () => {
-    const events = (taken: Claim["taken"]) => [authorised("P", 100), authorised("Q", 100), claimed("C", 250, { taken })];
+    const events = (
+      taken: Claim["taken"],
+    ) => [authorised("P", 100), authorised("Q", 100), claimed("C", 250, { taken })];
     assert.deepEqual(told(events([{ slot: 1, at: 100 }, { slot: 2, at: 100 }])), { P: "C", Q: "C" });
     assert.deepEqual(told(events([{ slot: 3, at: 101 }])), { P: "ended 250", Q: "ended 250" });
     assert.deepEqual(told(events([{ slot: 2, at: 100 }])), { P: "unknown", Q: "unknown" });

@@ -3,7 +3,7 @@ import type { Authorisation, Claim, MerchantHistory } from "../../../lib/escrow/
 /** A number from 0 up to this one, exclusive. */
 export type Draw = (below: number) => number;
 
-/** What a world has of its own: chances in percent. */
+/** The chances of a world, in percent. */
 export interface WorldKind {
   withoutMeta: number;
   late: number;
@@ -12,7 +12,7 @@ export interface WorldKind {
   gaps: number;
 }
 
-/** What became of a payment in the contract. `takenBy`: the claim. `endedAt`: the first ledger without its entry. */
+/** The end of a payment in the contract. `takenBy`: the claim. `endedAt`: the first ledger without its entry. */
 export interface Truth {
   takenBy?: string;
   endedAt?: number;

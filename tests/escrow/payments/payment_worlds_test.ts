@@ -44,14 +44,14 @@ function check({ history, truth, missing }: World, counts: Record<string, number
       const isGap = gaps.some(({ toLedger }) => toLedger >= since);
       const isUnshown = claim !== undefined && (claim.taken === undefined || payment.slot === undefined);
       const isMissing = missing > 0 && payment.absentAt !== undefined;
-      assert.ok(isGap || isUnshown || isMissing, `${id} can be told`);
+      assert.ok(isGap || isUnshown || isMissing, `${id} has a known state`);
     }
   }
   assert.ok(claims.every(({ id }) => !paymentStates(history).has(id)));
 }
 
 for (const [name, kind] of Object.entries(KINDS)) {
-  test(`no payment is told wrongly: ${name}`, () => {
+  test(`no payment has a wrong state: ${name}`, () => {
     const counts: Record<string, number> = {};
     const first = Number(process.env.PAYMENTS_SEED ?? 1);
     const worlds = forTier({ test: 150, all: 20_000 });

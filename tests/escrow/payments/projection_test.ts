@@ -34,7 +34,14 @@ const stateAt = (scannedLedger: number, settledLedger: number, more: Partial<Wat
   });
 
 const gap = (fromLedger: number, toLedger: number): HistoryGap => {
-  return { epoch: 0, fromLedger, toLedger, contractIds: [CONTRACT], detectedAt: "2026-11-01T00:00:00Z", reason: "pruned" };
+  return {
+    epoch: 0,
+    fromLedger,
+    toLedger,
+    contractIds: [CONTRACT],
+    detectedAt: "2026-11-01T00:00:00Z",
+    reason: "pruned",
+  };
 };
 
 async function append(store: Store, events: NewEvent[], state: WatcherState): Promise<void> {
@@ -57,28 +64,29 @@ function loggedEvents({ all }: World, n: number): NewEvent[] {
     merchant: `M${n}`,
     amount: `${event.amount}`,
     knownAt: START,
-    ...(event.kind === "claimed"
-      ? event.taken && { payment: { taken: event.taken } }
-      : { deviceHash: CARD, ...(event.slot === undefined ? {} : { payment: { slot: event.slot, endLedger: event.endLedger } }) }),
+    ...(event.kind === "claimed" ? event.taken && { payment: { taken: event.taken } } : {
+      deviceHash: CARD,
+      ...(event.slot === undefined ? {} : { payment: { slot: event.slot, endLedger: event.endLedger } }),
+    }),
   }));
 }
 
 const rowsOf = (store: Store): Promise<StoredPayment[]> =>
   store.payments.list({ filter: {}, order: "asc", limit: 1_000 });
 
-test("payments are the same whatever came late, whatever was a gap, and whenever they were told", async () => {
+test("payments end up the same, with late events and gaps, and with pauses of the projection", async () => {
   const counts: Partial<Record<PaymentState, number>> = {};
   for (let seed = 1; seed <= forTier({ test: 12, all: 400 }); seed++) {
     const random = seededRandom(seed);
     const draw = (below: number) => Math.floor(random.next() * below);
-    const worlds = [1, 2].map(() =>
-      liveWorld(draw, { withoutMeta: 30, late: 0, extended: 5, read: 0, gaps: 0 })
-    );
+    const worlds = [1, 2].map(() => liveWorld(draw, { withoutMeta: 30, late: 0, extended: 5, read: 0, gaps: 0 }));
     const events = worlds.flatMap((world, n) => loggedEvents(world, n))
       .map((event) => ({ event, known: event.ledger + (draw(5) === 0 ? draw(8) : 0) }));
-    const truth = new Map(worlds.flatMap((world, n) =>
-      loggedEvents(world, n).map(({ id }, at) => [id, world.truth.get(world.all[at]!.id)])
-    ));
+    const truth = new Map(
+      worlds.flatMap((world, n) =>
+        loggedEvents(world, n).map(({ id }, at) => [id, world.truth.get(world.all[at]!.id)])
+      ),
+    );
     const last = Math.max(...events.map(({ event }) => event.ledger)) + 30;
     const hidden = Array.from({ length: draw(3) }, () => {
       const fromLedger = 1 + draw(last - 10);
@@ -162,7 +170,7 @@ test("a reset leaves open payments unknown and claimed ones claimed", async () =
   assert.equal(await paymentsHoldTo(store), 3);
 });
 
-test("another gateway tells the payments after this one has stopped, and not before", async () => {
+test("another gateway derives the payments after this one has stopped, and not before", async () => {
   const store = await openStore("memory:");
   const [one, other] = [projectionOf(store), projectionOf(store, "another")];
   const told = async () => (await rowsOf(store)).length;

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { EXAMPLE } from "../../escrow/example_values.ts";
+import { address, deviceHash, must, mustBeOneOf } from "../../escrow/values.ts";
+import { PAYMENT_STATES } from "../../store/payment.ts";
+import { AS } from "../openapi_schemas.ts";
+import { integerText } from "./query.ts";
+
+const rule = must("a time in ISO 8601 with an offset, or in Unix seconds");
+const isoTime = z.iso.datetime({ offset: true });
+/** A time as Unix seconds. */
+const timeText = z.string(rule).refine((text) => /^\d{1,10}$/.test(text) || isoTime.safeParse(text).success, rule)
+  .transform((text) => /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1_000)
+  .meta({ [AS]: { type: "string" } });
+
+const ORDERS = ["asc", "desc"] as const;
+
+/** Query of a list of payments. */
+export const paymentsQuery = z.strictObject({
+  state: z.enum(PAYMENT_STATES, mustBeOneOf(PAYMENT_STATES)).optional().meta({
+    description: "Only payments in this state.",
+    example: "claimed",
+  }),
+  merchant: address.optional().meta({
+    description: "Only payments to this merchant: an account (G…) or a contract (C…).",
+    example: EXAMPLE.merchant,
+  }),
+  deviceHash: deviceHash.optional().meta({ description: "Only payments of this card: 64 hex digits." }),
+  agent: address.optional().meta({
+    description: "Only payments of this agent: an account (G…) or a contract (C…).",
+    example: EXAMPLE.agent,
+  }),
+  from: timeText.optional().meta({
+    description: "Only payments authorised at this time or later: ISO 8601, or Unix seconds.",
+    example: "2026-01-01T00:00:00Z",
+  }),
+  to: timeText.optional().meta({
+    description: "Only payments authorised before this time: ISO 8601, or Unix seconds.",
+    example: "2036-01-01T00:00:00Z",
+  }),
+  order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional().meta({
+    description: "`desc`: the newest payment first. `asc`: the oldest first. `desc` when absent.",
+    example: "desc",
+  }),
+  limit: integerText(1, 1000).optional().meta({
+    description: "Most payments in the page: 1 to 1000, 100 when absent.",
+    example: 100,
+  }),
+  cursor: z.string().max(200, "must be a cursor from an earlier response").optional().meta({
+    description: "Cursor of an earlier page with the same filters.",
+    example: "ZGVzYyAxNzkzNDkxMjA1IDAwMDAwMDUxNTM5NjA3NTUyLTAwMDAwMDAwMDA",
+  }),
+}).refine(({ from = 0, to = Infinity }) => from < to, { path: ["from"], message: "must be before to" });
