@@ -6,20 +6,22 @@ import type { DeliveryStore, NextQuery, Store } from "./store.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** The nouns of a store. Each driver has its own. */
-export type Nouns = Pick<
-  Store,
-  | "network"
-  | "keys"
-  | "buckets"
-  | "submissions"
-  | "intents"
-  | "leases"
-  | "sharedState"
-  | "events"
-  | "subscriptions"
-  | "deliveries"
-  | "payments"
->;
+export type Nouns =
+  & { references: ReferenceRows }
+  & Pick<
+    Store,
+    | "network"
+    | "keys"
+    | "buckets"
+    | "submissions"
+    | "intents"
+    | "leases"
+    | "sharedState"
+    | "events"
+    | "subscriptions"
+    | "deliveries"
+    | "payments"
+  >;
 
 /** One check for each method. It throws a RangeError when the call exceeds a bound of the interface. */
 type Bounds = {

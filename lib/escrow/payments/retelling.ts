@@ -46,7 +46,7 @@ export async function retell(
   const isClaimed = next !== undefined || (await claims(from, to, "asc")).length > 0;
   // Without a later claim, a change concerns only the payments that it names.
   const since = !isClaimed ? from : last === undefined ? begin : heightOfEvent(last);
-  const until = next === undefined ? end : heightOfEvent(next);
+  const until = next === undefined ? to : heightOfEvent(next);
   const found = await all(parts, { types: PAYMENT_EVENTS, merchant, fromHeight: since, toHeight: until });
   const inOrder = found.sort(newestLedgerFirst).reverse();
   const told = inOrder.slice(

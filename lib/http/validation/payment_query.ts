@@ -1,16 +1,8 @@
 import { z } from "zod";
 import { EXAMPLE } from "../../escrow/example_values.ts";
-import { address, deviceHash, must, mustBeOneOf } from "../../escrow/values.ts";
+import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import { PAYMENT_STATES } from "../../store/payment.ts";
-import { AS } from "../openapi_schemas.ts";
-import { integerText } from "./query.ts";
-
-const rule = must("a time in ISO 8601 with an offset, or in Unix seconds");
-const isoTime = z.iso.datetime({ offset: true });
-/** A time as Unix seconds. */
-const timeText = z.string(rule).refine((text) => /^\d{1,10}$/.test(text) || isoTime.safeParse(text).success, rule)
-  .transform((text) => /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1_000)
-  .meta({ [AS]: { type: "string" } });
+import { integerText, isTimeOrder, timeOrder, timeText } from "./query.ts";
 
 const ORDERS = ["asc", "desc"] as const;
 
@@ -30,11 +22,11 @@ export const paymentsQuery = z.strictObject({
     example: EXAMPLE.agent,
   }),
   from: timeText.optional().meta({
-    description: "Only payments authorised at this time or later: ISO 8601, or Unix seconds.",
+    description: "Only payments authorised at this time or later: ISO 8601 with a zone, or Unix seconds.",
     example: "2026-01-01T00:00:00Z",
   }),
   to: timeText.optional().meta({
-    description: "Only payments authorised before this time: ISO 8601, or Unix seconds.",
+    description: "Only payments authorised before this time: ISO 8601 with a zone, or Unix seconds.",
     example: "2036-01-01T00:00:00Z",
   }),
   order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional().meta({
@@ -49,4 +41,4 @@ export const paymentsQuery = z.strictObject({
     description: "Cursor of an earlier page with the same filters.",
     example: "ZGVzYyAxNzkzNDkxMjA1IDAwMDAwMDUxNTM5NjA3NTUyLTAwMDAwMDAwMDA",
   }),
-}).refine(({ from = 0, to = Infinity }) => from < to, { path: ["from"], message: "must be before to" });
+}).refine(isTimeOrder, timeOrder);
