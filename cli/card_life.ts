@@ -1,12 +1,12 @@
-import type { EventType } from "../lib/escrow/events.ts";
+import type { ContractEventType } from "../lib/escrow/events.ts";
 import type { Operation } from "../lib/escrow/operations/operations.ts";
 import type { SandboxInfo } from "./sandbox/running_sandbox.ts";
 
 /** One step in the life of a card. */
 export interface Step {
-  event: EventType;
+  event: ContractEventType;
   /** The events that come before this one. */
-  needs: EventType[];
+  needs: ContractEventType[];
   /** The account that signs. */
   by: keyof SandboxInfo["accounts"];
   operation(card: { deviceHash: string } & SandboxInfo): Operation;

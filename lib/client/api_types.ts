@@ -259,7 +259,7 @@ export type EscrowSwept = {
   asset: string | null;
 };
 
-export type Event = DeviceRegistered | DeviceRevoked | AgentRegistered | AgentRevoked | EscrowFunded | EscrowDefunded | EscrowSwept | PaymentAuthorized | PaymentClaimed;
+export type Event = DeviceRegistered | DeviceRevoked | AgentRegistered | AgentRevoked | EscrowFunded | EscrowDefunded | EscrowSwept | PaymentAuthorized | PaymentClaimed | PaymentExpiring | PaymentExpired;
 
 export type EventPage = {
   /** The events of the page. */
@@ -275,7 +275,7 @@ export type FailedDelivery = {
   /** Id of the event, for a replay. */
   eventId: string;
   /** Type of the event. */
-  eventType: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+  eventType: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired";
   /** Ledger of the event. */
   ledger: number;
   /** `rejected`: the receiver's response ended the retries. `dead`: the gateway stopped retrying. `retrying`: a retry follows. */
@@ -337,7 +337,7 @@ export type Payment = {
   id: string;
   /** `pending`: no claim of the merchant took the payment yet. `claimed`: one did. `expired`: it ended unclaimed. `unknown`: the gateway cannot tell, because the network was reset or events are missing. */
   state: "pending" | "claimed" | "expired" | "unknown";
-  /** True: the payment is pending and near its end. */
+  /** True: the payment is pending, and three quarters of its life are over. */
   expiring: boolean;
   /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
   deviceHash: string;
@@ -355,8 +355,11 @@ export type Payment = {
   authorizedAt: string;
   /** Hash of the transaction that authorised the payment. */
   txHash: string;
-  expiresAtLedger: number | null;
+  /** Last ledger in which the merchant can claim, as last read; of the shortest life while the gateway has not read it. */
+  expiresAtLedger: number;
   expiresAt: string | null;
+  /** The payment's end; null unless the state is expired. */
+  expired: PaymentExpiry | null;
   /** The claim that took the payment; null unless the state is claimed. */
   claim: PaymentClaim | null;
   /** Null: references are not supported yet. */
@@ -437,6 +440,73 @@ export type PaymentClaimed = {
   amount: string;
   /** Contract id (C…) of the asset; null when the gateway could not read it. */
   asset: string | null;
+};
+
+export type PaymentExpired = {
+  /** Unique id of the event, by which receivers deduplicate. */
+  id: string;
+  /** Contract id (C…) of the contract that emitted the event. */
+  contractId: string;
+  /** Ledger of the event. */
+  ledger: number;
+  /** Close time of the ledger, UTC. */
+  ledgerClosedAt: string;
+  /** Hash of the transaction: 64 hex digits. */
+  txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
+  /** Type of the event. */
+  type: "payment.expired";
+  /** Id of the payment: that of its `payment.authorized` event. */
+  paymentId: string;
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
+  deviceHash: string;
+  /** Agent of the card: an account (G…) or a contract (C…). */
+  agent?: string;
+  /** Merchant of the payment: an account (G…) or a contract (C…). */
+  merchant: string;
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
+  amount: string;
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
+  asset: string | null;
+};
+
+export type PaymentExpiring = {
+  /** Unique id of the event, by which receivers deduplicate. */
+  id: string;
+  /** Contract id (C…) of the contract that emitted the event. */
+  contractId: string;
+  /** Ledger of the event. */
+  ledger: number;
+  /** Close time of the ledger, UTC. */
+  ledgerClosedAt: string;
+  /** Hash of the transaction: 64 hex digits. */
+  txHash: string;
+  /** Reference of the transaction. Only for the API key that gave it with prepare, absent for other keys. */
+  reference?: string;
+  /** Type of the event. */
+  type: "payment.expiring";
+  /** Id of the payment: that of its `payment.authorized` event. */
+  paymentId: string;
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
+  deviceHash: string;
+  /** Agent of the card: an account (G…) or a contract (C…). */
+  agent?: string;
+  /** Merchant of the payment: an account (G…) or a contract (C…). */
+  merchant: string;
+  /** Amount in the asset's smallest unit: a decimal string from 0 to 2^127 − 1. */
+  amount: string;
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
+  asset: string | null;
+};
+
+export type PaymentExpiry = {
+  /** Id of the `payment.expired` event. */
+  eventId: string;
+  /** First ledger that is known to be without the payment. */
+  ledger: number;
+  /** Close time of that ledger, UTC. */
+  expiredAt: string;
 };
 
 export type PaymentPage = {
@@ -718,7 +788,7 @@ export type Status = {
       /** Id of the event. */
       eventId: string;
       /** Type of the event. */
-      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired";
       /** Ledger of the event. */
       ledger: number;
       /** Contract id of the asset: C and 55 base32 characters, with a checksum. */
@@ -834,7 +904,7 @@ export type Webhook = {
   /** URL to which the gateway POSTs events. */
   url: string;
   /** Types of the delivered events. Null means all types. */
-  types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
   /** Merchant of the delivered events (G… or C…). Null means all merchants. */
@@ -862,7 +932,7 @@ export type WebhookRequest = {
   /** Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine. */
   url: string;
   /** Only events of these types; all types when absent or null. */
-  types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Only events of this card (64 hex digits); all cards when absent or null. */
   deviceHash?: string | null;
   /** Only events of this merchant (G… or C…); all merchants when absent or null. */
@@ -882,7 +952,7 @@ export type WebhookWithSecret = {
   /** URL to which the gateway POSTs events. */
   url: string;
   /** Types of the delivered events. Null means all types. */
-  types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+  types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
   /** Merchant of the delivered events (G… or C…). Null means all merchants. */
@@ -961,9 +1031,9 @@ export interface Endpoints {
       deviceHash?: QueryValue;
       /** Only payments of this agent: an account (G…) or a contract (C…). */
       agent?: QueryValue;
-      /** Only payments authorised at this time or later: ISO 8601, or Unix seconds. */
+      /** Only payments authorised at this time or later: ISO 8601 with a zone, or Unix seconds. */
       from?: QueryValue;
-      /** Only payments authorised before this time: ISO 8601, or Unix seconds. */
+      /** Only payments authorised before this time: ISO 8601 with a zone, or Unix seconds. */
       to?: QueryValue;
       /** `desc`: the newest payment first. `asc`: the oldest first. `desc` when absent. */
       order?: "asc" | "desc";

@@ -37,8 +37,10 @@ import {
   type PrepareRequest,
   requestDigest,
 } from "./operations/prepare_operation.ts";
+import { createPaymentEntries, type PaymentEntries } from "./payments/payment_entries.ts";
 import { createAnswerCache } from "./reads/answer_cache.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
+import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createPayable, type PaymentFunds } from "./operations/payable.ts";
@@ -52,6 +54,8 @@ export interface Escrow {
   payments: PaymentChecker;
   /** The fewest ledgers that a pending payment lives. */
   shortestLife(): Promise<number>;
+  /** Reads the entries of payments. */
+  paymentEntries: PaymentEntries;
   /** Time and pace of the ledgers. */
   ledgerTimes: LedgerClock["times"];
   assets: AssetReader;
@@ -171,6 +175,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
     assets: createAssetReader(calls),
     held: createHeldReader({ entries, calls, paymentEscrow }),
     shortestLife: ledgers.shortestLife,
+    paymentEntries: createPaymentEntries({
+      entries,
+      pending: createEntrySource({ entries, contracts }).pending,
+      paymentEscrow,
+    }),
     ledgerTimes: ledgers.times,
     payments: createPaymentChecker({
       card: reads.card,

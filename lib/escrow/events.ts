@@ -1,9 +1,11 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { ContractIds } from "./contracts/errors.ts";
+import { OWN_EVENT_TYPES } from "../store/event.ts";
 import { asAddress, asHash, asI128 } from "./decode.ts";
 
-export const EVENT_TYPES = [
+/** The types of the contracts' events. */
+export const CONTRACT_EVENT_TYPES = [
   "device.registered",
   "device.revoked",
   "agent.registered",
@@ -14,11 +16,13 @@ export const EVENT_TYPES = [
   "payment.authorized",
   "payment.claimed",
 ] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+export type ContractEventType = (typeof CONTRACT_EVENT_TYPES)[number];
+/** The types of all events of the log. */
+export const EVENT_TYPES = [...CONTRACT_EVENT_TYPES, ...OWN_EVENT_TYPES] as const;
 
 /** A contract's event, with the fields of its type only. */
 export interface DecodedEvent {
-  type: EventType;
+  type: ContractEventType;
   /** 64 lower-case hex digits. */
   deviceHash?: string;
   agent?: string;
@@ -46,7 +50,7 @@ const card = (contract: EventShape["contract"], symbol: string, data?: EventShap
   return { contract, symbol, topics: ["deviceHash"], data };
 };
 
-const SHAPES: Record<EventType, EventShape> = {
+const SHAPES: Record<ContractEventType, EventShape> = {
   "device.registered": card("deviceRegistry", "register", "agent"),
   "device.revoked": card("deviceRegistry", "revoke"),
   "agent.registered": card("agentRegistry", "agent_reg", "agent"),
@@ -71,7 +75,7 @@ export function decodeEvent(
   event: Pick<RawEvent, "contractId" | "topic" | "value">,
   contracts: ContractIds,
 ): DecodedEvent | undefined {
-  const candidates = EVENT_TYPES.filter((type) => contracts[SHAPES[type].contract] === event.contractId);
+  const candidates = CONTRACT_EVENT_TYPES.filter((type) => contracts[SHAPES[type].contract] === event.contractId);
   if (candidates.length === 0) return undefined;
   try {
     const [name, ...topics] = event.topic.map((topic) => xdr.ScVal.fromXdr(topic, "base64"));

@@ -87,7 +87,7 @@ export function createHistory(
     const ranges = heldRanges(state);
     const { forgotten } = bounds ?? await log.bounds();
     if (forgotten === 0) return ranges;
-    const [oldest] = await log.read({ filter: {}, after: forgotten, order: "asc", limit: 1 });
+    const [oldest] = await log.read({ filter: {}, withOwn: true, after: forgotten, order: "asc", limit: 1 });
     if (oldest === undefined) return [];
     // Retention may have deleted a part of this ledger.
     const first = heightOfEvent(oldest) + 1;

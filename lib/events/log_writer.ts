@@ -28,6 +28,10 @@ export interface LogWriter {
    * last step. Returns how many events were new and decoded. Rejects with `fenced` when the lease was lost.
    */
   commit(events: RawEvent[], next: WatcherState): Promise<{ added: number }>;
+  /** The lease of the log, undefined while another gateway has it. */
+  readonly lease: Lease | undefined;
+  /** Commits events of the gateway's own. */
+  appendOwn(events: NewEvent[]): Promise<void>;
   /** Decodes stored raw events again, a bounded number per call, each once per decoder. */
   decodeUndecoded(signal: AbortSignal): Promise<void>;
   /** Gives the lease back. Never rejects. */
@@ -152,6 +156,13 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     },
     get appended() {
       return appended;
+    },
+    get lease() {
+      return lease;
+    },
+    async appendOwn(events) {
+      await renewed(lease!);
+      reportCommit(await underLease((lease) => store.events.append({ lease, events, state: state! })));
     },
     async open() {
       appended = 0;

@@ -7,7 +7,8 @@
 import { isoSeconds } from "../clock.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { isFenced, type WatcherState } from "../store/store.ts";
+import type { NewEvent } from "../store/event.ts";
+import { isFenced, type Lease, StoreError, type WatcherState } from "../store/store.ts";
 import { afterReset, beginning, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
 import { createBackfill } from "./gaps.ts";
 import { createKnownUntil } from "./known_until.ts";
@@ -36,6 +37,18 @@ export interface Watcher extends Pick<Polling, "start" | "wake" | "pollFor"> {
   readonly trouble: string | undefined;
 }
 
+/** What the leader derives from the log. Each method runs under the log's lease. */
+export interface Derivation {
+  /** Derives up to the end of the log. */
+  follow(lease: Lease): Promise<void>;
+  /** Reads from the nodes what is due. */
+  read(lease: Lease): Promise<void>;
+  /** Events to append now, while the log's end is known. */
+  owedEvents(lease: Lease): Promise<NewEvent[]>;
+  /** Ends `follow` after the step under way. */
+  stop(): void;
+}
+
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets" | "head"> {
   rpc: NodesRpcClient;
   head: Head;
@@ -45,6 +58,8 @@ export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"
   onProblem: (problem: Notice | Trouble) => void;
   /** Finds the assets of movements in their transactions. When absent, movements have none. */
   movements?: Movements;
+  /** Keeps what the log shows of payments. */
+  payments?: Derivation;
   /** How many events a page has; 1 000 when absent. */
   pageEvents?: number;
   /** How many days the store keeps events; forever when 0 or absent. */
@@ -223,9 +238,31 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { outcome: "idle", events: log.appended };
   }
 
+  let deriving: Promise<void> | undefined;
+
+  /** Derives in the background, except where processes take turns, and appends what the log owes. */
+  async function derive(): Promise<void> {
+    const [work, { lease }] = [parts.payments, log];
+    if (work === undefined || lease === undefined) return;
+    // The store and the RPC client report their own errors, and the next poll repeats the work.
+    deriving ??= work.follow(lease).then(() => work.read(lease)).catch(() => {}).finally(() => deriving = undefined);
+    if (!polling.isLooping) await deriving;
+    const owed = await work.owedEvents(lease).catch((error) => {
+      if (error instanceof StoreError) throw error;
+      return [];
+    });
+    if (owed.length > 0) await log.appendOwn(owed);
+  }
+
+  async function pollAndDerive(): ReturnType<typeof poll> {
+    const result = await poll();
+    if (result.outcome !== "lagging") await derive();
+    return { ...result, events: log.appended };
+  }
+
   async function tryPoll(): Promise<PollResult> {
     try {
-      const result = await poll().finally(() => log.state && known.scanned(log.state.scannedLedger));
+      const result = await pollAndDerive().finally(() => log.state && known.scanned(log.state.scannedLedger));
       reports.outcome(result);
       reports.clock();
       await leadership.polled(result.outcome === "idle" || result.outcome === "more");
@@ -264,7 +301,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
     pollFor: polling.pollFor,
     async stop() {
       stopping.abort();
+      parts.payments?.stop();
       await polling.stop();
+      await deriving;
       await log.close();
     },
     // Other places report a failing store.

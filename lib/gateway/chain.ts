@@ -126,8 +126,8 @@ export async function createChain(
     store,
     paymentEscrow: contracts.paymentEscrow,
     shortestLife: escrow.shortestLife,
-    holder,
-    monotonicMs: clock.monotonicMs,
+    readEntries: escrow.paymentEntries,
+    head: () => ({ sequence: head.sequence, closeTime: head.closeTime || Math.floor(head.networkSeconds()) }),
   });
   const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
   const solvency = watchSolvency({
@@ -152,6 +152,7 @@ export async function createChain(
       assetIn: (event, transaction) => movedAsset(event, transaction, contracts),
       paymentIn: (event, transaction) => paymentFacts(event, transaction, contracts),
     },
+    payments,
     titleOf: (id) => settingsOf(id, contracts),
     clock,
     holder,
@@ -162,7 +163,6 @@ export async function createChain(
       onCommit();
       void unacceptedAssets.look();
       void solvency.look();
-      void tellPayments();
       // The node answers, so a check that failed before can succeed now.
       void contractWatch.check();
     },
@@ -173,11 +173,6 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.checkAgain();
     },
   });
-  /** Never rejects. */
-  async function tellPayments(): Promise<void> {
-    // The store and the RPC client report their own errors, and the next commit looks again.
-    await payments.look().catch((error) => log.debug("telling the payments failed; retrying", { error }));
-  }
   return {
     rpc,
     head,
@@ -189,7 +184,6 @@ export async function createChain(
     unacceptedAssets,
     solvency,
     expiring,
-    payments: { look: tellPayments, stop: payments.stop },
     unresolvedSubmissions,
     /**
      * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.

@@ -130,7 +130,7 @@ export async function createGateway(options: GatewayOptions) {
     await lookAtStoreClock();
     const checked = chain.contractWatch.check();
     await chain.watcher.pollFor(boundMs / 2);
-    const compared = Promise.all([chain.solvency.look(), chain.payments.look()]);
+    const compared = chain.solvency.look();
     await webhooks.turn(boundMs * 0.8 - (clock.monotonicMs() - beganAt));
     await Promise.all([checked, compared]);
   }
@@ -149,7 +149,6 @@ export async function createGateway(options: GatewayOptions) {
       void chain.contractWatch.check();
       void chain.unacceptedAssets.look();
       void chain.solvency.look();
-      void chain.payments.look();
       webhooks.start();
       limiter.start();
       verifier.start();
@@ -207,7 +206,6 @@ export async function createGateway(options: GatewayOptions) {
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "reads of the shared state", stop: async () => await chain.sharedState?.stop(), boundMs: 3_000 },
         { name: "polls of the watcher", stop: chain.watcher.stop, boundMs: 5_000 },
-        { name: "payments", stop: chain.payments.stop, boundMs: 5_000 },
         { name: "retention jobs", stop: retention.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
         { name: "uses of keys", stop: verifier.stop, boundMs: 3_000 },

@@ -113,6 +113,8 @@ export const BOUNDS: Bounds = {
     cursor: unbounded,
     get: unbounded,
     list: ({ limit }) => checkLimit(limit, 1_000),
+    due: ({ limit }) => checkLimit(limit, 1_000),
+    owing: ({ limit }) => checkLimit(limit, 1_000),
     forget: unbounded,
   },
 };

@@ -19,6 +19,15 @@ export function ledgerOfHeight(height: number): number {
   return height % LEDGERS_PER_EPOCH;
 }
 
+/**
+ * Events of the gateway's own, which no contract emits. A query gets them only if it names their types, or asks for all.
+ */
+export const OWN_EVENT_TYPES = ["payment.expiring", "payment.expired"] as const;
+
+export function isOwnType(type: string): boolean {
+  return (OWN_EVENT_TYPES as readonly string[]).includes(type);
+}
+
 /** The fields of all events, decoded or not. */
 interface EventOrigin {
   /**
@@ -36,8 +45,9 @@ interface EventOrigin {
 
 /** A decoded event as clients and webhooks see it. */
 export interface PublicEvent extends EventOrigin {
-  /** One of the nine event types. */
   type: string;
+  /** Of an event of the gateway's own: the payment's id. */
+  paymentId?: string;
   /** 64 lower-case hex digits. */
   deviceHash?: string;
   agent?: string;
@@ -58,12 +68,14 @@ export interface PaymentFacts {
   slot?: number;
   /** Of a payment: the last ledger of its entry's life. */
   endLedger?: number;
+  /** Of an event of the gateway's own: the payment's id. */
+  of?: string;
   /** Of a claim: the living entries that its transaction removed or overwrote. `at`: the time in the entry, Unix seconds. */
   taken?: { slot: number; at: number }[];
 }
 
 /** A decoded event before the store has given it a sequence. */
-export interface NewEvent extends Omit<PublicEvent, "reference"> {
+export interface NewEvent extends Omit<PublicEvent, "reference" | "paymentId"> {
   /** Undefined: unknown. */
   asset?: string;
   payment?: PaymentFacts;
@@ -88,7 +100,7 @@ export interface UndecodedEvent extends EventOrigin {
 
 /** Selects the events that meet every given condition. An event without a field does not match a condition on that field. */
 export interface EventFilter {
-  /** Any of these types; an empty list matches nothing. */
+  /** Any of these types; an empty list matches nothing. Absent: every type but `OWN_EVENT_TYPES`. */
   types?: string[];
   deviceHash?: string;
   merchant?: string;
@@ -115,6 +127,7 @@ const CONDITIONS: {
 
 /** Whether a filter lets an event through. */
 export function matches(filter: EventFilter, event: PublicEvent): boolean {
+  if (filter.types === undefined && isOwnType(event.type)) return false;
   for (const key in filter) {
     const wanted = filter[key as keyof EventFilter];
     if (wanted === undefined) continue;
@@ -177,6 +190,8 @@ export function publicEvent(event: PublicEvent | LoggedEvent, keyId?: string): P
   }
   if (event.asset !== undefined) shown.asset = event.asset;
   else if (event.amount !== undefined) shown.asset = null;
+  const paymentId = "payment" in event ? event.payment?.of : undefined;
+  if (paymentId !== undefined) shown.paymentId = paymentId;
   const reference = keyId !== undefined && "references" in event ? event.references?.get(keyId) : undefined;
   if (reference !== undefined) shown.reference = reference;
   return shown;

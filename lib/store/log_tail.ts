@@ -32,7 +32,7 @@ export class LogTail {
 
   /** Reads the next page, up to a sequence, and passes it on. @param distribute undefined when there are no followers */
   async readOn(upTo: number, distribute: ((events: LoggedEvent[], upTo: number) => void) | undefined): Promise<void> {
-    const query = { filter: {}, after: this.tail, upTo, limit: PAGE } as const;
+    const query = { filter: {}, withOwn: true, after: this.tail, upTo, limit: PAGE } as const;
     const page = distribute === undefined ? [] : await this.store.events.read({ ...query, order: "asc" });
     await this.store.references.attach(page);
     const end = page.length < PAGE ? upTo : page.at(-1)!.sequence;

@@ -1,3 +1,4 @@
+import type { OWN_EVENT_TYPES } from "./event.ts";
 import type { Lease } from "./lease.ts";
 import type { HistoryGap } from "./watcher_state.ts";
 
@@ -21,11 +22,33 @@ export interface StoredPayment {
   asset?: string;
   /** The contract's slot. */
   slot?: number;
-  /** The last ledger of its entry's life, as last seen. */
-  expiresAtLedger?: number;
+  /** The last ledger of its entry's life, as last seen; of the shortest life while the gateway has not seen it. */
+  expiresAtLedger: number;
   claim?: PaymentClaim;
-  /** The first ledger that is known to be without its entry, which had ended unclaimed. */
-  endedAtLedger?: number;
+  /** What reads of its entry showed. */
+  reading?: PaymentReading;
+  /** When to look at it again: read its entry, or, once the entry is gone, wait until that ledger is settled. */
+  due?: { for: "reading" | "settling"; ledger: number };
+  /** The event that the log does not have yet, with its ledger and the close time of that, Unix seconds. */
+  owes?: { type: (typeof OWN_EVENT_TYPES)[number]; ledger: number; at: number };
+  /** The log has its `payment.expiring`. */
+  isAnnounced?: true;
+  /** Its `payment.expired`. */
+  expired?: { eventId: string; ledger: number; at: number };
+}
+
+/** The reads of a payment's entry. */
+export interface PaymentReading {
+  /** The last read ledger. */
+  ledger: number;
+  /** The newest ledger with its entry. */
+  aliveAt?: number;
+  /** The first ledger without its entry after its end. */
+  absentAt?: number;
+  /** Close time of `absentAt`, else of `aliveAt`, Unix seconds. */
+  at: number;
+  /** The last ledger of its entry's life, as read in `aliveAt`. */
+  endLedger?: number;
 }
 
 export interface PaymentClaim {
@@ -78,8 +101,8 @@ export interface PaymentQuery {
   limit: number;
 }
 
-/** More than one transaction can claim. */
-export const MAX_PAYMENT_ROWS = 195;
+/** Deno KV takes 1 000 writes at once, and a payment has at most seven. */
+export const MAX_PAYMENT_ROWS = 140;
 
 export interface PaymentStore {
   /**
@@ -96,6 +119,10 @@ export interface PaymentStore {
    * rarity of matches. With several of merchant, device hash and agent it depends on the rarest of them.
    */
   list(query: PaymentQuery): Promise<StoredPayment[]>;
+  /** The payments that are due up to this ledger, the longest due first: at most `limit` (≤ 1 000). */
+  due(query: { for: NonNullable<StoredPayment["due"]>["for"]; upToLedger: number; limit: number }): Promise<StoredPayment[]>;
+  /** The payments whose own event the log does not have yet: at most `limit` (≤ 1 000), in no order. */
+  owing(page: { limit: number }): Promise<StoredPayment[]>;
   /** Deletes at most 200 payments authorised before this time, Unix seconds. Returns their number. */
   forget(authorizedBefore: number): Promise<number>;
 }

@@ -177,6 +177,8 @@ export interface EventQuery {
   after?: number;
   /** Only sequences up to this one, inclusive. */
   upTo?: number;
+  /** Without types: also `OWN_EVENT_TYPES`. */
+  withOwn?: true;
 }
 
 export interface EventStore {

@@ -64,7 +64,7 @@ export async function planReplay(
 
 /** The height of the newest event, whose ledger may be incomplete. 0 for an empty log. */
 async function newestHeight(events: Store["events"], last: number): Promise<number> {
-  const [newest] = await events.read({ filter: {}, upTo: last, order: "desc", limit: 1 });
+  const [newest] = await events.read({ filter: {}, withOwn: true, upTo: last, order: "desc", limit: 1 });
   return newest === undefined ? 0 : heightOfEvent(newest);
 }
 

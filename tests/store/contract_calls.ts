@@ -135,6 +135,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
       [1_000, (limit) => payments.list({ filter: {}, order: "asc", limit })],
+      [1_000, (limit) => payments.due({ for: "reading", upToLedger: 1, limit })],
+      [1_000, (limit) => payments.owing({ limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {
@@ -198,7 +200,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 /** A call of every method there is, with arguments that are within its bounds. */
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [] };
+  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [], rows: [] };
   const ANYTHING = { limit: 2, inFlight: [], upTo: 0, key: "k", name: { key: "k" }, intent: { state: 1 }, ...NONE };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>

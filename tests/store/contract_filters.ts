@@ -8,7 +8,7 @@ import { append, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
 /** Few of each, so that filters meet and miss; one that no event has. */
-const TYPES = ["escrow.funded", "payment.authorized", "payment.claimed"];
+const TYPES = ["escrow.funded", "payment.claimed", "payment.expired"];
 const HASHES = ["ab", "cd"].map((digits) => digits.repeat(32));
 const ADDRESSES = ["A", "B"].map((letter) => `G${letter.repeat(55)}`);
 const [NO_HASH, NO_ADDRESS] = ["ef".repeat(32), "C".repeat(56)];
@@ -44,6 +44,7 @@ const aQuery = fc.record({
   upTo: fc.option(fc.nat(60), { nil: undefined }),
   order: fc.constantFrom("asc" as const, "desc" as const),
   limit: fc.constantFrom(1, 3, 10, 1_000),
+  withOwn: fc.constantFrom(undefined, undefined, true as const),
 });
 
 export function filterContract({ store }: Subject): void {
@@ -63,8 +64,11 @@ export function filterContract({ store }: Subject): void {
     await fc.assert(
       fc.asyncProperty(fc.array(anEvent, { maxLength: 1 }), aQuery, async (more, query) => {
         if (log.length < 60) await grow(more);
-        const { filter, after = 0, upTo = Infinity, order, limit } = query;
-        const all = log.filter((event) => event.sequence > after && event.sequence <= upTo && matches(filter, event));
+        const { filter, after = 0, upTo = Infinity, order, limit, withOwn } = query;
+        const types = ({ type }: LoggedEvent) => filter.types ?? (withOwn ? [type] : undefined);
+        const all = log.filter((event) =>
+          event.sequence > after && event.sequence <= upTo && matches({ ...filter, types: types(event) }, event)
+        );
         const expected = (order === "asc" ? all : all.toReversed()).slice(0, limit);
         assert.deepEqual(await store().events.read(query), expected);
         assert.equal(await store().events.count(query), Math.min(limit, all.length));

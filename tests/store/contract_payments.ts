@@ -29,6 +29,7 @@ export function samplePayment(n: number, fields: Partial<StoredPayment> = {}, ep
     deviceHash: `${n % 2}f`.repeat(32),
     merchant: MERCHANTS[n % 3]!,
     amount: `${n}`,
+    expiresAtLedger: 2_000 + n,
     ...(n % 5 === 0 ? {} : { agent: `A${n % 2}` }),
     ...fields,
   };
@@ -52,7 +53,9 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
       asset: CONTRACT,
       slot: 7,
       expiresAtLedger: 4_294_967_295,
-      endedAtLedger: 3,
+      isAnnounced: true,
+      expired: { eventId: sampleId(8), ledger: 1_010, at: 1_793_491_260 },
+      reading: { ledger: 9, aliveAt: 8, absentAt: 9, at: 1_793_491_206, endLedger: 8 },
       claim,
     });
     const [least] = payments(1);
@@ -144,6 +147,22 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
         }
       }
     }
+  });
+
+  test("payments.due and payments.owing list what is to be done, and nothing that is done", async () => {
+    const waiting = (n: number, ledger: number, what: "reading" | "settling" = "reading") =>
+      samplePayment(n, { due: { for: what, ledger } });
+    const owed = samplePayment(5, { owes: { type: "payment.expired", ledger: 9, at: 1_793_491_206 } });
+    await commit([waiting(1, 30), waiting(2, 10), waiting(3, 20), waiting(4, 10, "settling"), owed, samplePayment(6)]);
+    const due = async (upToLedger: number, what: "reading" | "settling" = "reading", limit = 9) =>
+      (await store().payments.due({ for: what, upToLedger, limit })).map(({ id }) => id);
+    assert.deepEqual(await due(29), [sampleId(2), sampleId(3)]);
+    assert.deepEqual(await due(30, "reading", 2), [sampleId(2), sampleId(3)]);
+    assert.deepEqual(await due(10, "settling"), [sampleId(4)]);
+    assert.deepEqual(await store().payments.owing({ limit: 9 }), [owed]);
+    await commit([waiting(2, 40), samplePayment(3), samplePayment(5)]);
+    assert.deepEqual(await due(40), [sampleId(1), sampleId(2)]);
+    assert.deepEqual(await store().payments.owing({ limit: 9 }), []);
   });
 
   test("payments.forget deletes payments before the time, 200 at a call, and returns their number", async () => {

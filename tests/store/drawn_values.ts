@@ -8,7 +8,7 @@ const ACCOUNT = "GBZXN7PIRZGNMHGA7MUUUF4GWPY5AYPV6LY4UV2GL6VJGIQRXFDNMADI";
 /** In the order of their bytes, which is not that of JavaScript's strings. */
 export const IDS = ["wh_1", "wh_2", "wh_\uffff", "wh_😀"];
 export const KEYS = ["k1", "k2", "k\u00fc", "k\uffff", "k😀"];
-export const TYPES = ["escrow.funded", "escrow.claimed", "payment.authorized"];
+export const TYPES = ["escrow.funded", "escrow.claimed", "payment.expired"];
 export const hash = fc.constantFrom("0", "1", "2").map((digit) => digit.repeat(64));
 export const merchant = fc.constantFrom("GM0", ACCOUNT);
 export const agent = fc.constantFrom("GA0", CONTRACT);

@@ -6,6 +6,7 @@ import { parseEventId } from "../../store/event.ts";
 import type { PaymentFilter, PaymentPlace, PaymentQuery, PaymentState, StoredPayment } from "../../store/payment.ts";
 import type { Store } from "../../store/store.ts";
 import { paymentsHoldTo } from "./projection.ts";
+import { lastQuarterFrom } from "./retelling.ts";
 
 /** A payment as clients see it. Times are ISO 8601. */
 export interface PublicPayment {
@@ -20,9 +21,10 @@ export interface PublicPayment {
   ledger: number;
   authorizedAt: string;
   txHash: string;
-  expiresAtLedger: number | null;
+  expiresAtLedger: number;
   /** An estimate from the pace of the ledgers. */
   expiresAt: string | null;
+  expired: { eventId: string; ledger: number; expiredAt: string } | null;
   claim: { eventId: string; txHash: string; ledger: number; claimedAt: string; asset: string | null } | null;
   reference: string | null;
   idempotencyKey: string | null;
@@ -83,14 +85,12 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger }: {
 }
 
 function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: number }) | undefined): PublicPayment {
-  const { agent = null, asset = null, expiresAtLedger = null, claim } = row;
-  const inSeconds = now === undefined || expiresAtLedger === null
-    ? undefined
-    : now.seconds + (expiresAtLedger - now.ledger) * now.pace;
+  const { agent = null, asset = null, expiresAtLedger, claim, expired } = row;
+  const inSeconds = now === undefined ? undefined : now.seconds + (expiresAtLedger - now.ledger) * now.pace;
   return {
     id: row.id,
     state: row.state,
-    expiring: false,
+    expiring: row.state === "pending" && now !== undefined && now.ledger >= lastQuarterFrom(row),
     deviceHash: row.deviceHash,
     agent,
     merchant: row.merchant,
@@ -101,6 +101,11 @@ function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: number 
     txHash: row.txHash,
     expiresAtLedger,
     expiresAt: inSeconds === undefined ? null : isoSeconds(Math.round(inSeconds) * 1_000),
+    expired: expired === undefined || row.state !== "expired" ? null : {
+      eventId: expired.eventId,
+      ledger: expired.ledger,
+      expiredAt: isoSeconds(expired.at * 1_000),
+    },
     claim: claim === undefined ? null : {
       eventId: claim.eventId,
       txHash: claim.txHash,

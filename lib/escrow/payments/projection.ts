@@ -1,83 +1,99 @@
 /*
  * Keeps the payments of the store. Reads the log on from a cursor, and derives the states of the merchants concerned. Does so after
- * each event, also a late one, after claims settle, and after a gap opens or fills.
+ * each event, also a late one, after ledgers settle, after reads of entries, and after a gap opens or fills. The leader's watcher
+ * runs it under its lease, and appends the events that payments owe.
  */
 
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { heightOf, heightOfEvent, LEDGERS_PER_EPOCH, type LoggedEvent } from "../../store/event.ts";
-import { isFenced, type Lease, type Store, type WatcherState } from "../../store/store.ts";
+import { isoSeconds } from "../../clock.ts";
+import { MAX_UINT32 } from "../../ledger_numbers.ts";
+import {
+  formatEventId,
+  heightOf,
+  heightOfEvent,
+  LEDGERS_PER_EPOCH,
+  type LoggedEvent,
+  type NewEvent,
+  OWN_EVENT_TYPES,
+  parseEventId,
+} from "../../store/event.ts";
+import type { Lease, Store, WatcherState } from "../../store/store.ts";
 import { MAX_PAYMENT_ROWS, type PaymentsCursor, type PaymentState, type StoredPayment } from "../../store/payment.ts";
-import { type Concerned, PAYMENT_EVENTS, retell, type RetellingParts } from "./retelling.ts";
+import type { PaymentEntries } from "./payment_entries.ts";
+import { type Concerned, type News, newsOf, PAYMENT_EVENTS, readAgain, retell, type RetellingParts } from "./retelling.ts";
 
-export interface ProjectionParts extends Omit<RetellingParts, "events"> {
-  store: Pick<Store, "events" | "payments" | "leases">;
-  /** Unique to this process. */
-  holder: string;
-  monotonicMs(): number;
+export interface ProjectionParts extends Omit<RetellingParts, "events" | "payments"> {
+  store: Pick<Store, "events" | "payments" | "sharedState">;
+  readEntries: PaymentEntries;
+  /** The newest ledger, and its close time or one near it, Unix seconds. */
+  head(): { sequence: number; closeTime: number };
 }
 
+/** Every method runs under the lease of the log, and rejects with `fenced` when another gateway has it. */
 export interface PaymentsProjection {
-  /** Derives the payments up to the end of the log. On a shared store one gateway does. Rejects when the store or a node fails. */
-  look(): Promise<void>;
-  /** Gives the work to another gateway. Never rejects. */
-  stop(): Promise<void>;
+  /** Derives the payments up to the end of the log. Rejects when the store fails. */
+  follow(lease: Lease): Promise<void>;
+  /** Reads the entries that are due. Rejects when the store or a node fails. */
+  read(lease: Lease): Promise<void>;
+  /**
+   * The events that payments owe, at most 100. None while the payments do not reach the end of the log. The caller appends them
+   * before anything else.
+   */
+  owedEvents(lease: Lease): Promise<NewEvent[]>;
+  /** Ends `follow` after the step under way. */
+  stop(): void;
 }
 
-const LEASE = "payments";
-const LEASE_MS = 30_000;
-const RENEW_MS = 10_000;
 const PAGE = 100;
+/** Steps of `owedEvents`, for which a poll waits. */
+const STEPS_AT_ONCE = 10;
+const OWED_AT_ONCE = 100;
+/** Reads of one turn: five calls. */
+const READ_AT_ONCE = 1_000;
+const SETTLED_AT_ONCE = 100;
 const BEGINNING: PaymentsCursor = { epoch: 0, sequence: 0, latestLedger: 0, settledLedger: 0, gaps: [] };
+/** Name of the shared value that asks for a rebuild. */
+export const REBUILD = "payments rebuild";
 
 export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjection {
-  const { store: { events, payments, leases }, paymentEscrow, holder, monotonicMs } = parts;
-  let lease: Lease | undefined;
-  let askedAtMs = -Infinity;
-  let running: Promise<void> | undefined;
-  let isAsked = false;
+  const { store: { events, payments, sharedState }, paymentEscrow, readEntries, head } = parts;
+  let last: Promise<unknown> = Promise.resolve();
   let isStopped = false;
 
-  /** Undefined while another gateway has the lease. */
-  async function ownLease(): Promise<Lease | undefined> {
-    const nowMs = monotonicMs();
-    if (nowMs - askedAtMs < RENEW_MS) return lease;
-    askedAtMs = nowMs;
-    if (lease !== undefined) [lease] = await leases.renew([lease], LEASE_MS);
-    return lease ??= await leases.acquire({ name: LEASE, holder, durationMs: LEASE_MS });
-  }
-
-  /** The rows that differ from those of the store. */
-  async function changed(rows: StoredPayment[]): Promise<StoredPayment[]> {
-    const before = await Promise.all(rows.map(({ id }) => payments.get(id)));
-    return rows.filter((row, at) => !isDeepStrictEqual(row, before[at]));
+  /** One piece of work at a time, so that none derives rows from what another changes. */
+  function exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
   }
 
   /** After a kill the projection repeats rows that did not fit the last commit, with the same result. */
-  async function commit(rows: StoredPayment[], cursor: PaymentsCursor): Promise<void> {
+  async function commit(lease: Lease, rows: StoredPayment[], cursor?: PaymentsCursor): Promise<void> {
     for (let at = 0; at === 0 || at < rows.length; at += MAX_PAYMENT_ROWS) {
       const isLast = at + MAX_PAYMENT_ROWS >= rows.length;
       const some = rows.slice(at, at + MAX_PAYMENT_ROWS);
-      await payments.commit({ lease: lease!, rows: some, cursor: isLast ? cursor : undefined });
+      await payments.commit({ lease, rows: some, cursor: isLast ? cursor : undefined });
     }
   }
 
-  async function tellAll(state: WatcherState, concerned: Concerned[]): Promise<StoredPayment[]> {
+  async function tell(state: WatcherState, concerned: Concerned[], news?: News): Promise<StoredPayment[]> {
     const rows: StoredPayment[] = [];
-    for (const one of concerned) rows.push(...await changed(await retell({ ...parts, events }, state, one)));
+    for (const one of concerned) rows.push(...await retell({ ...parts, events, payments }, state, one, news));
     return rows;
   }
 
   /** Derives the states of open payments again, a page at a time. */
-  async function renew(state: WatcherState, cursor: PaymentsCursor): Promise<void> {
+  async function renew(lease: Lease, state: WatcherState, cursor: PaymentsCursor): Promise<void> {
     const { states: [first, ...others], after } = cursor.renewal!;
     const page = await payments.list({ filter: { state: first }, order: "asc", after, limit: PAGE });
     const left = page.length === PAGE ? { states: [first!, ...others], after: page.at(-1)! } : { states: others };
     const { renewal: _, ...rest } = cursor;
     const next = left.states.length === 0 ? rest : { ...rest, renewal: placeOnly(left) };
-    const own = page.filter(({ contractId }) => contractId === paymentEscrow);
-    await commit(await tellAll(state, concernedBy(own)), next);
+    await commit(lease, await tell(state, concernedBy(page.filter(isOwn))), next);
   }
+
+  const isOwn = ({ contractId }: { contractId: string }) => contractId === paymentEscrow;
 
   /** The settled claims that the projection read before. */
   async function settledClaims(state: WatcherState, { epoch, settledLedger, sequence }: PaymentsCursor) {
@@ -87,68 +103,139 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     for (let after = 0;;) {
       const filter = { types: ["payment.claimed"], ...heights };
       const page = await events.read({ filter, after, upTo: sequence, order: "asc", limit: PAGE });
-      found.push(...page.filter(({ contractId }) => contractId === paymentEscrow));
+      found.push(...page.filter(isOwn));
       if (page.length < PAGE) return found;
       after = page.at(-1)!.sequence;
     }
   }
 
-  /** Returns whether there are more events. */
-  async function step(): Promise<boolean> {
+  /** The payments of these events of the gateway's own, and what the events say of them. */
+  async function ownOf(page: LoggedEvent[]): Promise<{ rows: StoredPayment[]; news: News }> {
+    const own = page.filter(({ payment }) => payment?.of !== undefined);
+    const rows = await Promise.all(own.map(({ payment }) => payments.get(payment!.of!)));
+    const news = new Map<string, ReturnType<typeof newsOf>>();
+    for (const event of own) news.set(event.payment!.of!, { ...news.get(event.payment!.of!), ...newsOf(event) });
+    return { rows: rows.filter((row) => row !== undefined), news };
+  }
+
+  const beginningOf = (state: WatcherState): PaymentsCursor => {
+    return { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
+  };
+
+  /** Begins anew, if an operator asked for it. What was read of entries stays with the payments. */
+  async function rebuild(lease: Lease): Promise<void> {
+    const state = await events.watcherState();
+    if (state === undefined || await sharedState.read(REBUILD) === undefined) return;
+    await commit(lease, [], beginningOf(state));
+    await sharedState.change(REBUILD, () => ({ value: null, keepMs: 0, answer: undefined }));
+  }
+
+  /** Returns whether there is more to derive. */
+  async function step(lease: Lease): Promise<boolean> {
     const state = await events.watcherState();
     if (state === undefined) return false;
-    const before = await payments.cursor() ??
-      { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
+    const before = await payments.cursor() ?? beginningOf(state);
     const cursor = withRenewal(state, before, paymentEscrow);
     if (cursor.renewal !== undefined) {
-      await renew(state, cursor);
+      await renew(lease, state, cursor);
       return true;
     }
     const { last } = await events.bounds();
-    const settled = await settledClaims(state, cursor);
-    const page = await events.read({
-      filter: { types: PAYMENT_EVENTS },
-      after: cursor.sequence,
-      upTo: last,
-      order: "asc",
-      limit: PAGE,
-    });
+    const claims = await settledClaims(state, cursor);
+    const settled = await payments.due({ for: "settling", upToLedger: state.settledLedger, limit: SETTLED_AT_ONCE });
+    const types = [...PAYMENT_EVENTS, ...OWN_EVENT_TYPES];
+    const page = await events.read({ filter: { types }, after: cursor.sequence, upTo: last, order: "asc", limit: PAGE });
     const isAtEnd = page.length < PAGE;
     const sequence = isAtEnd ? Math.max(last, cursor.sequence) : page.at(-1)!.sequence;
-    if (sequence === cursor.sequence && settled.length === 0 && isDeepStrictEqual(cursor, before)) return false;
     const latestLedger = isAtEnd ? state.scannedLedger : Math.max(cursor.latestLedger, page.at(-1)!.ledger - 1);
-    const own = page.filter(({ contractId }) => contractId === paymentEscrow);
-    const rows = await tellAll(state, concernedBy([...settled, ...own]));
-    await commit(rows, { ...cursor, sequence, latestLedger, settledLedger: state.settledLedger });
-    return !isAtEnd;
+    const { rows: own, news } = await ownOf(page);
+    const logged = page.filter(({ payment }) => payment?.of === undefined);
+    const rows = await tell(state, concernedBy([...claims, ...settled, ...own, ...logged].filter(isOwn)), news);
+    const next = { ...cursor, sequence, latestLedger, settledLedger: state.settledLedger };
+    if (rows.length === 0 && isDeepStrictEqual(next, before)) return false;
+    await commit(lease, rows, next);
+    return !isAtEnd || rows.length > 0;
   }
 
-  async function run(): Promise<void> {
-    do {
-      isAsked = false;
-      if (await ownLease() === undefined) return;
-      while (!isStopped && await step()) {
-        await yieldToOthers();
-        if (await ownLease() === undefined) return;
-      }
-    } while (isAsked && !isStopped);
+  /** Returns whether the payments reach the end of the log. */
+  async function steps(lease: Lease, most: number): Promise<boolean> {
+    for (let n = 0; n < most && !isStopped; n++) {
+      if (!await exclusive(() => step(lease))) return true;
+      await yieldToOthers();
+    }
+    return false;
   }
 
   return {
-    look() {
-      isAsked = true;
-      if (isStopped) return Promise.resolve();
-      return running ??= run().catch((error) => {
-        if (!isFenced(error)) throw error;
-        lease = undefined;
-      }).finally(() => running = undefined);
+    async follow(lease) {
+      await exclusive(() => rebuild(lease));
+      await steps(lease, Infinity);
     },
-    async stop() {
+    async read(lease) {
+      const upToLedger = head().sequence;
+      const due = (await payments.due({ for: "reading", upToLedger, limit: READ_AT_ONCE })).filter(isOwn);
+      if (due.length === 0) return;
+      const found = await readEntries(due);
+      const { closeTime } = head();
+      await exclusive(async () => {
+        const state = await events.watcherState();
+        const news = new Map<string, Pick<StoredPayment, "reading">>();
+        for (const { id } of due) {
+          const [row, read] = [await payments.get(id), found.get(id)];
+          if (row?.due?.for === "reading" && read !== undefined) {
+            news.set(id, { reading: readAgain(row, read, closeTime) });
+          }
+        }
+        await commit(lease, await tell(state!, concernedBy(due.filter(({ id }) => news.has(id))), news));
+      });
+    },
+    async owedEvents(lease) {
+      const isAtEnd = await steps(lease, STEPS_AT_ONCE);
+      const owing = isAtEnd ? await payments.owing({ limit: OWED_AT_ONCE }) : [];
+      if (owing.length === 0) return [];
+      const { epoch } = (await events.watcherState())!;
+      const added: NewEvent[] = [];
+      for (const row of owing.filter(({ id }) => parseEventId(id)!.epoch === epoch)) {
+        const { ledger } = row.owes!;
+        const before = added.filter((one) => one.ledger === ledger).length;
+        added.push(ownEvent(row, { epoch, index: await nextIndex(epoch, ledger) + before, knownAt: head().closeTime }));
+      }
+      return added;
+    },
+    stop() {
       isStopped = true;
-      await running?.catch(() => {});
-      if (lease !== undefined) await leases.release([lease]).catch(() => {});
-      lease = undefined;
     },
+  };
+
+  /** The first free index among the events of the gateway's own in a ledger. */
+  async function nextIndex(epoch: number, ledger: number): Promise<number> {
+    const height = heightOf(epoch, ledger);
+    const filter = { types: [...OWN_EVENT_TYPES], fromHeight: height, toHeight: height };
+    const [newest] = await events.read({ filter, order: "desc", limit: 1 });
+    return newest === undefined ? 0 : parseEventId(newest.id)!.index + 1;
+  }
+}
+
+/** An event of the gateway's own comes after all events of the network in its ledger. */
+function ownEvent(
+  { id: of, owes, contractId, txHash, deviceHash, merchant, agent, amount, asset }: StoredPayment,
+  { epoch, index, knownAt }: { epoch: number; index: number; knownAt: number },
+): NewEvent {
+  const { type, ledger, at } = owes!;
+  return {
+    id: formatEventId({ epoch, ledger, order: MAX_UINT32, index }),
+    type,
+    contractId,
+    ledger,
+    ledgerClosedAt: isoSeconds(at * 1_000),
+    txHash,
+    deviceHash,
+    merchant,
+    amount,
+    ...(agent === undefined ? {} : { agent }),
+    ...(asset === undefined ? {} : { asset }),
+    knownAt,
+    payment: { of },
   };
 }
 

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { EventType } from "../../escrow/events.ts";
+import type { EVENT_TYPES } from "../../escrow/events.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, contractId, deviceHash, reference } from "../../escrow/values.ts";
 import { subjectsOf } from "../../events/log_reader.ts";
@@ -48,8 +48,16 @@ const movement = {
   }),
 };
 
+/** Of an event of the gateway's own: the payment. Its `txHash` is that of the authorisation. */
+const payment = {
+  paymentId: anyEventId("Id of the payment: that of its `payment.authorized` event."),
+  deviceHash,
+  agent: agent.optional(),
+  merchant,
+};
+
 /** One type of event, with its fields. */
-function eventOf<T extends EventType, S extends z.ZodRawShape>(type: T, id: string, description: string, fields: S) {
+function eventOf<T extends typeof EVENT_TYPES[number], S extends z.ZodRawShape>(type: T, id: string, description: string, fields: S) {
   const typeField = z.literal(type).meta({ description: "Type of the event." });
   return z.object({ ...common, type: typeField, ...fields }).meta({ id, description });
 }
@@ -84,7 +92,15 @@ export const eventSchema = z.discriminatedUnion("type", [
     merchant,
     ...movement,
   }),
-]).meta({ id: "Event", description: "An event of the contracts; type selects its fields." });
+  eventOf("payment.expiring", "PaymentExpiring", "Three quarters of a payment's life are over, and nobody claimed it.", {
+    ...payment,
+    ...movement,
+  }),
+  eventOf("payment.expired", "PaymentExpired", "A payment ended unclaimed: the merchant cannot collect it any more.", {
+    ...payment,
+    ...movement,
+  }),
+]).meta({ id: "Event", description: "An event of the contracts, or of the gateway's own; type selects its fields." });
 type EventResponse = z.infer<typeof eventSchema>;
 
 /** The event history, for clients that pull. */

@@ -19,7 +19,7 @@ const payment = z.object({
       "gateway cannot tell, because the network was reset or events are missing.",
     example: "claimed",
   }),
-  expiring: flag("True: the payment is pending and near its end.", false),
+  expiring: flag("True: the payment is pending, and three quarters of its life are over.", false),
   deviceHash,
   agent: address.nullable().meta({
     description: "Agent that authorised the payment; null when the gateway could not read it.",
@@ -34,11 +34,18 @@ const payment = z.object({
   authorizedAt: isoTime("Close time of that ledger, UTC."),
   txHash: text("Hash of the transaction that authorised the payment.", EXAMPLE.txHash),
   expiresAtLedger: ledgerSequence(
-    "Last ledger in which the merchant can claim, as last read; null when the gateway could not read it.",
+    "Last ledger in which the merchant can claim, as last read; of the shortest life while the gateway has not read it.",
     18_480,
-  ).nullable(),
+  ),
   expiresAt: isoTime("Time of that ledger, estimated from the pace of the ledgers, UTC; null while unknown.")
     .nullable(),
+  expired: z.object({
+    eventId: anyEventId("Id of the `payment.expired` event."),
+    ledger: ledgerSequence("First ledger that is known to be without the payment."),
+    expiredAt: isoTime("Close time of that ledger, UTC."),
+  }).meta({ id: "PaymentExpiry", description: "The end of a payment that nobody claimed." }).nullable().meta({
+    description: "The payment's end; null unless the state is expired.",
+  }),
   claim: z.object({
     eventId: anyEventId("Id of the `payment.claimed` event."),
     txHash: text("Hash of the claim's transaction.", EXAMPLE.txHash),

@@ -134,7 +134,9 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
   },
   events: {
     pages: ({ events }) =>
-      paged(({ sequence }) => sequence, (after) => events.read({ filter: {}, after, order: "asc", limit: PAGE })),
+      paged(({ sequence }) => sequence, (after) => {
+        return events.read({ filter: {}, withOwn: true, after, order: "asc", limit: PAGE });
+      }),
     write: (target, events) => append(target, events.map(({ sequence: _, ...event }) => event)),
   },
   undecoded: {

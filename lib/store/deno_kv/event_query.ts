@@ -1,5 +1,5 @@
 import type { Kv } from "../../runtime/kv.ts";
-import { type EventFilter, type LoggedEvent, matches, parseEventId } from "../event.ts";
+import { type EventFilter, isOwnType, type LoggedEvent, matches, parseEventId } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventQuery, EventStore, LogBounds } from "../store.ts";
 import { allOf, anyOf, type Course, type Cursor, following, indexCursor, isBefore } from "./cursors.ts";
@@ -43,9 +43,9 @@ export function denoKvEventQueries({ kv }: DenoKvContext): QueryMethods {
     read: ({ order, limit, ...query }) =>
       whileNothingIsForgotten(async (bounds) => {
         const course = { ...await extent(kv, query, bounds), order, batchSize: Math.min(limit, LARGEST_BATCH) };
-        if (isPlain(query.filter)) return await readPlain(kv, course, query.filter, limit);
+        if (isPlain(query.filter)) return await readPlain(kv, course, query, limit);
         const sequences: number[] = [];
-        for await (const sequence of sequencesOf(kv, query.filter, course)) {
+        for await (const sequence of sequencesOf(kv, query, course)) {
           sequences.push(sequence);
           if (sequences.length === limit) break;
         }
@@ -55,11 +55,12 @@ export function denoKvEventQueries({ kv }: DenoKvContext): QueryMethods {
     count: ({ limit, ...query }) =>
       whileNothingIsForgotten(async (bounds) => {
         const course: Course = { ...await extent(kv, query, bounds), order: "asc", batchSize: LARGEST_BATCH };
-        if (Object.values(query.filter).every((wanted) => wanted === undefined)) {
+        const isAll = query.withOwn || !(await typesOf(kv)).some(isOwnType);
+        if (isAll && Object.values(query.filter).every((wanted) => wanted === undefined)) {
           return Math.min(limit, Math.max(0, course.high - course.low + 1));
         }
         let found = 0;
-        for await (const _ of sequencesOf(kv, query.filter, course)) {
+        for await (const _ of sequencesOf(kv, query, course)) {
           found += 1;
           if (found === limit) break;
         }
@@ -103,21 +104,26 @@ function isPlain({ types, toHeight, ...filter }: EventFilter): boolean {
   return types === undefined && toHeight === undefined && SUBJECTS.every((field) => filter[field] === undefined);
 }
 
-async function readPlain(kv: Kv, course: Course, filter: EventFilter, limit: number): Promise<LoggedEvent[]> {
+async function readPlain(
+  kv: Kv,
+  course: Course,
+  { filter, withOwn }: EventQuery,
+  limit: number,
+): Promise<LoggedEvent[]> {
   const { low, high, batchSize, order } = course;
   const events: LoggedEvent[] = [];
   if (low > high) return events;
   const range = { start: eventKey(low), end: eventKey(high + 1) };
   for await (const { value } of kv.list<LoggedEvent>(range, { batchSize, reverse: order === "desc" })) {
-    if (matches(filter, value)) events.push(value);
+    if (matches(withOwn ? { ...filter, types: [value.type] } : filter, value)) events.push(value);
     if (events.length === limit) break;
   }
   return events;
 }
 
 /** The sequences of the matching events, in order. */
-async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncGenerator<number> {
-  const cursor = await cursorOf(kv, filter, course);
+async function* sequencesOf(kv: Kv, query: EventQuery, course: Course): AsyncGenerator<number> {
+  const cursor = await cursorOf(kv, query, course);
   const { low, high, order } = course;
   let wanted = order === "asc" ? low : high;
   while (wanted >= low && wanted <= high) {
@@ -132,15 +138,19 @@ async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncG
   }
 }
 
-async function cursorOf(kv: Kv, filter: EventFilter, course: Course): Promise<Cursor> {
-  const stored = (await collect(kv.list({ prefix: ["log_type"] }))).map(({ key }) => key[1] as string);
-  const types = stored.filter((type) => filter.types === undefined || filter.types.includes(type));
+async function typesOf(kv: Kv): Promise<string[]> {
+  return (await collect(kv.list({ prefix: ["log_type"] }))).map(({ key }) => key[1] as string);
+}
+
+async function cursorOf(kv: Kv, { filter, withOwn }: EventQuery, course: Course): Promise<Cursor> {
+  const stored = await typesOf(kv);
+  const types = stored.filter((type) => filter.types?.includes(type) ?? (withOwn === true || !isOwnType(type)));
   const subjects = SUBJECTS.filter((field) => filter[field] !== undefined);
   const ofSubject = (field: Subject) =>
     anyOf(types.map((type) => indexCursor(kv, subjectIndex(field, filter[field]!, type), course)), course);
   const cursors = subjects.map(ofSubject);
   // The indexes of subjects include the type.
-  if (subjects.length === 0 && filter.types !== undefined) {
+  if (subjects.length === 0 && types.length < stored.length) {
     cursors.push(anyOf(types.map((type) => indexCursor(kv, typeIndex(type), course)), course));
   }
   return allOf([...cursors, await heightCursor(kv, filter, course)]);

@@ -20,15 +20,17 @@ import { checkOwn } from "./leases.ts";
 import {
   type LeaseEntry,
   leaseKey,
+  paymentDueIndex,
   paymentIndex,
   paymentKey,
   paymentPlace,
   PAYMENTS_CURSOR,
+  PAYMENTS_OWING,
   paymentSubjectIndex,
 } from "./schema.ts";
 
 const FORGOTTEN_AT_ONCE = 200;
-/** Rows of one commit that deletes: one key for the row, and four for each state. */
+/** Rows of one commit that deletes: one key for the row, two for what is to be done, and four for each state: below 1 000. */
 const FORGOTTEN_PER_COMMIT = 50;
 
 /** Payments and their projection's cursor. */
@@ -36,19 +38,30 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
   const rowOf = (id: string) => kv.get<StoredPayment>(paymentKey(id));
 
   /**
-   * Deletes index entries of former states. A commit has no room for them. Until then a list passes over them, because the
-   * row has another state. A row that has changed since keeps them.
+   * Deletes index entries of former rows. A commit has no room for them. Until then a list passes over them, because the
+   * row says otherwise.
    */
-  async function unlist(rows: { row: StoredPayment; former: PaymentState }[]): Promise<void> {
-    for (const some of chunks(rows, MAX_CHECKS)) {
-      const entries = await getAll<StoredPayment>(kv, some.map(({ row }) => paymentKey(row.id)));
+  async function unlist(former: StoredPayment[]): Promise<void> {
+    for (const some of chunks(former, MAX_CHECKS)) {
+      const entries = await getAll<StoredPayment>(kv, some.map(({ id }) => paymentKey(id)));
       const atomic = kv.atomic().check(...entries);
-      some.forEach(({ row, former }, index) => {
-        if (entries[index]!.value?.state === former) return;
-        for (const key of indexKeys(row, former)) atomic.delete(key);
+      some.forEach((row, index) => {
+        const now = entries[index]!.value;
+        const kept = new Set((now === null ? [] : allKeys(now)).map(nameOf));
+        for (const key of allKeys(row)) if (!kept.has(nameOf(key))) atomic.delete(key);
       });
       await commit(atomic);
     }
+  }
+
+  /** The rows that these index entries name, as far as they are still what the entries say. */
+  async function indexed(
+    entries: AsyncIterable<{ key: KvKey }>,
+    isStill: (row: StoredPayment) => boolean,
+  ): Promise<StoredPayment[]> {
+    const ids = (await collect(entries)).map(({ key }) => placeOfKey(key.slice(-4) as number[]).id);
+    const rows = await getAll<StoredPayment>(kv, ids.map(paymentKey));
+    return rows.flatMap(({ value }) => value !== null && isStill(value) ? [value] : []);
   }
 
   /** The named subject with the fewest payments. It counts ever more payments of each. */
@@ -90,16 +103,13 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
         const atomic = kv.atomic().check(held);
         for (const row of rows) {
           atomic.set(paymentKey(row.id), present(row));
-          for (const key of indexKeys(row, row.state)) atomic.set(key, true);
+          for (const key of allKeys(row)) atomic.set(key, true);
         }
         for (const { key, value } of cursor === undefined ? [] : toPieces(PAYMENTS_CURSOR, cursor)) {
           atomic.set(key, value);
         }
-        const moved = rows.flatMap((row, index) => {
-          const former = before[index]!.value?.state;
-          return former === undefined || former === row.state ? [] : [{ row, former }];
-        });
-        return await commit(atomic) ? { done: moved } : undefined;
+        const former = before.flatMap(({ value }) => value ?? []);
+        return await commit(atomic) ? { done: former } : undefined;
       });
       await unlist(changed);
     },
@@ -122,6 +132,15 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
         after = places.at(-1);
       }
     },
+    due({ for: what, upToLedger, limit }) {
+      const [start, end] = [0, upToLedger + 1].map((ledger) => paymentDueIndex({ for: what, ledger }));
+      const entries = kv.list({ start: start!, end: end! }, { limit, batchSize: Math.min(limit, 500) });
+      return indexed(entries, ({ due }) => due?.for === what && due.ledger <= upToLedger);
+    },
+    owing({ limit }) {
+      const entries = kv.list({ prefix: PAYMENTS_OWING }, { limit, batchSize: Math.min(limit, 500) });
+      return indexed(entries, ({ owes }) => owes !== undefined);
+    },
     async forget(authorizedBefore) {
       const query = { filter: { to: authorizedBefore }, order: "asc", limit: FORGOTTEN_AT_ONCE } as const;
       const { places } = await idsAfter(PAYMENT_STATES.map(paymentIndex), query, undefined);
@@ -130,6 +149,7 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
         const atomic = kv.atomic();
         for (const row of some) {
           atomic.delete(paymentKey(row.id));
+          for (const key of otherKeys(row)) atomic.delete(key);
           for (const state of PAYMENT_STATES) for (const key of indexKeys(row, state)) atomic.delete(key);
         }
         await commit(atomic);
@@ -147,6 +167,16 @@ function indexKeys(row: StoredPayment, state: PaymentState): KvKey[] {
   });
   return [paymentIndex(state), ...bySubject].map((prefix) => [...prefix, ...paymentPlace(row)]);
 }
+
+/** The entries that say what is to be done with a payment: at most two keys. */
+function otherKeys(row: StoredPayment): KvKey[] {
+  const keys = [...(row.due === undefined ? [] : [paymentDueIndex(row.due)]), ...(row.owes === undefined ? [] : [PAYMENTS_OWING])];
+  return keys.map((prefix) => [...prefix, ...paymentPlace(row)]);
+}
+
+const allKeys = (row: StoredPayment) => [...indexKeys(row, row.state), ...otherKeys(row)];
+
+const nameOf = (key: KvKey) => key.map(String).join(" ");
 
 function comparePlaces(a: number[], b: number[]): number {
   const at = a.findIndex((part, index) => part !== b[index]);

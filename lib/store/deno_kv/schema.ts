@@ -4,7 +4,7 @@ import type { Kv, KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { IntentName, KeptIntent } from "../intent.ts";
-import type { PaymentPlace, PaymentState, PaymentSubject } from "../payment.ts";
+import type { PaymentPlace, PaymentState, PaymentSubject, StoredPayment } from "../payment.ts";
 import type { GivenReference } from "../reference.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
@@ -91,6 +91,10 @@ export const paymentPlace = ({ authorizedAt, id }: PaymentPlace): number[] => [a
 export const paymentIndex = (state: PaymentState): KvKey => ["pay_s", state];
 /** The payments of a subject. The state and the place follow. */
 export const paymentSubjectIndex = (subject: PaymentSubject, value: string): KvKey => ["pay", subject, pack(value)];
+/** The payments to look at again. The place follows. */
+export const paymentDueIndex = (due: NonNullable<StoredPayment["due"]>): KvKey => ["pay_due", due.for, due.ledger];
+/** The payments whose own event the log lacks. The place follows. */
+export const PAYMENTS_OWING: KvKey = ["pay_owes"];
 /** `PaymentsCursor` in pieces (`LargeValue`). */
 export const PAYMENTS_CURSOR: KvKey = ["payments_cursor"];
 

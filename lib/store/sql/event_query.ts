@@ -1,5 +1,5 @@
 import { packAddress, packHash } from "../codec.ts";
-import type { EventFilter } from "../event.ts";
+import { type EventFilter, OWN_EVENT_TYPES } from "../event.ts";
 import type { EventQuery } from "../store.ts";
 import type { Answer, Parameter, Rows, Statement } from "./database.ts";
 
@@ -97,7 +97,7 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
   }
 
   /** The ranges that together hold the query's events. None when nothing can match. */
-  async function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER }: EventQuery): Promise<Range[]> {
+  async function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER, withOwn }: EventQuery): Promise<Range[]> {
     const { fromHeight, toHeight } = filter;
     const begin = fromHeight === undefined ? 1 : await log.reached(fromHeight);
     if (begin === undefined) return [];
@@ -107,11 +107,13 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
     const given = givenSubjects(filter, parts.valueOf);
     const wanted = filter.types && await numbersOf(filter.types);
     if (wanted?.length === 0) return [];
+    const left = filter.types === undefined && !withOwn ? await numbersOf([...OWN_EVENT_TYPES]) : [];
+    const isKept = left.length === 0 ? [] : [notOfTypes(left)];
 
     // A late event may lie anywhere, and another gateway may append meanwhile.
     const heights = heightsWithin(filter);
     const by = await rarest(given);
-    const rest = [...given.filter((one) => one !== by).map(residual), ...heights];
+    const rest = [...given.filter((one) => one !== by).map(residual), ...heights, ...isKept];
     const ranges = (await subjectRanges(by, wanted)).map(({ index, ...range }) => {
       const sequence = index === undefined ? "sequence" : parts.sequence;
       return { index, ...all([range, between(sequence, from, onTime), ...rest]) };
@@ -121,7 +123,7 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
       { where: parts.isLate, params: [] },
       between(parts.sequence, Math.max(from, onTime), upTo),
       ...given.map(residual),
-      ...(wanted === undefined ? [] : [ofTypes(wanted)]),
+      ...(wanted === undefined ? isKept : [ofTypes(wanted)]),
       ...heights,
     ]);
     return [...ranges, { index: "event_late", ...late }];
@@ -192,6 +194,10 @@ function residual({ subject, value }: Given): Condition {
 
 function ofTypes(numbers: number[]): Condition {
   return { where: `(type * 1) IN (${numbers.map(() => "?").join(", ")})`, params: numbers };
+}
+
+function notOfTypes(numbers: number[]): Condition {
+  return { where: `(type * 1) NOT IN (${numbers.map(() => "?").join(", ")})`, params: numbers };
 }
 
 function equal(column: string, value: Parameter): Condition {

@@ -122,7 +122,7 @@ export function sqlEventReader<Row extends EventRow<Packed>, Packed>(
 
 /** A new event with the sequence that the log gave it, as the store reads it again. */
 export function loggedEvent(event: NewEvent, sequence: number): LoggedEvent {
-  const { asset: _, ...shown } = publicEvent(event);
+  const { asset: _, paymentId: __, ...shown } = publicEvent(event);
   const logged: LoggedEvent = { ...shown, knownAt: event.knownAt, sequence };
   if (event.asset !== undefined) logged.asset = event.asset;
   if (event.payment !== undefined) logged.payment = event.payment;

@@ -14,9 +14,9 @@ import {
 import { type Parameter, send, type SqlContext } from "./database.ts";
 import type { SqlLeases } from "./leases.ts";
 
-const COLUMNS = "place, id, state, merchant, device_hash, agent, in_index, payment";
-const TYPES =
-  "place text, id text, state text, merchant text, device_hash text, agent text, in_index text, payment text";
+const COLUMNS = "place, id, state, merchant, device_hash, agent, in_index, due_for, due_ledger, owes, payment";
+const TYPES = "place text, id text, state text, merchant text, device_hash text, agent text, in_index text, due_for text, " +
+  "due_ledger bigint, owes bigint, payment text";
 const COLUMN_OF: Record<PaymentSubject, string> = { merchant: "merchant", deviceHash: "device_hash", agent: "agent" };
 const FORGOTTEN_AT_ONCE = 200;
 
@@ -31,7 +31,8 @@ export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<
   const table = `${prefix}payment`;
   const write = prepare(
     `INSERT INTO ${table} (${COLUMNS}) SELECT ${COLUMNS} FROM ${sql.given(TYPES)} WHERE true
-    ON CONFLICT (place) DO UPDATE SET state = excluded.state, agent = excluded.agent, payment = excluded.payment`,
+    ON CONFLICT (place) DO UPDATE SET state = excluded.state, agent = excluded.agent, due_for = excluded.due_for,
+      due_ledger = excluded.due_ledger, owes = excluded.owes, payment = excluded.payment`,
   );
   const writeCursor = prepare(
     `INSERT INTO ${prefix}payments_cursor (only_row, cursor) VALUES (1, $1)
@@ -39,6 +40,10 @@ export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<
   );
   const readCursor = prepare<{ cursor: string }>(`SELECT cursor FROM ${prefix}payments_cursor`);
   const select = prepare<PaymentRow>(`SELECT payment FROM ${table} WHERE id = $1`);
+  const selectDue = prepare<PaymentRow>(
+    `SELECT payment FROM ${table} WHERE due_for = $1 AND due_ledger <= $2 ORDER BY due_ledger LIMIT $3`,
+  );
+  const selectOwing = prepare<PaymentRow>(`SELECT payment FROM ${table} WHERE owes = 1 LIMIT $1`);
   const remove = prepare(
     `DELETE FROM ${table} WHERE place IN (SELECT place FROM ${table} WHERE place < $1 ORDER BY place
       LIMIT ${FORGOTTEN_AT_ONCE})`,
@@ -79,11 +84,16 @@ export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<
     },
     async list(query) {
       const subject = await rarest(query.filter);
-      const rows = await sql.read<PaymentRow>(listStatement(table, query, subject));
-      return rows.map(({ payment }) => JSON.parse(payment));
+      return parsed(await sql.read<PaymentRow>(listStatement(table, query, subject)));
     },
+    due: async ({ for: what, upToLedger, limit }) => parsed(await sql.read(selectDue(what, upToLedger, limit))),
+    owing: async ({ limit }) => parsed(await sql.read(selectOwing(limit))),
     forget: async (authorizedBefore) => (await sql.write(remove(placeOfTime(authorizedBefore)))).count,
   };
+}
+
+function parsed(rows: PaymentRow[]): StoredPayment[] {
+  return rows.map(({ payment }) => JSON.parse(payment));
 }
 
 /**
@@ -117,10 +127,15 @@ function listStatement(table: string, query: PaymentQuery, subject: PaymentSubje
 }
 
 function rowOf(payment: StoredPayment) {
-  const { id, state, merchant, deviceHash, agent = null } = payment;
+  const { id, state, merchant, deviceHash, agent = null, due } = payment;
   const place = placeOf(payment);
-  const json = JSON.stringify(payment);
-  return { place, id, state, merchant, device_hash: deviceHash, agent, in_index: place, payment: json };
+  return {
+    ...{ place, id, state, merchant, device_hash: deviceHash, agent, in_index: place },
+    due_for: due?.for ?? null,
+    due_ledger: due?.ledger ?? null,
+    owes: payment.owes === undefined ? null : 1,
+    payment: JSON.stringify(payment),
+  };
 }
 
 /** Texts in the order of time and id. */

@@ -112,12 +112,17 @@ export function sharedTables(words: SchemaWords): string {
     device_hash text NOT NULL,
     agent text,
     in_index ${ordered} NOT NULL,
+    due_for text,
+    due_ledger ${int},
+    owes ${int}, -- 1, or null
     payment text NOT NULL -- JSON
   )${end};
   CREATE INDEX payment_by_state ON ${prefix}payment (state, in_index);
   CREATE INDEX payment_by_merchant ON ${prefix}payment (merchant, state, in_index);
   CREATE INDEX payment_by_device_hash ON ${prefix}payment (device_hash, state, in_index);
   CREATE INDEX payment_by_agent ON ${prefix}payment (agent, state, in_index) WHERE agent IS NOT NULL;
+  CREATE INDEX payment_due ON ${prefix}payment (due_for, due_ledger) WHERE due_for IS NOT NULL;
+  CREATE INDEX payment_owing ON ${prefix}payment (owes) WHERE owes IS NOT NULL;
   CREATE TABLE ${prefix}payments_cursor (only_row ${int} PRIMARY KEY CHECK (only_row = 1), cursor text NOT NULL)${end};
 
   CREATE TABLE ${prefix}subscription (

@@ -26,6 +26,8 @@ export interface World {
   all: MerchantHistory["events"];
   /** Events that the log lacks, because they are late or in a gap. */
   missing: number;
+  /** The end of the payment's entry as of the close of a ledger; undefined without an entry. */
+  entryAt(id: string, ledger: number): number | undefined;
 }
 
 interface Entry {
@@ -54,6 +56,7 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
   const truth = new Map<string, Truth>();
   const readings = new Map<string, Pick<Authorisation, "aliveAt" | "absentAt"> & { endLedger?: number }>();
   const events: (Authorisation | Claim)[] = [];
+  const lived = new Map<string, number>();
   const lives = (entry: Entry, ledger: number) => entry.endLedger >= ledger;
 
   function transaction(ledger: number, txHash: string): (Authorisation | Claim)[] {
@@ -101,6 +104,9 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
       if (lives(entry, ledger) && chance(kind.extended)) entry.endLedger = Math.max(entry.endLedger, ledger + draw(30));
       if (!lives(entry, ledger)) truth.get(entry.id)!.endedAt ??= ledger;
     }
+    for (const entry of slots.values()) {
+      if (lives(entry, ledger)) lived.set(`${entry.id} ${ledger}`, entry.endLedger);
+    }
     for (const [id, { takenBy, endedAt }] of truth) {
       if (!chance(kind.read)) continue;
       const before = readings.get(id) ?? {};
@@ -126,5 +132,10 @@ export function liveWorld(draw: Draw, kind: WorldKind): World {
     truth,
     all: events,
     missing: events.length - known.length,
+    // After the last ledger nobody claims and nobody extends.
+    entryAt(id, ledger) {
+      const end = lived.get(`${id} ${Math.min(ledger, ledgers)}`);
+      return end !== undefined && end >= ledger ? end : undefined;
+    },
   };
 }
