@@ -11,6 +11,7 @@ import type { Head } from "../../lib/stellar/head.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
+import { expiredFinding } from "./payments.ts";
 import { issuersFinding, solvencyFinding } from "./solvency.ts";
 import { readingStore } from "./store.ts";
 
@@ -58,6 +59,7 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await issuersFinding(parts);
     yield await readingStore("movements", () => movementsFinding(parts));
     yield await readingStore("escrow's money", () => solvencyFinding(parts));
+    yield await readingStore("expired payments", () => expiredFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const advice = error instanceof UnexpectedEntry

@@ -3,8 +3,8 @@ import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { paymentFacts } from "../escrow/payments/payment_facts.ts";
+import { paymentsCondition } from "../escrow/payments/payments_condition.ts";
 import { createPaymentsProjection } from "../escrow/payments/projection.ts";
-import { createExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher } from "../events/watcher.ts";
@@ -21,6 +21,8 @@ import { createUnresolvedSubmissions } from "./unresolved_submissions.ts";
 import { createSharedState } from "./shared_state.ts";
 import { watchSolvency } from "./solvency_watch.ts";
 import { watchUnacceptedAssets } from "./unaccepted_assets.ts";
+import type { LoggedEvent } from "../store/event.ts";
+import type { Store } from "../store/store.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -113,21 +115,19 @@ export async function createChain(
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.checkAgain,
   });
-  const expiring = createExpiringPayments({
-    events: store.events,
-    paymentEscrow: contracts.paymentEscrow,
-    reads: escrow.reads,
-    shortestLife: escrow.shortestLife,
-    latestLedger: () => head.sequence,
-    nowMs: () => head.networkSeconds() * 1_000,
-    wait: clock.wait,
-  });
+  const networkSeconds = () => Math.floor(head.networkSeconds());
+  /** Which payments need a person. Rejects when the store fails. */
+  const condition = () =>
+    paymentsCondition(store, {
+      ledgerTimes: () => escrow.ledgerTimes().catch(() => undefined),
+      head: () => ({ sequence: head.sequence, seconds: networkSeconds() }),
+    });
   const payments = createPaymentsProjection({
     store,
     paymentEscrow: contracts.paymentEscrow,
     shortestLife: escrow.shortestLife,
     readEntries: escrow.paymentEntries,
-    head: () => ({ sequence: head.sequence, closeTime: head.closeTime || Math.floor(head.networkSeconds()) }),
+    head: () => ({ sequence: head.sequence, closeTime: head.closeTime || networkSeconds() }),
   });
   const unacceptedAssets = watchUnacceptedAssets({ store, contractIds: Object.values(contracts), assets, log });
   const solvency = watchSolvency({
@@ -153,6 +153,7 @@ export async function createChain(
       paymentIn: (event, transaction) => paymentFacts(event, transaction, contracts),
     },
     payments,
+    onEvents: (events) => void tellExpired(store, events, log),
     titleOf: (id) => settingsOf(id, contracts),
     clock,
     holder,
@@ -183,7 +184,7 @@ export async function createChain(
     sharedState,
     unacceptedAssets,
     solvency,
-    expiring,
+    paymentsCondition: condition,
     unresolvedSubmissions,
     /**
      * Resolves after the check of the nodes' network, or when a node does not answer. The gateway may serve before.
@@ -191,6 +192,18 @@ export async function createChain(
      */
     networkChecked,
   };
+}
+
+/** Logs payments of this gateway's API keys that ended unclaimed. Never rejects. */
+async function tellExpired({ submissions }: Pick<Store, "submissions">, events: LoggedEvent[], log: Log): Promise<void> {
+  for (const { type, payment, txHash, merchant, deviceHash, amount, asset } of events) {
+    // The store reports its own errors. The status counts the payment all the same.
+    if (type !== "payment.expired" || await submissions.get(txHash).catch(() => undefined) === undefined) continue;
+    log.warn("a payment ended unclaimed: the merchant cannot collect it any more", {
+      ...{ payment: payment!.of, merchant, deviceHash, amount, asset, txHash },
+      todo: "docs/get-paid.md; gateway payments acknowledge ends the alarm",
+    });
+  }
 }
 
 /** The settings with this contract id. */

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
 import type { Solvency } from "../escrow/assets/solvency.ts";
-import type { Expiring } from "../escrow/reads/expiring_payments.ts";
+import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { HistoryStatus } from "../events/history.ts";
 import { createRequestMetrics } from "../http/request_metrics.ts";
 import { createRegistry } from "../metrics/exposition.ts";
@@ -22,8 +22,8 @@ export interface Condition {
   /** Problems of the store's file and its disk, for people. */
   troubles: string[];
   bypass: ReturnType<BypassMovements["found"]>;
-  /** Undefined when the log cannot be read. */
-  expiring: Expiring | undefined;
+  /** Undefined for a scrape while the store fails, as `solvency`. */
+  payments: PaymentsCondition | undefined;
   /** Undefined before the first comparison, and for a scrape while the store fails. */
   solvency: Solvency | undefined;
   /** Undefined for a scrape while the store fails, as `backlog`. */
@@ -85,12 +85,22 @@ const GAUGES: readonly Gauge[] = [
   [
     "gateway_payments_expiring",
     "Pending payments in the last quarter of their life; a merchant loses payments that it does not claim in time.",
-    ({ expiring }) => expiring?.payments,
+    ({ payments }) => payments?.expiring.payments,
   ],
   [
     "gateway_payments_expiring_complete",
     "1 when gateway_payments_expiring counts all expiring payments, 0 when it may miss some.",
-    ({ expiring }) => Number(expiring?.complete ?? false),
+    ({ payments }) => Number(payments?.expiring.complete ?? false),
+  ],
+  [
+    "gateway_payments_expired",
+    "Payments of this gateway's API keys that ended unclaimed in the last seven days and are not acknowledged.",
+    ({ payments }) => payments?.expired.payments,
+  ],
+  [
+    "gateway_payments_expired_others",
+    "Payments of other submitters that ended unclaimed in the last seven days; anyone can make them.",
+    ({ payments }) => payments?.expired.others,
   ],
   [
     "gateway_bypass_movements",

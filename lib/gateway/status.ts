@@ -1,5 +1,6 @@
 import { type Clock, isoSeconds, isoTime, type Wait } from "../clock.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
+import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { History, HistoryStatus } from "../events/history.ts";
 import type { GatewayStatus } from "../http/status_response.ts";
 import { VERSION } from "../version.ts";
@@ -24,7 +25,7 @@ const LATELY_MS = 60_000;
 
 /** Reads the condition of the gateway, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
-  const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, solvency, expiring } = chain;
+  const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, solvency, paymentsCondition } = chain;
   const startedAt = isoTime(clock.now());
   const startedAtSeconds = head.networkSeconds();
   let asking: Promise<unknown> | undefined;
@@ -48,17 +49,17 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   }
 
-  async function conditionWith<S>(ofStore: S): Promise<Omit<Condition, "history" | "backlog" | "solvency"> & S> {
-    const soon = await expiring.now().catch(() => undefined);
+  function conditionWith<S>(ofStore: S): Omit<Condition, "history" | "backlog" | "solvency" | "payments"> & S {
     const bypass = unacceptedAssets.found();
     const contracts = contractWatch.contracts();
-    return { head, nodes: rpc.nodes(), contracts, troubles: troubles(), bypass, expiring: soon, ...ofStore };
+    return { head, nodes: rpc.nodes(), contracts, troubles: troubles(), bypass, ...ofStore };
   }
 
   const inTimeFor = {
     history: inTime(clock.wait, history.status),
     backlog: inTime(clock.wait, backlog, { orLast: true }),
     solvency: inTime(clock.wait, solvency.last, { orLast: true }),
+    payments: inTime(clock.wait, paymentsCondition, { orLast: true }),
     look: inTime(clock.wait, unacceptedAssets.look),
   };
 
@@ -66,9 +67,9 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     /** The response of `GET /v1/status`. Rejects when the store fails. */
     async status(): Promise<GatewayStatus> {
       look();
-      const ofStore = [history.status(), backlog(), solvency.last(), unacceptedAssets.look()] as const;
-      const [held, owed, compared] = await Promise.all(ofStore);
-      const condition = await conditionWith({ history: held, backlog: owed, solvency: compared });
+      const ofStore = [history.status(), backlog(), solvency.last(), paymentsCondition(), unacceptedAssets.look()] as const;
+      const [held, owed, compared, payments] = await Promise.all(ofStore);
+      const condition = conditionWith({ history: held, backlog: owed, solvency: compared, payments });
       const found = shown(condition, {
         nowMs: clock.now(),
         unknownSince: unknownSince(held),
@@ -80,18 +81,20 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     async scraped(): Promise<Condition> {
       look();
       // Store errors have a counter of their own. A scrape without the store's values is better than none.
-      const ofStore = Promise.all([inTimeFor.history(), inTimeFor.backlog(), inTimeFor.solvency()]).catch(() => []);
-      await inTimeFor.look().catch(() => {});
-      const [held, owed, compared] = await ofStore;
-      return await conditionWith({ history: held, backlog: owed, solvency: compared });
+      const { history, backlog, solvency, payments, look: lookInTime } = inTimeFor;
+      const ofStore = Promise.all([history(), backlog(), solvency(), payments()]).catch(() => []);
+      await lookInTime().catch(() => {});
+      const [held, owed, compared, paid] = await ofStore;
+      return conditionWith({ history: held, backlog: owed, solvency: compared, payments: paid });
     },
   };
 }
 
 function shown(
-  { head, nodes, contracts, troubles, bypass, expiring, solvency, history, backlog }: Condition & {
+  { head, nodes, contracts, troubles, bypass, payments, solvency, history, backlog }: Condition & {
     history: HistoryStatus;
     backlog: Backlog;
+    payments: PaymentsCondition;
   },
   { nowMs, unknownSince, because = "the gateway has not read them yet" }: {
     nowMs: number;
@@ -117,7 +120,8 @@ function shown(
     contracts: contracts.map(({ name, id, problem = null, checkedAtMs }) => {
       return { contract: name, id, problem, checkedAt: checkedAtMs === undefined ? null : isoTime(checkedAtMs) };
     }),
-    expiring: expiring ?? null,
+    expiring: payments.expiring,
+    expired: expiredShown(payments.expired),
     bypassMovements: bypassMovementsOf(bypass),
     solvency: solvency ?? null,
     nodes: nodes.map(({ name, inUse, condition, problem = null, closeTime, lagSeconds }) => {
@@ -125,6 +129,13 @@ function shown(
     }),
     deliveries: { ...deliveries, failingWebhooks, oldestSeconds },
   };
+}
+
+function expiredShown({ payments, others, last }: PaymentsCondition["expired"]): GatewayStatus["expired"] {
+  if (last === null) return { payments, others, last };
+  const { id, merchant, deviceHash, amount, asset = null, txHash, expired } = last;
+  const expiredAt = isoSeconds(expired!.at * 1_000);
+  return { payments, others, last: { id, merchant, deviceHash, amount, asset, txHash, expiredAt } };
 }
 
 function bypassMovementsOf({ count, last }: Condition["bypass"]): GatewayStatus["bypassMovements"] {

@@ -4,7 +4,7 @@ import { CONTRACTS } from "../escrow/contracts/errors.ts";
 import { UNKNOWN_REASONS } from "../escrow/assets/solvency.ts";
 import { EVENT_TYPES } from "../escrow/events.ts";
 import { EXAMPLE } from "../escrow/example_values.ts";
-import { amountAnswer, contractId, unixSeconds } from "../escrow/values.ts";
+import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../escrow/values.ts";
 import { GAP_REASONS } from "../store/watcher_state.ts";
 import { anyEventId, count, flag, isoTime, ledgerSequence, text } from "./response_fields.ts";
 
@@ -100,19 +100,31 @@ export const statusResponse = z.object({
     checkedAt: isoTime("Time of the last check, UTC; null before the first check.").nullable(),
   })).meta({ description: "Whether the contract ids of the settings lead to the expected contracts." }),
   expiring: z.object({
-    payments: count("Pending payments in the last quarter of their life, at most a minute old.", 2),
+    payments: count("Pending payments in the last quarter of their life.", 2),
     merchants: count("Merchants that have to claim these payments.", 1),
     firstAt: unixSeconds.nullable().meta({
       description: "Time at which the first of these payments expires, in Unix seconds; null without such payments.",
     }),
-    complete: flag(
-      "False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a " +
-        "minute, or the node does not show their payments.",
-      true,
+    complete: flag("False: there may be more, because there are a thousand, or the gateway still reads the log.", true),
+  }).meta({ description: "Payments that expire soon, and are lost to the merchant unless it claims them." }),
+  expired: z.object({
+    payments: count(
+      "Payments of this gateway's API keys that ended unclaimed in the last seven days and are not acknowledged.",
+      0,
     ),
-  }).nullable().meta({
-    description: "Payments that expire soon, and are lost to the merchant unless it claims them; null while unknown.",
-  }),
+    others: count("Payments of other submitters that ended unclaimed in the last seven days. Anyone can make them.", 0),
+    last: z.object({
+      id: anyEventId("Id of the payment: that of its `payment.authorized` event."),
+      merchant: address.meta({ description: "Merchant: an account (G…) or a contract (C…).", example: EXAMPLE.merchant }),
+      deviceHash,
+      amount: text("Amount in the asset's smallest unit: a decimal string.", "40000000"),
+      asset: contractId.nullable().meta({
+        description: "Contract id (C…) of the asset; null when the gateway could not read it.",
+      }),
+      txHash: text("Hash of the transaction that authorised the payment.", EXAMPLE.txHash),
+      expiredAt: isoTime("Close time of the first ledger without the payment, UTC."),
+    }).nullable().meta({ description: "The newest of the payments of this gateway's keys; null without any." }),
+  }).meta({ description: "Payments that nobody claimed in time: they are lost to the merchant." }),
   bypassMovements: z.object({
     count: count(
       "Movements among the newest 5000 events at the start, and since; the gateway logs one warning for each asset.",

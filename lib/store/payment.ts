@@ -27,14 +27,14 @@ export interface StoredPayment {
   claim?: PaymentClaim;
   /** What reads of its entry showed. */
   reading?: PaymentReading;
-  /** When to look at it again: read its entry, or, once the entry is gone, wait until that ledger is settled. */
-  due?: { for: "reading" | "settling"; ledger: number };
+  /** When to read its entry, or, once the entry is gone, the ledger that has to settle. */
+  due?: { for: "last_quarter" | "end" | "settling"; ledger: number };
   /** The event that the log does not have yet, with its ledger and the close time of that, Unix seconds. */
   owes?: { type: (typeof OWN_EVENT_TYPES)[number]; ledger: number; at: number };
   /** The log has its `payment.expiring`. */
   isAnnounced?: true;
-  /** Its `payment.expired`. */
-  expired?: { eventId: string; ledger: number; at: number };
+  /** Its `payment.expired`. `at`: Unix seconds. `isOwn`: an API key of this gateway submitted the payment. */
+  expired?: { eventId: string; ledger: number; at: number; isOwn: boolean };
 }
 
 /** The reads of a payment's entry. */

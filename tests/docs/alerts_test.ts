@@ -33,7 +33,7 @@ const ALL_WELL: Condition = {
   history: undefined,
   backlog: undefined,
   bypass: { count: 0, last: undefined },
-  expiring: undefined,
+  payments: undefined,
   solvency: undefined,
 };
 

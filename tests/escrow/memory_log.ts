@@ -1,5 +1,3 @@
-import type { EventLog } from "../../lib/escrow/assets/escrow_log.ts";
-import type { PaymentLog } from "../../lib/escrow/reads/waiting_merchants.ts";
 import { formatEventId, heightOfEvent, type LoggedEvent, matches } from "../../lib/store/event.ts";
 import type { EventStore, WatcherState } from "../../lib/store/store.ts";
 import { CONTRACT, sampleEvent, sampleState } from "../store/samples.ts";
@@ -11,7 +9,7 @@ export type LogEntry = Partial<LoggedEvent> & { type: string; epoch?: number };
 export function logOf(
   entries: LogEntry[],
   state: Partial<WatcherState> | undefined = {},
-): EventLog & PaymentLog {
+): Pick<EventStore, "watcherState" | "bounds" | "before" | "read"> {
   const events = entries.map(({ epoch = 0, ...entry }, at): LoggedEvent => {
     const { sequence = at + 1, ledger = at + 1 } = entry;
     const id = formatEventId({ epoch, ledger, order: 4096, index: 0 });

@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrowLog } from "../../lib/escrow/assets/escrow_log.ts";
 import { guardAssets } from "../../lib/escrow/operations/asset_guard.ts";
-import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
 import { watchUnacceptedAssets } from "../../lib/gateway/unaccepted_assets.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { logOf } from "../escrow/memory_log.ts";
@@ -86,25 +85,6 @@ describe("an event of a former deployment of the contracts", () => {
     const call = { kind: "fundEscrow", deviceHash: CARD, asset: "Y", amount: undefined, param: "source" } as const;
     await guardAssets(log, call, { balance: 40n, changedIn: undefined });
   });
-
-  for (const claims of [1, 250]) {
-    test(`does not hide a payment of the current deployment that expires soon: ${claims} claims of its merchant`, async () => {
-      const merchant = "G";
-      const claimed = Array.from({ length: claims }, () => ({ of: FORMER.escrow, type: "payment.claimed", merchant }));
-      const moves = [{ of: NOW.escrow, type: "payment.authorized", merchant }, ...claimed];
-      const payment = { deviceHash: CARD, amount: "5", authorizedAt: 5, expiresAt: 5_000 };
-      const expiring = createExpiringPayments({
-        events: storeOf(moves),
-        paymentEscrow: NOW.escrow,
-        reads: { pending: () => Promise.resolve({ pending: "5", payments: [payment] }) },
-        shortestLife: () => Promise.resolve(1_000),
-        latestLedger: () => 900,
-        nowMs: () => 4_500_000,
-        wait: (_, signal) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve())),
-      });
-      assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt: 5_000, complete: true });
-    });
-  }
 
   test("does not suppress an alarm of the current deployment", async () => {
     const moves = [funded(FORMER.escrow, "X"), funded(NOW.escrow, "Y"), funded(NOW.escrow, "Z")];

@@ -82,6 +82,7 @@ describe("the payments", () => {
       ledger: paid.ledger,
       authorizedAt: paid.ledgerClosedAt,
       txHash: paid.txHash,
+      expired: null,
       claim: five.claim,
       reference: null,
       idempotencyKey: null,

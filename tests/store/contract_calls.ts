@@ -135,7 +135,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
       [1_000, (limit) => payments.list({ filter: {}, order: "asc", limit })],
-      [1_000, (limit) => payments.due({ for: "reading", upToLedger: 1, limit })],
+      [1_000, (limit) => payments.due({ for: "end", upToLedger: 1, limit })],
       [1_000, (limit) => payments.owing({ limit })],
     ];
     for (const [most, call] of limited) {

@@ -54,7 +54,7 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
       slot: 7,
       expiresAtLedger: 4_294_967_295,
       isAnnounced: true,
-      expired: { eventId: sampleId(8), ledger: 1_010, at: 1_793_491_260 },
+      expired: { eventId: sampleId(8), ledger: 1_010, at: 1_793_491_260, isOwn: true },
       reading: { ledger: 9, aliveAt: 8, absentAt: 9, at: 1_793_491_206, endLedger: 8 },
       claim,
     });
@@ -150,14 +150,14 @@ export function paymentContract({ store, anotherHandle }: Subject): void {
   });
 
   test("payments.due and payments.owing list what is to be done, and nothing that is done", async () => {
-    const waiting = (n: number, ledger: number, what: "reading" | "settling" = "reading") =>
+    const waiting = (n: number, ledger: number, what: "end" | "settling" = "end") =>
       samplePayment(n, { due: { for: what, ledger } });
     const owed = samplePayment(5, { owes: { type: "payment.expired", ledger: 9, at: 1_793_491_206 } });
     await commit([waiting(1, 30), waiting(2, 10), waiting(3, 20), waiting(4, 10, "settling"), owed, samplePayment(6)]);
-    const due = async (upToLedger: number, what: "reading" | "settling" = "reading", limit = 9) =>
+    const due = async (upToLedger: number, what: "end" | "settling" = "end", limit = 9) =>
       (await store().payments.due({ for: what, upToLedger, limit })).map(({ id }) => id);
     assert.deepEqual(await due(29), [sampleId(2), sampleId(3)]);
-    assert.deepEqual(await due(30, "reading", 2), [sampleId(2), sampleId(3)]);
+    assert.deepEqual(await due(30, "end", 2), [sampleId(2), sampleId(3)]);
     assert.deepEqual(await due(10, "settling"), [sampleId(4)]);
     assert.deepEqual(await store().payments.owing({ limit: 9 }), [owed]);
     await commit([waiting(2, 40), samplePayment(3), samplePayment(5)]);

@@ -21,10 +21,11 @@ import {
 import type { Lease, Store, WatcherState } from "../../store/store.ts";
 import { MAX_PAYMENT_ROWS, type PaymentsCursor, type PaymentState, type StoredPayment } from "../../store/payment.ts";
 import type { PaymentEntries } from "./payment_entries.ts";
-import { type Concerned, type News, newsOf, PAYMENT_EVENTS, readAgain, retell, type RetellingParts } from "./retelling.ts";
+import { unixSeconds } from "../../store/codec.ts";
+import { type Concerned, type News, PAYMENT_EVENTS, readAgain, retell, type RetellingParts } from "./retelling.ts";
 
 export interface ProjectionParts extends Omit<RetellingParts, "events" | "payments"> {
-  store: Pick<Store, "events" | "payments" | "sharedState">;
+  store: Pick<Store, "events" | "payments" | "submissions" | "sharedState">;
   readEntries: PaymentEntries;
   /** The newest ledger, and its close time or one near it, Unix seconds. */
   head(): { sequence: number; closeTime: number };
@@ -57,7 +58,7 @@ const BEGINNING: PaymentsCursor = { epoch: 0, sequence: 0, latestLedger: 0, sett
 export const REBUILD = "payments rebuild";
 
 export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjection {
-  const { store: { events, payments, sharedState }, paymentEscrow, readEntries, head } = parts;
+  const { store: { events, payments, submissions, sharedState }, paymentEscrow, readEntries, head } = parts;
   let last: Promise<unknown> = Promise.resolve();
   let isStopped = false;
 
@@ -111,11 +112,25 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
 
   /** The payments of these events of the gateway's own, and what the events say of them. */
   async function ownOf(page: LoggedEvent[]): Promise<{ rows: StoredPayment[]; news: News }> {
-    const own = page.filter(({ payment }) => payment?.of !== undefined);
-    const rows = await Promise.all(own.map(({ payment }) => payments.get(payment!.of!)));
-    const news = new Map<string, ReturnType<typeof newsOf>>();
-    for (const event of own) news.set(event.payment!.of!, { ...news.get(event.payment!.of!), ...newsOf(event) });
-    return { rows: rows.filter((row) => row !== undefined), news };
+    const rows: StoredPayment[] = [];
+    const news = new Map<string, Pick<StoredPayment, "isAnnounced" | "expired">>();
+    for (const event of page.filter(({ payment }) => payment?.of !== undefined)) {
+      const row = await payments.get(event.payment!.of!);
+      if (row === undefined) continue;
+      rows.push(row);
+      const known = news.get(row.id);
+      news.set(row.id, { ...known, ...(event.type === "payment.expired" ? await expiredBy(event, row) : { isAnnounced: true }) });
+    }
+    return { rows, news };
+  }
+
+  /** Submissions are kept for a shorter time than payments, so a rebuild keeps what was known. */
+  async function expiredBy(
+    { id: eventId, ledger, ledgerClosedAt, txHash }: LoggedEvent,
+    { expired }: StoredPayment,
+  ): Promise<Pick<StoredPayment, "expired">> {
+    const isOwn = expired?.isOwn ?? await submissions.get(txHash) !== undefined;
+    return { expired: { eventId, ledger, at: unixSeconds(ledgerClosedAt), isOwn } };
   }
 
   const beginningOf = (state: WatcherState): PaymentsCursor => {
@@ -173,16 +188,19 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     },
     async read(lease) {
       const upToLedger = head().sequence;
-      const due = (await payments.due({ for: "reading", upToLedger, limit: READ_AT_ONCE })).filter(isOwn);
+      const found = await Promise.all(
+        (["end", "last_quarter"] as const).map((what) => payments.due({ for: what, upToLedger, limit: READ_AT_ONCE })),
+      );
+      const due = found.flat().slice(0, READ_AT_ONCE).filter(isOwn);
       if (due.length === 0) return;
-      const found = await readEntries(due);
+      const entries = await readEntries(due);
       const { closeTime } = head();
       await exclusive(async () => {
         const state = await events.watcherState();
         const news = new Map<string, Pick<StoredPayment, "reading">>();
         for (const { id } of due) {
-          const [row, read] = [await payments.get(id), found.get(id)];
-          if (row?.due?.for === "reading" && read !== undefined) {
+          const [row, read] = [await payments.get(id), entries.get(id)];
+          if (row?.due !== undefined && row.due.for !== "settling" && read !== undefined) {
             news.set(id, { reading: readAgain(row, read, closeTime) });
           }
         }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { heightOf, heightOfEvent, type LoggedEvent, OWN_EVENT_TYPES } from "../../store/event.ts";
+import { heightOf, heightOfEvent, type LoggedEvent } from "../../store/event.ts";
 import type { EventStore, WatcherState } from "../../store/store.ts";
 import type { PaymentClaim, PaymentReading, PaymentStore, StoredPayment } from "../../store/payment.ts";
 import { unixSeconds } from "../../store/codec.ts";
@@ -192,7 +192,7 @@ function dueOf(row: StoredPayment): StoredPayment["due"] {
   const { ledger = 0, absentAt } = row.reading ?? {};
   if (absentAt !== undefined) return row.state === "pending" ? { for: "settling", ledger: absentAt } : undefined;
   const from = lastQuarterFrom(row);
-  return { for: "reading", ledger: ledger < from ? from : row.expiresAtLedger + 1 };
+  return ledger < from ? { for: "last_quarter", ledger: from } : { for: "end", ledger: row.expiresAtLedger + 1 };
 }
 
 function claimOf({ id: eventId, txHash, ledger, ledgerClosedAt, asset }: LoggedEvent): PaymentClaim {
@@ -211,10 +211,4 @@ export function readAgain(
   // An entry that is gone before its end was claimed, and that event comes.
   if (absentAt === undefined) return { ...before, ledger, at: before?.at ?? at };
   return { ...before, ledger, absentAt, at: before?.absentAt === undefined ? at : before.at };
-}
-
-/** What an event of the gateway's own says of its payment. */
-export function newsOf({ type, id, ledger, ledgerClosedAt }: LoggedEvent): Pick<StoredPayment, "isAnnounced" | "expired"> {
-  if (type === OWN_EVENT_TYPES[0]) return { isAnnounced: true };
-  return { expired: { eventId: id, ledger, at: unixSeconds(ledgerClosedAt) } };
 }

@@ -94,14 +94,19 @@ export function sinceTime(time) {
 
 /** @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
 /** @typedef {{ payments: number, merchants: number, firstAt: number | null, complete: boolean }} Expiring */
+/** @typedef {{ payments: number, last: { expiredAt: string } | null }} Expired */
 
 /**
- * The problems that need the operator because of money: movements in an unaccepted asset, payments that expire soon, and
- * late deliveries of all keys.
- * @param {Pick<GatewayStatus, "deliveries"> & { bypassMovements?: ForeignMovements, expiring?: Expiring | null }} status
+ * The problems that need the operator because of money: movements in an unaccepted asset, payments that expired or expire
+ * soon, and late deliveries of all keys.
+ * @param {Pick<GatewayStatus, "deliveries"> & {
+ *   bypassMovements?: ForeignMovements,
+ *   expiring?: Expiring,
+ *   expired?: Expired,
+ * }} status
  * @returns {Finding[]}
  */
-export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, bypassMovements, expiring }) {
+export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, bypassMovements, expiring, expired }) {
   /** @type {Finding[]} */
   const found = [];
   const last = bypassMovements?.last ?? null;
@@ -115,14 +120,17 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, by
       ),
     );
   }
+  if (expired !== undefined && expired.last !== null) {
+    const lost = counted(expired.payments, "payment expired", "payments expired");
+    found.push(bad(`${lost} unclaimed, the last${sinceTime(expired.last.expiredAt)}. Acknowledge with gateway payments.`));
+  }
   if (expiring && expiring.payments > 0) {
     const when = expiring.firstAt === null ? "soon" : `within ${span(expiring.firstAt - nowMs() / 1_000)}`;
     const lost = counted(expiring.payments, "payment is lost", "payments are lost");
     found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} without a claim, the first ${when}.`));
   }
-  if (expiring === null) found.push(doubt("The gateway cannot tell which payments expire soon."));
   if (expiring?.complete === false) {
-    found.push(doubt("More payments may expire soon. The gateway has not checked all of them yet."));
+    found.push(doubt("More payments may expire soon. The gateway has not read all of them yet."));
   }
   if ((oldestSeconds ?? 0) > OLD_DELIVERY_SECONDS) {
     const waiting = `${counted(pending, "webhook delivery waits", "webhook deliveries wait")}${
