@@ -1,7 +1,15 @@
 import { REBUILD } from "../lib/escrow/payments/projection.ts";
 import { acknowledge } from "../lib/escrow/payments/payments_condition.ts";
 import { parseEventId } from "../lib/store/event.ts";
-import { type Command, CommandError, type CommandIo, parseFlags, readAction, refuseExtra, UsageError } from "./command.ts";
+import {
+  type Command,
+  CommandError,
+  type CommandIo,
+  parseFlags,
+  readAction,
+  refuseExtra,
+  UsageError,
+} from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
 import { withStore } from "./store_setting.ts";
 
@@ -35,7 +43,9 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     if (flags.all) throw new UsageError("--all belongs to payments acknowledge");
     return await withStore(flags.store, io, async ({ sharedState, location }) => {
       await sharedState.change(REBUILD, () => ({ value: true, keepMs: ASKED_MS, answer: undefined }));
-      io.stdout(`the gateway that reads the events of ${location} derives all payments anew, or the next one that starts\n`);
+      io.stdout(
+        `the gateway that reads the events of ${location} derives all payments anew, or the next one that starts\n`,
+      );
       return 0;
     });
   }

@@ -67,7 +67,14 @@ export function createLogReader(
 ): LogReader {
   async function markAt(sequence: number): Promise<number> {
     if (sequence === 0) return 0;
-    const [event] = await log.read({ filter: {}, withOwn: true, after: sequence - 1, upTo: sequence, order: "asc", limit: 1 });
+    const [event] = await log.read({
+      filter: {},
+      withOwn: true,
+      after: sequence - 1,
+      upTo: sequence,
+      order: "asc",
+      limit: 1,
+    });
     // An event that retention deleted proves nothing.
     return event === undefined ? 0 : markOf(event);
   }

@@ -195,7 +195,11 @@ export async function createChain(
 }
 
 /** Logs payments of this gateway's API keys that ended unclaimed. Never rejects. */
-async function tellExpired({ submissions }: Pick<Store, "submissions">, events: LoggedEvent[], log: Log): Promise<void> {
+async function tellExpired(
+  { submissions }: Pick<Store, "submissions">,
+  events: LoggedEvent[],
+  log: Log,
+): Promise<void> {
   for (const { type, payment, txHash, merchant, deviceHash, amount, asset } of events) {
     // The store reports its own errors. The status counts the payment all the same.
     if (type !== "payment.expired" || await submissions.get(txHash).catch(() => undefined) === undefined) continue;

@@ -67,7 +67,13 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     /** The response of `GET /v1/status`. Rejects when the store fails. */
     async status(): Promise<GatewayStatus> {
       look();
-      const ofStore = [history.status(), backlog(), solvency.last(), paymentsCondition(), unacceptedAssets.look()] as const;
+      const ofStore = [
+        history.status(),
+        backlog(),
+        solvency.last(),
+        paymentsCondition(),
+        unacceptedAssets.look(),
+      ] as const;
       const [held, owed, compared, payments] = await Promise.all(ofStore);
       const condition = conditionWith({ history: held, backlog: owed, solvency: compared, payments });
       const found = shown(condition, {

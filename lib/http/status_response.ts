@@ -115,7 +115,10 @@ export const statusResponse = z.object({
     others: count("Payments of other submitters that ended unclaimed in the last seven days. Anyone can make them.", 0),
     last: z.object({
       id: anyEventId("Id of the payment: that of its `payment.authorized` event."),
-      merchant: address.meta({ description: "Merchant: an account (G…) or a contract (C…).", example: EXAMPLE.merchant }),
+      merchant: address.meta({
+        description: "Merchant: an account (G…) or a contract (C…).",
+        example: EXAMPLE.merchant,
+      }),
       deviceHash,
       amount: text("Amount in the asset's smallest unit: a decimal string.", "40000000"),
       asset: contractId.nullable().meta({

@@ -120,7 +120,9 @@ export interface PaymentStore {
    */
   list(query: PaymentQuery): Promise<StoredPayment[]>;
   /** The payments that are due up to this ledger, the longest due first: at most `limit` (≤ 1 000). */
-  due(query: { for: NonNullable<StoredPayment["due"]>["for"]; upToLedger: number; limit: number }): Promise<StoredPayment[]>;
+  due(
+    query: { for: NonNullable<StoredPayment["due"]>["for"]; upToLedger: number; limit: number },
+  ): Promise<StoredPayment[]>;
   /** The payments whose own event the log does not have yet: at most `limit` (≤ 1 000), in no order. */
   owing(page: { limit: number }): Promise<StoredPayment[]>;
   /** Deletes at most 200 payments authorised before this time, Unix seconds. Returns their number. */

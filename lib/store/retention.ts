@@ -102,7 +102,14 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     atOnce: number,
   ): Promise<boolean> {
     const { forgotten } = await store.events.bounds();
-    const page = { filter: {}, withOwn: true as const, after: forgotten, upTo: last, order: "asc" as const, limit: atOnce };
+    const page = {
+      filter: {},
+      withOwn: true as const,
+      after: forgotten,
+      upTo: last,
+      order: "asc" as const,
+      limit: atOnce,
+    };
     const first = await store.events.read(page);
     const end = first.findIndex(({ ledgerClosedAt }) => unixSeconds(ledgerClosedAt) >= unixSeconds(closedBefore));
     const old = end < 0 ? first : first.slice(0, end);

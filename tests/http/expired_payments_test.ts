@@ -6,7 +6,13 @@ import { acknowledge } from "../../lib/escrow/payments/payments_condition.ts";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, callNow, issueCard } from "../sandbox/past_the_gateway.ts";
 import { i128, u64 } from "../sandbox/sandbox_network.ts";
-import { type GatewayUnderTest, METRICS_TOKEN, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import {
+  type GatewayUnderTest,
+  METRICS_TOKEN,
+  startGateway,
+  startTestNetwork,
+  type TestNetwork,
+} from "./test_gateway.ts";
 
 const CARD = "ab".repeat(32);
 /** How long a payment lives in the sandbox, as on the public network. */
@@ -53,7 +59,10 @@ test("an unclaimed payment is announced, expires, and is an alarm until somebody
   callNow(on.network, signer, paymentEscrow, "authorize", ...past);
   await pass(LIFE_LEDGERS / 2);
   assert.deepEqual(await own(), []);
-  assert.deepEqual((await get("/v1/payments")).payments.map(({ expiring }: { expiring: boolean }) => expiring), [false, false]);
+  assert.deepEqual((await get("/v1/payments")).payments.map(({ expiring }: { expiring: boolean }) => expiring), [
+    false,
+    false,
+  ]);
 
   await pass(LIFE_LEDGERS / 4 + 10);
   const { payments: [ofOther, ours] } = await get("/v1/payments");
@@ -79,7 +88,9 @@ test("an unclaimed payment is announced, expires, and is an alarm until somebody
 
   await pass(LIFE_LEDGERS / 4);
   await pass(10);
-  const [expired] = (await own()).filter(({ type, txHash }: Record<string, string>) => type === "payment.expired" && txHash === hash);
+  const [expired] = (await own()).filter(({ type, txHash }: Record<string, string>) =>
+    type === "payment.expired" && txHash === hash
+  );
   const ended = await get(`/v1/payments/${ours.id}`);
   assert.equal(ended.state, "expired");
   assert.deepEqual(ended.expired, { eventId: expired.id, ledger: expired.ledger, expiredAt: expired.ledgerClosedAt });

@@ -118,7 +118,10 @@ describe("the payments", () => {
       const [query, message] of [
         ["state=open", "state must be one of pending, claimed, expired, unknown"],
         ["from=yesterday", "from must be a time in ISO 8601"],
-        ["from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z", "from must be before to: from is inclusive, to is exclusive"],
+        [
+          "from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z",
+          "from must be before to: from is inclusive, to is exclusive",
+        ],
         ["cursor=nonsense", "cursor must be a cursor from an earlier response"],
         [`cursor=${cursor}&order=asc`, "order must be desc"],
       ] as const

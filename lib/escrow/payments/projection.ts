@@ -119,7 +119,10 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
       if (row === undefined) continue;
       rows.push(row);
       const known = news.get(row.id);
-      news.set(row.id, { ...known, ...(event.type === "payment.expired" ? await expiredBy(event, row) : { isAnnounced: true }) });
+      news.set(row.id, {
+        ...known,
+        ...(event.type === "payment.expired" ? await expiredBy(event, row) : { isAnnounced: true }),
+      });
     }
     return { rows, news };
   }
@@ -159,7 +162,13 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     const claims = await settledClaims(state, cursor);
     const settled = await payments.due({ for: "settling", upToLedger: state.settledLedger, limit: SETTLED_AT_ONCE });
     const types = [...PAYMENT_EVENTS, ...OWN_EVENT_TYPES];
-    const page = await events.read({ filter: { types }, after: cursor.sequence, upTo: last, order: "asc", limit: PAGE });
+    const page = await events.read({
+      filter: { types },
+      after: cursor.sequence,
+      upTo: last,
+      order: "asc",
+      limit: PAGE,
+    });
     const isAtEnd = page.length < PAGE;
     const sequence = isAtEnd ? Math.max(last, cursor.sequence) : page.at(-1)!.sequence;
     const latestLedger = isAtEnd ? state.scannedLedger : Math.max(cursor.latestLedger, page.at(-1)!.ledger - 1);

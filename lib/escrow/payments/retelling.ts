@@ -177,7 +177,9 @@ function storedPayment(
 }
 
 /** The first ledger of the last quarter between a payment's ledger and its end. */
-export function lastQuarterFrom({ ledger, expiresAtLedger }: Pick<StoredPayment, "ledger" | "expiresAtLedger">): number {
+export function lastQuarterFrom(
+  { ledger, expiresAtLedger }: Pick<StoredPayment, "ledger" | "expiresAtLedger">,
+): number {
   return ledger + Math.ceil((expiresAtLedger - ledger) * 3 / 4);
 }
 

@@ -57,7 +57,12 @@ const payment = {
 };
 
 /** One type of event, with its fields. */
-function eventOf<T extends typeof EVENT_TYPES[number], S extends z.ZodRawShape>(type: T, id: string, description: string, fields: S) {
+function eventOf<T extends typeof EVENT_TYPES[number], S extends z.ZodRawShape>(
+  type: T,
+  id: string,
+  description: string,
+  fields: S,
+) {
   const typeField = z.literal(type).meta({ description: "Type of the event." });
   return z.object({ ...common, type: typeField, ...fields }).meta({ id, description });
 }
@@ -92,10 +97,15 @@ export const eventSchema = z.discriminatedUnion("type", [
     merchant,
     ...movement,
   }),
-  eventOf("payment.expiring", "PaymentExpiring", "Three quarters of a payment's life are over, and nobody claimed it.", {
-    ...payment,
-    ...movement,
-  }),
+  eventOf(
+    "payment.expiring",
+    "PaymentExpiring",
+    "Three quarters of a payment's life are over, and nobody claimed it.",
+    {
+      ...payment,
+      ...movement,
+    },
+  ),
   eventOf("payment.expired", "PaymentExpired", "A payment ended unclaimed: the merchant cannot collect it any more.", {
     ...payment,
     ...movement,

@@ -170,7 +170,10 @@ function indexKeys(row: StoredPayment, state: PaymentState): KvKey[] {
 
 /** The entries that say what is to be done with a payment: at most two keys. */
 function otherKeys(row: StoredPayment): KvKey[] {
-  const keys = [...(row.due === undefined ? [] : [paymentDueIndex(row.due)]), ...(row.owes === undefined ? [] : [PAYMENTS_OWING])];
+  const keys = [
+    ...(row.due === undefined ? [] : [paymentDueIndex(row.due)]),
+    ...(row.owes === undefined ? [] : [PAYMENTS_OWING]),
+  ];
   return keys.map((prefix) => [...prefix, ...paymentPlace(row)]);
 }
 

@@ -97,7 +97,9 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
   }
 
   /** The ranges that together hold the query's events. None when nothing can match. */
-  async function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER, withOwn }: EventQuery): Promise<Range[]> {
+  async function rangesOf(
+    { filter, after = 0, upTo = Number.MAX_SAFE_INTEGER, withOwn }: EventQuery,
+  ): Promise<Range[]> {
     const { fromHeight, toHeight } = filter;
     const begin = fromHeight === undefined ? 1 : await log.reached(fromHeight);
     if (begin === undefined) return [];

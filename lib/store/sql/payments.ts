@@ -15,7 +15,8 @@ import { type Parameter, send, type SqlContext } from "./database.ts";
 import type { SqlLeases } from "./leases.ts";
 
 const COLUMNS = "place, id, state, merchant, device_hash, agent, in_index, due_for, due_ledger, owes, payment";
-const TYPES = "place text, id text, state text, merchant text, device_hash text, agent text, in_index text, due_for text, " +
+const TYPES =
+  "place text, id text, state text, merchant text, device_hash text, agent text, in_index text, due_for text, " +
   "due_ledger bigint, owes bigint, payment text";
 const COLUMN_OF: Record<PaymentSubject, string> = { merchant: "merchant", deviceHash: "device_hash", agent: "agent" };
 const FORGOTTEN_AT_ONCE = 200;

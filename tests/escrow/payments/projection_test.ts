@@ -90,9 +90,14 @@ test("payments end as they do in the contract, and their events come once, throu
     const worlds = [1, 2].map(() => liveWorld(draw, { withoutMeta: 30, late: 0, extended: 5, read: 0, gaps: 0 }));
     const events = worlds.flatMap((world, n) => loggedEvents(world, n))
       .map((event) => ({ event, known: event.ledger + (draw(5) === 0 ? draw(8) : 0) }));
-    const truth = new Map(worlds.flatMap((world, n) =>
-      loggedEvents(world, n).map(({ id }, at) => [id, { world, ...world.truth.get(world.all[at]!.id), of: world.all[at]!.id }])
-    ));
+    const truth = new Map(
+      worlds.flatMap((world, n) =>
+        loggedEvents(world, n).map((
+          { id },
+          at,
+        ) => [id, { world, ...world.truth.get(world.all[at]!.id), of: world.all[at]!.id }])
+      ),
+    );
     const last = Math.max(...events.map(({ event }) => event.ledger)) + 80;
     const hidden = Array.from({ length: draw(3) }, () => {
       const fromLedger = 1 + draw(last - 90);
@@ -103,10 +108,12 @@ test("payments end as they do in the contract, and their events come once, throu
     const readEntries: PaymentEntries = (payments) => {
       const at = ledger - draw(2);
       const read = payments.filter(() => draw(10) > 0);
-      return Promise.resolve(new Map(read.map(({ id }) => {
-        const { world, of } = truth.get(id)!;
-        return [id, { ledger: at, endLedger: world.entryAt(of, at) }];
-      })));
+      return Promise.resolve(
+        new Map(read.map(({ id }) => {
+          const { world, of } = truth.get(id)!;
+          return [id, { ledger: at, endLedger: world.entryAt(of, at) }];
+        })),
+      );
     };
     let leader = leaderOf(store, readEntries, () => ledger);
     const own: NewEvent[] = [];

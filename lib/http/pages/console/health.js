@@ -122,7 +122,9 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, by
   }
   if (expired !== undefined && expired.last !== null) {
     const lost = counted(expired.payments, "payment expired", "payments expired");
-    found.push(bad(`${lost} unclaimed, the last${sinceTime(expired.last.expiredAt)}. Acknowledge with gateway payments.`));
+    found.push(
+      bad(`${lost} unclaimed, the last${sinceTime(expired.last.expiredAt)}. Acknowledge with gateway payments.`),
+    );
   }
   if (expiring && expiring.payments > 0) {
     const when = expiring.firstAt === null ? "soon" : `within ${span(expiring.firstAt - nowMs() / 1_000)}`;
