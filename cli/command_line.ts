@@ -36,7 +36,7 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "List webhooks and deliveries; replay, rotate or delete a webhook",
     load: () => load(import("./webhooks.ts")),
   },
-  payments: { summary: "Acknowledge expired payments, or derive all anew", load: () => load(import("./payments.ts")) },
+  payments: { summary: "Acknowledge expired payments, or derive all again", load: () => load(import("./payments.ts")) },
   secrets: { summary: "Change the key that encrypts webhook secrets", load: () => load(import("./secrets.ts")) },
   doctor: {
     summary: "Check settings, store, node and contracts, and advise",

@@ -20,11 +20,11 @@ const FLAGS = [["--all", "acknowledge: all payments that have expired so far"], 
 const ASKED_MS = 30 * 86_400_000;
 
 const help = helpText({
-  usage: ["payments acknowledge ID… | --all [--store SETTING]", "payments rebuild [--store SETTING]"],
+  usage: ["payments acknowledge [ID…] [--all] [--store SETTING]", "payments rebuild [--store SETTING]"],
   about:
     "acknowledge ends the alarm of payments that expired unclaimed: in the status, the metrics, the doctor and the console. " +
     "The payments stay expired. After seven days the alarm ends by itself.\n\n" +
-    "rebuild derives all payments anew from the event history. Gateways may go on meanwhile. latestLedger of " +
+    "rebuild derives all payments again from the event history. Gateways may go on meanwhile. latestLedger of " +
     "GET /v1/payments shows how far it is.",
   flags: FLAGS,
   examples: [
@@ -44,7 +44,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     return await withStore(flags.store, io, async ({ sharedState, location }) => {
       await sharedState.change(REBUILD, () => ({ value: true, keepMs: ASKED_MS, answer: undefined }));
       io.stdout(
-        `the gateway that reads the events of ${location} derives all payments anew, or the next one that starts\n`,
+        `the gateway that reads the events of ${location} derives all payments again, or the next one that starts\n`,
       );
       return 0;
     });

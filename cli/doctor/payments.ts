@@ -3,7 +3,7 @@ import type { Head } from "../../lib/stellar/head.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip } from "./findings.ts";
 
-/** Reports payments of this gateway's API keys that nobody claimed in time. */
+/** Reports payments of this gateway's API keys that ended unclaimed. */
 export async function expiredFinding(
   { head, store }: { head: Pick<Head, "networkSeconds">; store: Store | undefined },
 ): Promise<Finding> {

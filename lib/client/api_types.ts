@@ -768,17 +768,41 @@ export type Status = {
     problem: string | null;
     checkedAt: string | null;
   })[];
-  /** Payments that expire soon, and are lost to the merchant unless it claims them; null while unknown. */
+  /** Payments that expire soon, and are lost to the merchant unless it claims them. */
   expiring: {
-    /** Pending payments in the last quarter of their life, at most a minute old. */
+    /** Pending payments in the last quarter of their life. */
     payments: number;
     /** Merchants that have to claim these payments. */
     merchants: number;
     /** Time at which the first of these payments expires, in Unix seconds; null without such payments. */
     firstAt: number | null;
-    /** False: there may be more. After a start the gateway still scans the log, it checks at most 100 merchants a minute, or the node does not show their payments. */
+    /** False: there may be more, because there are a thousand, or the gateway still reads the log. */
     complete: boolean;
-  } | null;
+  };
+  /** Payments whose merchants did not claim them in time, and lost them. */
+  expired: {
+    /** Payments of this gateway's API keys that ended unclaimed in the last seven days and are not acknowledged. */
+    payments: number;
+    /** Payments of other submitters that ended unclaimed in the last seven days. Anyone can make them. */
+    others: number;
+    /** The newest of the payments of this gateway's keys; null without any. */
+    last: {
+      /** Id of the payment: that of its `payment.authorized` event. */
+      id: string;
+      /** Merchant: an account (G…) or a contract (C…). */
+      merchant: string;
+      /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
+      deviceHash: string;
+      /** Amount in the asset's smallest unit: a decimal string. */
+      amount: string;
+      /** Contract id (C…) of the asset; null when the gateway could not read it. */
+      asset: string | null;
+      /** Hash of the transaction that authorised the payment. */
+      txHash: string;
+      /** Close time of the first ledger without the payment, UTC. */
+      expiredAt: string;
+    } | null;
+  };
   /** Movements in an asset that the gateway would have refused: the escrow keeps one balance for all assets. */
   bypassMovements: {
     /** Movements among the newest 5000 events at the start, and since; the gateway logs one warning for each asset. */
@@ -903,7 +927,7 @@ export type Webhook = {
   id: string;
   /** URL to which the gateway POSTs events. */
   url: string;
-  /** Types of the delivered events. Null means all types. */
+  /** Types of the delivered events. Null means all but payment.expiring and payment.expired. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
@@ -931,7 +955,7 @@ export type WebhookList = {
 export type WebhookRequest = {
   /** Public https:// URL to which the gateway POSTs events. A sandbox also accepts http:// URLs of this machine. */
   url: string;
-  /** Only events of these types; all types when absent or null. */
+  /** Only events of these types; all but payment.expiring and payment.expired when absent or null. */
   types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Only events of this card (64 hex digits); all cards when absent or null. */
   deviceHash?: string | null;
@@ -951,7 +975,7 @@ export type WebhookWithSecret = {
   id: string;
   /** URL to which the gateway POSTs events. */
   url: string;
-  /** Types of the delivered events. Null means all types. */
+  /** Types of the delivered events. Null means all but payment.expiring and payment.expired. */
   types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed" | "payment.expiring" | "payment.expired")[] | null;
   /** Card of the delivered events, 64 hex digits. Null means all cards. */
   deviceHash: string | null;
@@ -1067,7 +1091,7 @@ export interface Endpoints {
       fromLedger?: QueryValue;
       /** Cursor of an earlier response, at most 200 characters. It excludes fromLedger. */
       cursor?: QueryValue;
-      /** Only events of these types, comma-separated. */
+      /** Only events of these types, comma-separated; all but payment.expiring and payment.expired when absent. */
       types?: QueryValue;
       /** Only events of this card: 64 hex digits. */
       deviceHash?: QueryValue;
@@ -1099,7 +1123,7 @@ export interface Endpoints {
       fromLedger?: QueryValue;
       /** Cursor of an earlier response, at most 200 characters. It excludes fromLedger. */
       cursor?: QueryValue;
-      /** Only events of these types, comma-separated. */
+      /** Only events of these types, comma-separated; all but payment.expiring and payment.expired when absent. */
       types?: QueryValue;
       /** Only events of this card: 64 hex digits. */
       deviceHash?: QueryValue;

@@ -37,7 +37,7 @@ export interface Watcher extends Pick<Polling, "start" | "wake" | "pollFor"> {
   readonly trouble: string | undefined;
 }
 
-/** What the leader derives from the log. Each method runs under the log's lease. */
+/** Work of the leader on the log. Each method runs under the log's lease. */
 export interface Derivation {
   /** Derives up to the end of the log. */
   follow(lease: Lease): Promise<void>;

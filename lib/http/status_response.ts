@@ -127,7 +127,7 @@ export const statusResponse = z.object({
       txHash: text("Hash of the transaction that authorised the payment.", EXAMPLE.txHash),
       expiredAt: isoTime("Close time of the first ledger without the payment, UTC."),
     }).nullable().meta({ description: "The newest of the payments of this gateway's keys; null without any." }),
-  }).meta({ description: "Payments that nobody claimed in time: they are lost to the merchant." }),
+  }).meta({ description: "Payments whose merchants did not claim them in time, and lost them." }),
   bypassMovements: z.object({
     count: count(
       "Movements among the newest 5000 events at the start, and since; the gateway logs one warning for each asset.",

@@ -25,7 +25,7 @@ export interface StoredPayment {
   /** The last ledger of its entry's life, as last seen; of the shortest life while the gateway has not seen it. */
   expiresAtLedger: number;
   claim?: PaymentClaim;
-  /** What reads of its entry showed. */
+  /** The reads of its entry. */
   reading?: PaymentReading;
   /** When to read its entry, or, once the entry is gone, the ledger that has to settle. */
   due?: { for: "last_quarter" | "end" | "settling"; ledger: number };

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { Address, xdr } from "@stellar/stellar-sdk";
 import * as fc from "fast-check";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
-import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
+import { CONTRACT_EVENT_TYPES, decodeEvent } from "../../lib/escrow/events.ts";
 import { i128 } from "../sandbox/sandbox_network.ts";
 
 const CONTRACTS: ContractIds = {
@@ -71,7 +71,7 @@ describe("an event of the contracts", () => {
   }
 
   test("each of the nine types is tested", () => {
-    assert.deepEqual(NINE.map(([, , , expected]) => (expected as { type: string }).type), [...EVENT_TYPES]);
+    assert.deepEqual(NINE.map(([, , , expected]) => (expected as { type: string }).type), [...CONTRACT_EVENT_TYPES]);
   });
 
   test("authorize of the older deployment, with a tuple as its topics, is decoded alike", () => {

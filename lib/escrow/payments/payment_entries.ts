@@ -4,9 +4,10 @@ import { asPayment, entryValue, type Payment } from "../decode.ts";
 import type { EntrySource } from "../reads/reads_by_entries.ts";
 import { pendingPaymentKey } from "../reads/storage_keys.ts";
 
-/** The entry of a payment as of one ledger. `endLedger`: the last ledger of its life; absent when there is no entry. */
+/** The entry of a payment as of one ledger. */
 export interface ReadEntry {
   ledger: number;
+  /** The last ledger of its life. Absent: there is no entry. */
   endLedger?: number;
 }
 

@@ -30,9 +30,11 @@ export interface PaymentsCondition {
   expired: Expired;
 }
 
-/** What an operator has acknowledged: all payments that expired before a time (Unix seconds), and some others. */
+/** The expired payments that an operator has acknowledged. */
 interface Acknowledged {
+  /** Payments that expired before this time, Unix seconds. */
   before: number;
+  /** Others. */
   ids: string[];
 }
 
@@ -62,7 +64,7 @@ async function expiringOf(
 ): Promise<Expiring> {
   const upToLedger = Number.MAX_SAFE_INTEGER;
   const found = await store.payments.due({ for: "end", upToLedger, limit: MOST_COUNTED });
-  // One that is past its end is lost already, and its event comes.
+  // A payment past its end is lost already, and its event comes.
   const soon = found.filter(({ expiresAtLedger }) => expiresAtLedger >= sequence);
   const { scannedLedger = 0 } = await store.events.watcherState() ?? {};
   const complete = found.length < MOST_COUNTED && await paymentsHoldTo(store) === scannedLedger;

@@ -140,7 +140,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     return { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
   };
 
-  /** Begins anew, if an operator asked for it. What was read of entries stays with the payments. */
+  /** Begins again, if an operator asked for it. The readings of entries stay with the payments. */
   async function rebuild(lease: Lease): Promise<void> {
     const state = await events.watcherState();
     if (state === undefined || await sharedState.read(REBUILD) === undefined) return;

@@ -25,7 +25,7 @@ export interface RetellingParts {
   shortestLife(): Promise<number>;
 }
 
-/** What is new of payments beside the log's events, by their ids. */
+/** News of payments beside the log's events, by their ids. */
 export type News = ReadonlyMap<string, Pick<StoredPayment, "reading" | "isAnnounced" | "expired">>;
 
 const PAGE = 1_000;
@@ -33,9 +33,8 @@ const PAGE = 1_000;
 const MOST_CLAIMS = 20;
 
 /**
- * Tells the payments of a merchant from its last claim before a change up to its first claim after it, from the log and from
- * what was read of their entries. A claim decides all earlier payments, so the change concerns no others. Returns the rows that
- * differ from the store's.
+ * Derives the payments of a merchant from its last claim before a change up to its first claim after it. A claim decides all
+ * earlier payments, so the change concerns no others. Returns the rows that differ from those of the store.
  */
 export async function retell(
   parts: RetellingParts,
@@ -86,7 +85,7 @@ export async function retell(
   });
 }
 
-/** What is known of a payment beside its event. */
+/** The facts of a payment beside its event. */
 type Known = Pick<StoredPayment, "reading" | "isAnnounced" | "expired"> & { endLedger: number };
 
 /** The events of the contract of now. */

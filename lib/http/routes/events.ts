@@ -100,7 +100,7 @@ export const eventSchema = z.discriminatedUnion("type", [
   eventOf(
     "payment.expiring",
     "PaymentExpiring",
-    "Three quarters of a payment's life are over, and nobody claimed it.",
+    "Three quarters of a payment's life are over, and its merchant has not claimed it.",
     {
       ...payment,
       ...movement,

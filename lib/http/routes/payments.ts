@@ -43,9 +43,10 @@ const payment = z.object({
     eventId: anyEventId("Id of the `payment.expired` event."),
     ledger: ledgerSequence("First ledger that is known to be without the payment."),
     expiredAt: isoTime("Close time of that ledger, UTC."),
-  }).meta({ id: "PaymentExpiry", description: "The end of a payment that nobody claimed." }).nullable().meta({
-    description: "The payment's end; null unless the state is expired.",
-  }),
+  }).meta({ id: "PaymentExpiry", description: "The end of a payment that its merchant did not claim." }).nullable()
+    .meta({
+      description: "The payment's end; null unless the state is expired.",
+    }),
   claim: z.object({
     eventId: anyEventId("Id of the `payment.claimed` event."),
     txHash: text("Hash of the claim's transaction.", EXAMPLE.txHash),

@@ -27,7 +27,10 @@ const filters = {
   types: z.array(z.enum(EVENT_TYPES, mustBeOneOf(EVENT_TYPES)), "must be an array of event types")
     .min(1, "must name at least one type").max(EVENT_TYPES.length, "must name each type once")
     .nullish().transform(absentIfNull)
-    .meta({ description: "Only events of these types; all types when absent or null.", example: TYPES_EXAMPLE }),
+    .meta({
+      description: "Only events of these types; all but payment.expiring and payment.expired when absent or null.",
+      example: TYPES_EXAMPLE,
+    }),
   deviceHash: deviceHash.nullish().transform(absentIfNull).meta({
     description: "Only events of this card (64 hex digits); all cards when absent or null.",
     example: EXAMPLE.deviceHash,
@@ -56,7 +59,7 @@ const webhook = z.object({
   id: text("Id of the webhook (wh_…).", WEBHOOK_EXAMPLE),
   url: text("URL to which the gateway POSTs events.", "https://shop.example.com/hook"),
   types: z.array(z.enum(EVENT_TYPES)).nullable().meta({
-    description: "Types of the delivered events. Null means all types.",
+    description: "Types of the delivered events. Null means all but payment.expiring and payment.expired.",
     example: TYPES_EXAMPLE,
   }),
   deviceHash: deviceHash.nullable().meta({

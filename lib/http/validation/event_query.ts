@@ -28,7 +28,8 @@ const startAndSubjects = {
     example: "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX",
   }),
   types: typeList.optional().meta({
-    description: "Only events of these types, comma-separated.",
+    description:
+      "Only events of these types, comma-separated; all but payment.expiring and payment.expired when absent.",
     example: ["payment.authorized", "payment.claimed"],
   }),
   deviceHash: deviceHash.optional().meta({ description: "Only events of this card: 64 hex digits." }),

@@ -30,7 +30,7 @@ import {
 } from "./schema.ts";
 
 const FORGOTTEN_AT_ONCE = 200;
-/** Rows of one commit that deletes: one key for the row, two for what is to be done, and four for each state: below 1 000. */
+/** A row has at most 19 keys, with four for each state, and a commit takes 1 000 writes. */
 const FORGOTTEN_PER_COMMIT = 50;
 
 /** Payments and their projection's cursor. */

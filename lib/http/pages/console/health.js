@@ -97,8 +97,8 @@ export function sinceTime(time) {
 /** @typedef {{ payments: number, last: { expiredAt: string } | null }} Expired */
 
 /**
- * The problems that need the operator because of money: movements in an unaccepted asset, payments that expired or expire
- * soon, and late deliveries of all keys.
+ * The problems that need the operator because of money: movements in an unaccepted asset, lost payments, payments that
+ * expire soon, and late deliveries.
  * @param {Pick<GatewayStatus, "deliveries"> & {
  *   bypassMovements?: ForeignMovements,
  *   expiring?: Expiring,
