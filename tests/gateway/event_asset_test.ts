@@ -2,7 +2,7 @@
 import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { EVENT_TYPES } from "../../lib/escrow/events.ts";
+import { CONTRACT_EVENT_TYPES } from "../../lib/escrow/events.ts";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
@@ -63,13 +63,13 @@ describe("the asset of an event", () => {
     const api = await startGateway(on, { targets });
     await newWebhook(api, "/asset");
     liveCard();
-    const events = await arrived("/asset", EVENT_TYPES.length);
+    const events = await arrived("/asset", CONTRACT_EVENT_TYPES.length);
     const { asset } = on.sandbox;
     for (const { type, asset: found } of events) {
       const hasNone = ["device.registered", "device.revoked", "agent.revoked"].includes(type);
       assert.equal(found, hasNone ? undefined : asset, type);
     }
-    assert.deepEqual(events.map(({ type }) => type).sort(), EVENT_TYPES.toSorted());
+    assert.deepEqual(events.map(({ type }) => type).sort(), CONTRACT_EVENT_TYPES.toSorted());
     for (const event of events) assert.deepEqual((await api.request("GET", `/v1/events/${event.id}`)).body, event);
     await api.stop();
   });

@@ -104,6 +104,11 @@ test("a sandbox accepts each example request of its API description, in the orde
     await until(async () => (await api.request("GET", "/v1/events")).body.events.length === 9);
     const { body: { events } } = await examples.send("listEvents");
     await examples.send("getEvent", { id: events[0].id });
+    const { body: { payments: [payment] } } = await until(async () => {
+      const page = await examples.send("listPayments", { state: "claimed" });
+      return page.body.payments.length > 0 && page;
+    });
+    await examples.send("getPayment", { id: payment.id });
     await examples.send("listWebhookDeliveries", { id });
     await examples.send("getWebhookDelivery", { id, attempt: "1" });
     await examples.send("replayWebhook", { id });

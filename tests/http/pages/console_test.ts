@@ -245,7 +245,8 @@ test("the console lists unaccepted assets, payments that expire soon and late de
   assert.match(found[2]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
   const [unknown] = stuckMoney({ ...WELL, expiring: { payments: 0, merchants: 0, firstAt: null, complete: false } });
   assert.match(unknown!.text, /More payments may expire soon/);
-  assert.match(stuckMoney({ ...WELL, expiring: null })[0]!.text, /cannot tell which payments expire soon/);
+  const [lost] = stuckMoney({ ...WELL, expired: { payments: 2, last: { expiredAt: "2026-01-01T17:05:09Z" } } });
+  assert.deepEqual([lost!.tone, lost!.text.includes("2 payments expired unclaimed")], ["bad", true]);
   assert.deepEqual(withoutClaim(0), []);
   assert.match(withoutClaim(2)[0]!.text, /2 merchants are no longer pending, and the gateway saw no claim/);
 });
