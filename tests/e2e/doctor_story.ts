@@ -68,6 +68,7 @@ async function tellAllIsWell(info: SandboxInfo, command: string[]): Promise<void
     "skip asset issuers",
     "ok movements",
     "ok escrow's money",
+    "ok expired payments",
   ]);
 }
 

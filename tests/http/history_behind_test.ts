@@ -98,7 +98,10 @@ test("while no node answers, the status shows since when events are unknown, and
   nodeIsDown = true;
   await until(async () => (await status()).nodes[0].condition !== "well");
   aheadMs += 3_600_000;
-  const { history, troubles } = await status();
+  const { history, troubles } = await until(async () => {
+    const found = await status();
+    return found.troubles[0]?.includes("the connection was refused") && found;
+  });
   assertNear(history.unknownSince, stoodAt);
   assert.equal(troubles.length, 1);
   assert.match(

@@ -99,7 +99,7 @@ async function fillLog(store: Store): Promise<void> {
 
 async function fillPayments(store: Store): Promise<void> {
   const lease = await watcherLease(store);
-  const rows = Array.from({ length: 150 }, (_, n) => samplePayment(n));
+  const rows = Array.from({ length: 140 }, (_, n) => samplePayment(n));
   const cursor = { epoch: 1, sequence: 450, latestLedger: 1_445, settledLedger: 1_400, gaps: [] };
   await store.payments.commit({ lease, rows, cursor });
 }

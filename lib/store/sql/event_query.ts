@@ -115,8 +115,12 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
     // A late event may lie anywhere, and another gateway may append meanwhile.
     const heights = heightsWithin(filter);
     const by = await rarest(given);
-    const rest = [...given.filter((one) => one !== by).map(residual), ...heights, ...isKept];
-    const ranges = (await subjectRanges(by, wanted)).map(({ index, ...range }) => {
+    const rest = [
+      ...given.filter((one) => one !== by).map(residual),
+      ...heights,
+      ...(by?.subject.byType ? [] : isKept),
+    ];
+    const ranges = (await subjectRanges(by, wanted, left)).map(({ index, ...range }) => {
       const sequence = index === undefined ? "sequence" : parts.sequence;
       return { index, ...all([range, between(sequence, from, onTime), ...rest]) };
     });
@@ -142,7 +146,7 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
   }
 
   /** One range a type where the index has the type before the sequence. */
-  async function subjectRanges(by: Given | undefined, wanted?: number[]): Promise<Range[]> {
+  async function subjectRanges(by: Given | undefined, wanted: number[] | undefined, left: number[]): Promise<Range[]> {
     if (by === undefined) {
       return wanted?.map((type) => ({ index: "event_by_type", ...equal(parts.type, type) })) ?? [all([])];
     }
@@ -150,7 +154,8 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
     const index = indexOf(column);
     const own = equal(column, by.value);
     if (!byType) return [{ index, ...all(wanted === undefined ? [own] : [own, ofTypes(wanted)]) }];
-    return (wanted ?? await types.numbers()).map((type) => ({ index, ...all([own, equal("type", type)]) }));
+    const searched = wanted ?? (await types.numbers()).filter((type) => !left.includes(type));
+    return searched.map((type) => ({ index, ...all([own, equal("type", type)]) }));
   }
 
   return {

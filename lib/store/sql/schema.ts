@@ -1,3 +1,5 @@
+import { OWN_EVENT_TYPES } from "../event.ts";
+
 /** The words of a dialect in the definitions of tables. */
 export interface SchemaWords {
   /** Stands before the name of every table. */
@@ -87,6 +89,10 @@ export function sharedTables(words: SchemaWords): string {
   CREATE INDEX intent_by_time ON ${prefix}intent (used_at_ms);
 
   CREATE TABLE ${prefix}event_type (number ${int} PRIMARY KEY, text text NOT NULL UNIQUE)${end};
+  -- Most queries leave these types out. While a type has no number, a query looks for it again.
+  INSERT INTO ${prefix}event_type (number, text) VALUES ${
+    OWN_EVENT_TYPES.map((type, n) => `(${-1 - n}, '${type}')`).join(", ")
+  };
   CREATE TABLE ${prefix}contract (number ${int} PRIMARY KEY, text text NOT NULL UNIQUE)${end};
   -- The first sequence of each height that was the highest so far.
   CREATE TABLE ${prefix}height_start (height ${int} PRIMARY KEY, sequence ${int} NOT NULL)${end};
