@@ -1065,6 +1065,8 @@ export interface Endpoints {
       limit?: QueryValue;
       /** Cursor of an earlier page with the same filters. */
       cursor?: QueryValue;
+      /** `csv` or `jsonl`: a file with all payments, or limit of them. The header Accept decides when absent. */
+      format?: "json" | "csv" | "jsonl";
     };
     answer: PaymentPage;
   };

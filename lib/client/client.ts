@@ -42,7 +42,7 @@ export interface GatewayClientOptions extends ConnectionOptions {
 type Answer<Name extends keyof Endpoints> = Endpoints[Name]["answer"];
 type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer B } ? B : never;
 type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
-type PaymentsQuery = Query<"GET /v1/payments">;
+type PaymentsQuery = Omit<Query<"GET /v1/payments">, "format">;
 /** A payment and what became of it. */
 export type Payment = Answer<"GET /v1/payments/:id">;
 type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;

@@ -53,7 +53,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (spec.file !== undefined) {
       const format = fileFormatOf(context.request, (input.query as { format?: Format }).format);
       if (format !== undefined) {
-        return exportResponse(context, spec, format, spec.file.rows(input, context.parts.dependencies));
+        return exportResponse(context, spec, format, spec.file.pages(input, context.parts.dependencies));
       }
     }
     const result = handle(input, context.parts.dependencies, (fields) => context.note(fields));

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
 import type { LogFields } from "../log.ts";
 import type { KeyRecord, Scope } from "../store/store.ts";
-import type { Row } from "./file_formats.ts";
+import type { RowPage } from "./exported_list.ts";
 import type { Dependencies } from "./request_context.ts";
 
 /** The checked input of a handler. */
@@ -47,8 +47,7 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
     name: string;
     /** The columns of CSV. */
     columns: readonly string[];
-    /** The rows, page by page. */
-    rows(input: Pick<Input<P, Q, B>, "query" | "key">, dependencies: Dependencies): AsyncGenerator<Row[]>;
+    pages(input: Pick<Input<P, Q, B>, "query" | "key">, dependencies: Dependencies): AsyncGenerator<RowPage>;
   };
   /** Status of a good response, 200 when absent. */
   status?: 200 | 201 | 202;

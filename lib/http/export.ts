@@ -2,7 +2,8 @@ import { setTimeout as runLater } from "node:timers";
 import { GatewayError } from "../errors.ts";
 import { authenticate, requireScope } from "./middleware/authenticate.ts";
 import type { AnySpec } from "./endpoint_spec.ts";
-import { csvOf, type FileFormat, jsonLinesOf, MEDIA_TYPES, type Row } from "./file_formats.ts";
+import type { RowPage } from "./exported_list.ts";
+import { type FileForm, fileForm, type FileFormat, MEDIA_TYPES } from "./file_formats.ts";
 import type { RequestContext } from "./request_context.ts";
 import { plainResponse } from "./response.ts";
 
@@ -22,7 +23,7 @@ export async function exportResponse(
   context: RequestContext,
   spec: AnySpec,
   format: FileFormat,
-  pages: AsyncGenerator<Row[]>,
+  pages: AsyncGenerator<RowPage>,
 ): Promise<Response> {
   const { parts: { exporting }, request } = context;
   const { name, columns } = spec.file!;
@@ -32,7 +33,7 @@ export async function exportResponse(
     throw new GatewayError("rate_limited", message, { headers: { "Retry-After": String(RETRY_SECONDS) } });
   }
   exporting.add(id);
-  const texts = format === "csv" ? csvOf(columns, pages) : jsonLinesOf(pages);
+  const texts = textsOf(fileForm(format, columns), pages);
   let response: Response;
   try {
     const first = await texts.next();
@@ -53,6 +54,16 @@ export async function exportResponse(
   exporting.delete(id);
   await texts.return(undefined);
   return plainResponse(context, response);
+}
+
+/** The head comes with the first page. */
+async function* textsOf({ head, textOf }: FileForm, pages: AsyncGenerator<RowPage>): AsyncGenerator<string> {
+  let before = head;
+  for await (const { rows } of pages) {
+    const text = before + textOf(rows);
+    before = "";
+    if (text !== "") yield text;
+  }
 }
 
 /** The body reads a page only when the client has taken the one before. */

@@ -27,20 +27,17 @@ export function fileFormatOf(request: Request, format?: Format): FileFormat | un
   return best && formatOf(best);
 }
 
-/** CSV of RFC 4180, the header with the first page. */
-export async function* csvOf(columns: readonly string[], pages: AsyncGenerator<Row[]>): AsyncGenerator<string> {
-  let header = csvLine(columns);
-  for await (const rows of pages) {
-    const text = header + rows.map((row) => csvLine(columns.map((column) => row[column]))).join("");
-    header = "";
-    if (text !== "") yield text;
-  }
+/** The parts of a file: its head, then the text of each page of rows. */
+export interface FileForm {
+  head: string;
+  textOf(rows: readonly Row[]): string;
 }
 
-export async function* jsonLinesOf(pages: AsyncGenerator<Row[]>): AsyncGenerator<string> {
-  for await (const rows of pages) {
-    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-  }
+/** CSV of RFC 4180 with a header, or JSON Lines. */
+export function fileForm(format: FileFormat, columns: readonly string[]): FileForm {
+  if (format === "jsonl") return { head: "", textOf: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join("") };
+  const lineOf = (row: Row) => csvLine(columns.map((column) => row[column]));
+  return { head: csvLine(columns), textOf: (rows) => rows.map(lineOf).join("") };
 }
 
 /**

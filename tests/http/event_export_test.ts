@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
-import { csvOf, type Row } from "../../lib/http/file_formats.ts";
+import { fileForm, type Row } from "../../lib/http/file_formats.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import type { EventStore } from "../../lib/store/store.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
@@ -217,9 +217,7 @@ test("cells are quoted by RFC 4180, and no cell is a formula", async () => {
     [17, "17"],
   ];
   const columns = cells.map((_, at) => `c${at}`);
-  async function* pages() {
-    yield [Object.fromEntries(cells.map(([cell], at) => [`c${at}`, cell]))];
-  }
-  const text = (await Array.fromAsync(csvOf(columns, pages()))).join("");
+  const { head, textOf } = fileForm("csv", columns);
+  const text = head + textOf([Object.fromEntries(cells.map(([cell], at) => [`c${at}`, cell]))]);
   assert.equal(text, `${columns.join(",")}\r\n${cells.map(([, wanted]) => wanted).join(",")}\r\n`);
 });

@@ -8,7 +8,7 @@ import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 import { anyEventId, isoTime, ledgerSequence, text } from "../response_fields.ts";
 import { eventsQuery, streamQuery } from "../validation/event_query.ts";
-import { EVENT_COLUMNS, exportedEvents } from "./event_export.ts";
+import { EVENT_FILE, exportedEvents } from "./event_export.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
 export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event").meta({
@@ -129,7 +129,7 @@ export const events = new Hono<AppEnv>()
         "of them. Its rows also have amountUnits, the amount in units of the asset, empty or null for an unknown asset. " +
         "A file that could not be finished breaks off its connection. A key has one export at a time.",
       query: eventsQuery,
-      file: { name: "events", columns: EVENT_COLUMNS, rows: exportedEvents },
+      file: { ...EVENT_FILE, pages: exportedEvents },
       response: z.object({
         events: z.array(eventSchema).meta({ description: "The events of the page." }),
         cursor: text("Cursor of the next page, present on every page.", "AgBpeExER0E2aFhjUDYAAAAAAAkAAAAAAAHS73kX"),

@@ -10,6 +10,7 @@ import { PAYMENT_STATES } from "../../store/payment.ts";
 import { anyEventId, count, flag, isoTime, ledgerSequence, nextCursor, text } from "../response_fields.ts";
 import { paymentsQuery } from "../validation/payment_query.ts";
 import { eventId } from "./events.ts";
+import { exportedPayments, PAYMENT_FILE } from "./payment_export.ts";
 
 const payment = z.object({
   id: anyEventId("Id of the payment: that of its `payment.authorized` event."),
@@ -153,8 +154,12 @@ export const payments = new Hono<AppEnv>()
         summary: "Payments with their states, the newest first",
         description:
           "A payment is an authorisation. A claim collects all payments of its merchant that have not ended. latestLedger says up to " +
-          "which ledger the states hold.",
+          "which ledger the states hold.\n\n" +
+          "With Accept text/csv or application/jsonl, or with format, the response is a file: all payments of the query, or limit " +
+          "of them. Its rows also have amountUnits, the amount in units of the asset, empty or null for an unknown asset. A file " +
+          "that could not be finished breaks off its connection. A key has one export at a time.",
         query: paymentsQuery,
+        file: { ...PAYMENT_FILE, pages: exportedPayments },
         response: z.object({
           payments: z.array(payment).meta({ description: "The payments of the page." }),
           cursor: nextCursor(
@@ -165,7 +170,7 @@ export const payments = new Hono<AppEnv>()
         }).meta({ id: "PaymentPage", description: "A page of payments." }),
         errors: [],
       },
-      ({ query: { order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
+      ({ query: { format: _, order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
         paymentReads.list({ filter, order, limit, cursor }),
     ),
   )

@@ -4,8 +4,7 @@ import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, deviceHash, gotOf, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
 import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { AS } from "../openapi_schemas.ts";
-import { FORMATS } from "../file_formats.ts";
-import { integerText, isTimeOrder, timeOrder, timeText } from "./query.ts";
+import { integerText, isTimeOrder, listFormat, timeOrder, timeText } from "./query.ts";
 
 const isType = (text: string) => (EVENT_TYPES as readonly string[]).includes(text);
 const typeList = z.string().transform((text) => text.split(","))
@@ -77,8 +76,5 @@ export const eventsQuery = z.strictObject({
     description: "Most events in the page: 1 to 1000, 100 when absent.",
     example: 100,
   }),
-  format: z.enum(FORMATS, mustBeOneOf(FORMATS)).optional().meta({
-    description: "`csv` or `jsonl`: a file with all events, or limit of them. The header Accept decides when absent.",
-    example: "json",
-  }),
+  format: listFormat("events"),
 }).refine(isOneStart, twoStarts).refine(isTimeOrder, timeOrder);

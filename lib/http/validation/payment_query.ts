@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EXAMPLE } from "../../escrow/example_values.ts";
 import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import { PAYMENT_STATES } from "../../store/payment.ts";
-import { integerText, isTimeOrder, timeOrder, timeText } from "./query.ts";
+import { integerText, isTimeOrder, listFormat, timeOrder, timeText } from "./query.ts";
 
 const ORDERS = ["asc", "desc"] as const;
 
@@ -41,4 +41,5 @@ export const paymentsQuery = z.strictObject({
     description: "Cursor of an earlier page with the same filters.",
     example: "ZGVzYyAxNzkzNDkxMjA1IDAwMDAwMDUxNTM5NjA3NTUyLTAwMDAwMDAwMDA",
   }),
+  format: listFormat("payments"),
 }).refine(isTimeOrder, timeOrder);

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
-import { must } from "../../escrow/values.ts";
+import { must, mustBeOneOf } from "../../escrow/values.ts";
 import type { AnySpec } from "../endpoint_spec.ts";
+import { FORMATS } from "../file_formats.ts";
 import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
@@ -38,6 +39,13 @@ export const timeText = z.string().refine(
   (text) => secondsOf(text) >= 0 && secondsOf(text) <= LAST_SECOND,
   must("a time in ISO 8601 with its zone, such as 2026-01-31T00:00:00Z, or in Unix seconds"),
 ).transform(secondsOf).meta({ [AS]: { type: "string" } });
+
+/** The form of a list of these items: a page, or a file. */
+export const listFormat = (items: string) =>
+  z.enum(FORMATS, mustBeOneOf(FORMATS)).optional().meta({
+    description: `\`csv\` or \`jsonl\`: a file with all ${items}, or limit of them. The header Accept decides when absent.`,
+    example: "json",
+  });
 
 /** Of a query with `from` and `to`. */
 export const isTimeOrder = ({ from, to }: { from?: number; to?: number }) =>
