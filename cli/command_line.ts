@@ -30,6 +30,10 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "Make the events of a card's life happen in a sandbox",
     load: () => load(import("./trigger.ts")),
   },
+  export: {
+    summary: "Write payments or events into a CSV or JSON Lines file",
+    load: () => load(import("./export/export.ts")),
+  },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
   webhooks: {
@@ -79,7 +83,9 @@ export async function runCommandLine(args: string[], processIo: CommandIo): Prom
 
 /** Strangers choose some of the text that a command prints: names, URLs, answers. None of it may steer the terminal. */
 function withVisibleOutput(io: CommandIo): CommandIo {
-  const stdout: CommandIo["stdout"] = (text) => io.stdout(visible(text, "\n\t"));
+  // CSV has lines that end so.
+  const stdout: CommandIo["stdout"] = (text) =>
+    io.stdout(text.split("\r\n").map((line) => visible(line, "\n\t")).join("\r\n"));
   return Object.assign(Object.create(io), { stdout });
 }
 

@@ -116,7 +116,11 @@ test("a file has the filters, the order, the limit and the cursor of a page", as
   const [from, to] = [FIRST_SECOND + 5 * 100, FIRST_SECOND + 5 * 103];
   assert.deepEqual(await idsOf(`from=${from}&to=${to}`), [idOf(102), idOf(101), idOf(100)]);
   assert.deepEqual(rowsOf(await (await ask("?format=csv&state=unknown")).text()), []);
-  assertInvalid(await api.request("GET", "/v1/payments?format=xml"), /^format must be one of json, csv, jsonl/, "format");
+  assertInvalid(
+    await api.request("GET", "/v1/payments?format=xml"),
+    /^format must be one of json, csv, jsonl/,
+    "format",
+  );
 });
 
 test("a key has one export at a time, of whatever list", async () => {

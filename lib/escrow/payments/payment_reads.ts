@@ -84,7 +84,8 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger }: {
   };
 }
 
-function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: number }) | undefined): PublicPayment {
+/** @param now the newest ledger with its time; undefined while no time is known */
+export function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: number }) | undefined): PublicPayment {
   const { agent = null, asset = null, expiresAtLedger, claim, expired } = row;
   const inSeconds = now === undefined ? undefined : now.seconds + (expiresAtLedger - now.ledger) * now.pace;
   return {

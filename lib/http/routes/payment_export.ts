@@ -11,7 +11,10 @@ export const PAYMENT_FILE: ExportedList<PublicPayment> = {
     ...["claimedAt", "claimTxHash", "claimAsset", "expiredAt", "expiresAt", "expiresAtLedger", "ledger"],
     ...["reference", "idempotencyKey"],
   ],
-  rowOf({ id, state, authorizedAt, amount, asset, merchant, deviceHash, agent, txHash, claim, expired, ...more }, inUnits) {
+  rowOf(
+    { id, state, authorizedAt, amount, asset, merchant, deviceHash, agent, txHash, claim, expired, ...more },
+    inUnits,
+  ) {
     const { expiresAt, expiresAtLedger, ledger, reference, idempotencyKey } = more;
     return {
       id,

@@ -43,7 +43,8 @@ export const timeText = z.string().refine(
 /** The form of a list of these items: a page, or a file. */
 export const listFormat = (items: string) =>
   z.enum(FORMATS, mustBeOneOf(FORMATS)).optional().meta({
-    description: `\`csv\` or \`jsonl\`: a file with all ${items}, or limit of them. The header Accept decides when absent.`,
+    description:
+      `\`csv\` or \`jsonl\`: a file with all ${items}, or limit of them. The header Accept decides when absent.`,
     example: "json",
   });
 
