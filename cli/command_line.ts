@@ -30,6 +30,10 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "Make the events of a card's life happen in a sandbox",
     load: () => load(import("./trigger.ts")),
   },
+  explain: {
+    summary: "Print the whole story of a payment, transaction or reference",
+    load: () => load(import("./explain/explain.ts")),
+  },
   export: {
     summary: "Write payments or events into a CSV or JSON Lines file",
     load: () => load(import("./export/export.ts")),

@@ -42,6 +42,7 @@ const GROUPS: Record<string, Page[]> = {
     ["postgres", "PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
     ["deno-deploy", "Deno Deploy", () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } })],
     ["monitoring", "Monitoring", () => import("../../../../docs/monitoring.md", { with: { type: "text" } })],
+    ["explain", "What happened", () => import("../../../../docs/explain.md", { with: { type: "text" } })],
     [
       "backup-and-upgrade",
       "Backup and upgrade",

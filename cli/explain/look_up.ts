@@ -1,0 +1,50 @@
+import { parseEventId } from "../../lib/store/event.ts";
+import type { GivenReference } from "../../lib/store/reference.ts";
+import type { Store } from "../../lib/store/store.ts";
+
+/** Transactions of a reference in one answer. */
+export const MOST_LISTED = 20;
+
+/** The form of a text that names something. */
+export type Form = "hash" | "payment" | "reference";
+
+export function formOf(text: string): Form {
+  if (/^[0-9a-f]{64}$/i.test(text)) return "hash";
+  return parseEventId(ownerOf(text)) === undefined ? "reference" : "payment";
+}
+
+/** The payment's id in that of an event of the gateway's own. */
+const ownerOf = (id: string) => id.replace(/\.expir(ing|ed)$/, "");
+
+/** The transaction of a payment, or of any event. */
+export async function hashOfEvent({ events }: Pick<Store, "events">, id: string): Promise<string | undefined> {
+  return (await events.get(ownerOf(id)))?.txHash;
+}
+
+/** The newest transactions that API keys prepared with this reference, and whether there are more. */
+export async function transactionsOf(
+  store: Pick<Store, "references" | "sharedState">,
+  reference: string,
+): Promise<{ newest: GivenReference[]; isMore: boolean }> {
+  const found: GivenReference[] = [];
+  let after: GivenReference | undefined;
+  while (true) {
+    const page = await store.references.list({ after, limit: 500 });
+    found.push(...page.filter((one) => one.reference === reference));
+    found.sort((one, other) => other.preparedAtMs - one.preparedAtMs).splice(2 * MOST_LISTED);
+    if (page.length < 500) break;
+    after = page.at(-1)!;
+  }
+  const outer = await withoutBumped(store, found);
+  return { newest: outer.slice(0, MOST_LISTED), isMore: outer.length > MOST_LISTED };
+}
+
+/** A fee bump and the transaction in it have the same reference. The bump tells the story. */
+async function withoutBumped(
+  { sharedState }: Pick<Store, "sharedState">,
+  given: GivenReference[],
+): Promise<GivenReference[]> {
+  const inner = new Set(await Promise.all(given.map(({ hash }) => sharedState.read<string>(`fee bump ${hash}`))));
+  const seen = new Set<string>();
+  return given.filter(({ hash }) => !inner.has(hash) && !seen.has(hash) && seen.add(hash));
+}
