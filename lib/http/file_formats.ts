@@ -47,6 +47,7 @@ export function fileForm(format: FileFormat, columns: readonly string[]): FileFo
 function csvLine(cells: readonly Row[string][]): string {
   return cells.map((cell) => {
     const text = String(cell ?? "");
+    if (!/[",\r\n]|^[=+\-@\t]/.test(text)) return text;
     const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text);
     const safe = isFormula ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

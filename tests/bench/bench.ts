@@ -1,5 +1,5 @@
 // Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
-//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|payment|webhook|start|movement|postgres …]
+//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|payment|webhook|start|movement|export|postgres …]
 //     [bun|deno …] [--short]
 // `postgres` needs PostgreSQL and pgbouncer, too, and an hour for each runtime, with --short eight minutes: it has to be named.
 import { cpus } from "node:os";
@@ -8,6 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
+import { exportFigures } from "./export_bench.ts";
 import { type Figure, table } from "./figures.ts";
 import { httpFigures } from "./http_bench.ts";
 import { movementFigures } from "./movement_bench.ts";
@@ -19,7 +20,7 @@ import { webhookFigures } from "./webhook_bench.ts";
 import { writeFigures } from "./write_bench.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const PARTS = ["http", "write", "payment", "webhook", "start", "movement"];
+const PARTS = ["http", "write", "payment", "webhook", "start", "movement", "export"];
 const NAMED_PARTS = ["postgres"];
 const { values: { short }, positionals } = parseArgs({
   options: { short: { type: "boolean" } },
@@ -39,6 +40,7 @@ for (const runtime of runtimes.length === 0 ? RUNTIMES : runtimes) {
   if (wanted("write")) figures.push(...await writeFigures(root, runtime));
   if (wanted("payment")) figures.push(...await paymentFigures(root, runtime));
   if (wanted("movement")) figures.push(...await movementFigures(root, runtime));
+  if (wanted("export")) figures.push(...await exportFigures(root, runtime, short === true));
   if (wanted("postgres")) figures.push(...await postgresFigures(root, runtime, short === true));
 }
 
