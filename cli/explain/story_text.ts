@@ -97,7 +97,7 @@ function toldStep(step: Step, day: string): { label: string; texts: string[] } {
     case "claimed":
       return { label: "claimed", texts: [`in ledger ${step.ledger}, by transaction`, step.txHash] };
     case "expired":
-      return { label: "expired", texts: [`nothing was claimed before ledger ${step.ledger}`] };
+      return { label: "expired", texts: [`the merchant did not claim it by ledger ${step.ledger}`] };
     case "pending": {
       const until = step.expiresAt === null ? "" : `, about ${timeText(step.expiresAt, day)}`;
       return { label: "pending", texts: [`the merchant can claim it until ledger ${step.expiresAtLedger}${until}`] };

@@ -38,7 +38,10 @@ export async function exportFigures(root: string, runtime: RuntimeName, isShort:
       const before = residentMib(gateway.pid);
       const measured = [];
       for (let round = 0; round < rounds; round++) {
-        const rawMs = await readRaw([...PINNED, ...command, join(root, "tests/bench/read_payments.ts"), store], payments);
+        const rawMs = await readRaw(
+          [...PINNED, ...command, join(root, "tests/bench/read_payments.ts"), store],
+          payments,
+        );
         const file = await download();
         if (file.lines !== payments + 1) throw new Error(`the file has ${file.lines} lines`);
         measured.push({ rawMs, ...file });
@@ -64,7 +67,11 @@ export async function exportFigures(root: string, runtime: RuntimeName, isShort:
   }
 }
 
-export async function fill(setting: string, payments: number, { contracts, asset, accounts }: SandboxInfo): Promise<void> {
+export async function fill(
+  setting: string,
+  payments: number,
+  { contracts, asset, accounts }: SandboxInfo,
+): Promise<void> {
   const store = await openStore(setting);
   const lease = await watcherLease(store);
   const paymentOf = (n: number): StoredPayment => {
@@ -113,7 +120,11 @@ async function readRaw([program, ...args]: string[], payments: number): Promise<
   return ms;
 }
 
-async function downloaded(url: string, key: string, pid: number): Promise<{ ms: number; lines: number; peakMib: number }> {
+async function downloaded(
+  url: string,
+  key: string,
+  pid: number,
+): Promise<{ ms: number; lines: number; peakMib: number }> {
   let [peakMib, isOver, lines] = [0, false, 0];
   const watched = (async () => {
     while (!isOver) {

@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { command } from "../../cli/explain/explain.ts";
+import { WATCHER_LEASE } from "../../lib/store/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { createClient, signed } from "../e2e/client.ts";
 import type { SandboxProcess } from "../e2e/sandbox_process.ts";
@@ -248,5 +249,17 @@ describe("the story of a store without a node", () => {
     assert.match(out, /\n {10}webhook {3}wh_dead given up\n/);
     assert.match(out, /event {5}payment\.authorized\n {20}40000000 of an unknown asset, card/);
     assert.match(out, /\n\nFrom the store alone, because .*127\.0\.0\.1:9/);
+  });
+
+  test("an expired payment has its end", async () => {
+    const { store } = beside;
+    const lease = (await store.leases.acquire({ name: WATCHER_LEASE, holder: "test", durationMs: 60_000 }))!;
+    const { id, contractId, ledger } = eventAt(101);
+    const row = { id, contractId, ledger, authorizedAt: START_MS / 1_000, ...moved, deviceHash: "ab".repeat(32) };
+    const expired = { eventId: `${id}.expired`, ledger: 17_390, at: START_MS / 1_000 + 86_400, isOwn: true };
+    await store.payments.commit({ lease, rows: [{ ...row, state: "expired", expiresAtLedger: 17_389, expired }] });
+    const { out } = await explain(id);
+    assert.match(out, /^expired, 40000000 of an unknown asset to GAAA…AWHF$/m);
+    assert.match(out, /\n\n2026-01-02 UTC\n00:00:00 {2}expired {3}the merchant did not claim it by ledger 17390\n/);
   });
 });

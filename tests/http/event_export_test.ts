@@ -12,7 +12,7 @@ import { assertInvalid, type GatewayUnderTest, networkOfFile, startGateway } fro
 const on = networkOfFile();
 const EVENTS = 3_204;
 const HEADER =
-  "id,type,contractId,ledger,ledgerClosedAt,txHash,deviceHash,agent,merchant,amount,amountUnits,asset,reference";
+  "id,type,contractId,ledger,ledgerClosedAt,txHash,deviceHash,agent,merchant,amount,amountUnits,asset,paymentId,reference";
 let api: GatewayUnderTest;
 /** Stands before each read of the log. */
 let beforeRead: (query: Parameters<EventStore["read"]>[0]) => Promise<void> | void = () => {};

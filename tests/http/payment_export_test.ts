@@ -37,7 +37,7 @@ function paymentOf(n: number): StoredPayment {
   };
   if (n >= 20) return payment;
   if (n >= 10) {
-    const expired = { eventId: `${payment.id}.expired`, ledger: 20_001 + n, at: FIRST_SECOND + 100_000 };
+    const expired = { eventId: `${payment.id}.expired`, ledger: 20_001 + n, at: FIRST_SECOND + 100_000, isOwn: true };
     return { ...payment, state: "expired", expired, asset: undefined, agent: undefined };
   }
   const claim = { eventId: idOf(9_000), txHash: hashOf(9_000), ledger: 10_000, claimedAt: FIRST_SECOND + 900 };

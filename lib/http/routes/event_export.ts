@@ -11,7 +11,7 @@ export const EVENT_FILE: ExportedList<PublicEvent> = {
   name: "events",
   columns: [
     ...["id", "type", "contractId", "ledger", "ledgerClosedAt", "txHash", "deviceHash", "agent", "merchant"],
-    ...["amount", "amountUnits", "asset", "reference"],
+    ...["amount", "amountUnits", "asset", "paymentId", "reference"],
   ],
   rowOf(event, inUnits) {
     if (event.amount === undefined) return { ...event };
