@@ -46,13 +46,16 @@ export async function exportFigures(root: string, runtime: RuntimeName, isShort:
         if (file.lines !== payments + 1) throw new Error(`the file has ${file.lines} lines`);
         measured.push({ rawMs, ...file });
       }
-      const more = Math.max(...measured.map(({ peakMib }) => peakMib)) - before;
+      const peaks = measured.map(({ peakMib }) => peakMib);
+      const [first, more] = [peaks[0]! - before, peaks.at(-1)! - peaks[0]!];
       const seconds = (ms: number[]) => `${(median(ms) / 1_000).toFixed(1)} s`;
       return [{
         number: "19",
         work: `GET /v1/payments as CSV, ${payments} payments on sqlite`,
         runtime,
-        measured: `${seconds(measured.map(({ ms }) => ms))}, ${more.toFixed(0)} MiB more than before`,
+        measured: `${seconds(measured.map(({ ms }) => ms))}, ${first.toFixed(0)} MiB more in the first round, ${
+          more.toFixed(0)
+        } in the last`,
         reference: `its pages read from the store: ${seconds(measured.map(({ rawMs }) => rawMs))}`,
         ratio: withSpread(measured.map(({ ms, rawMs }) => ms / rawMs), 2),
         goal: "≤ 3; ≤ 64 MiB",
@@ -67,7 +70,7 @@ export async function exportFigures(root: string, runtime: RuntimeName, isShort:
   }
 }
 
-export async function fill(
+async function fill(
   setting: string,
   payments: number,
   { contracts, asset, accounts }: SandboxInfo,
