@@ -69,7 +69,10 @@ test("the README's walk-through runs unchanged", {
     assert.match(stdout, /"pending":"40000000"/);
     assert.match(stdout, /escrow\.swept/);
     assert.equal(stdout.match(/webhook \{"subscription":"wh_/g)?.length, 9, stdout);
-    assert.match(stdout, /claimed, 4 XLM to[\s\S]+prepared {2}reference order-1001[\s\S]+answered 204[\s\S]+claimed {3}in ledger/);
+    assert.match(
+      stdout,
+      /claimed, 4 XLM to[\s\S]+prepared {2}reference order-1001[\s\S]+answered 204[\s\S]+claimed {3}in ledger/,
+    );
   } finally {
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -36,7 +36,7 @@ export interface ExportOptions {
 }
 
 /** The rows of a list, page by page: all of them, or `limit`. There is at least one page. Asks once for each asset. */
-export async function* exportedPages<T extends { asset?: string | null }>(
+export async function* exportedPages<T extends object>(
   { rowOf }: Pick<ExportedList<T>, "rowOf">,
   read: ReadPage<T>,
   { assets, cursor, limit = Infinity, decimals = new Map() }: ExportOptions,
@@ -44,7 +44,7 @@ export async function* exportedPages<T extends { asset?: string | null }>(
   const inUnits = unitsOf(decimals);
   for (let left = limit, at = cursor; left > 0;) {
     const { items, cursor: next } = await read({ cursor: at, limit: Math.min(left, PAGE_ITEMS) });
-    for (const { asset } of items) {
+    for (const { asset } of items as { asset?: string | null }[]) {
       if (!asset || decimals.has(asset)) continue;
       decimals.set(asset, await assets(asset).then(({ decimals }) => decimals, () => null));
     }
@@ -55,11 +55,14 @@ export async function* exportedPages<T extends { asset?: string | null }>(
   }
 }
 
+/** An amount has at most 39 digits. A token may claim to have four billion decimals. */
+const MOST_DECIMALS = 38;
+
 /** Converts an amount of the smallest unit into units of its asset: 45000000 of a lumen is 4.5. Null for an unknown asset. */
 export function unitsOf(decimals: Decimals): (amount: string, asset?: string | null) => string | null {
   return function inUnits(amount, asset) {
     const places = asset ? decimals.get(asset) ?? null : null;
-    if (places === null) return null;
+    if (places === null || places > MOST_DECIMALS) return null;
     const digits = amount.padStart(places + 1, "0");
     const point = digits.length - places;
     return `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/\.?0*$/, "");

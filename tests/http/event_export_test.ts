@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
+import { unitsOf } from "../../lib/http/exported_list.ts";
 import { fileForm, type Row } from "../../lib/http/file_formats.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import type { EventStore } from "../../lib/store/store.ts";
@@ -203,7 +204,7 @@ test("a client on the wire sees that a file broke off, and one that leaves ends 
   }
 });
 
-test("cells are quoted by RFC 4180, and no cell is a formula", async () => {
+test("cells are quoted by RFC 4180, and no cell is a formula", () => {
   const cells: [Row[string], string][] = [
     ["=1+1", "'=1+1"],
     ["@SUM(A1)", "'@SUM(A1)"],
@@ -220,4 +221,15 @@ test("cells are quoted by RFC 4180, and no cell is a formula", async () => {
   const { head, textOf } = fileForm("csv", columns);
   const text = head + textOf([Object.fromEntries(cells.map(([cell], at) => [`c${at}`, cell]))]);
   assert.equal(text, `${columns.join(",")}\r\n${cells.map(([, wanted]) => wanted).join(",")}\r\n`);
+});
+
+test("an amount is in units of its asset, unless the token claims impossible decimals", () => {
+  const inUnits = unitsOf(new Map([["seven", 7], ["none", 0], ["many", 38], ["hostile", 4_294_967_295]]));
+  const amounts = [["100", "none"], ["1000000000", "seven"], ["1", "many"], ["1", "hostile"], [
+    "1",
+    "unknown",
+  ]] as const;
+  assert.deepEqual(amounts.map(([amount, asset]) => inUnits(amount, asset)), [
+    ...["100", "100", `0.${"0".repeat(37)}1`, null, null],
+  ]);
 });
