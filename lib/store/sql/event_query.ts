@@ -72,6 +72,7 @@ export interface EventQueries<Row> {
  */
 export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> {
   const { log, types } = parts;
+  let own: Promise<number[]> | undefined;
 
   /** Texts depend on the columns, the number of types and the order alone: the statements stay few. */
   function statement<R>(sql: string, parameters: Parameter[]): Statement<R> {
@@ -109,7 +110,7 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
     const given = givenSubjects(filter, parts.valueOf);
     const wanted = filter.types && await numbersOf(filter.types);
     if (wanted?.length === 0) return [];
-    const left = filter.types === undefined && !withOwn ? await numbersOf([...OWN_EVENT_TYPES]) : [];
+    const left = filter.types === undefined && !withOwn ? await ownNumbers() : [];
     const isKept = left.length === 0 ? [] : [notOfTypes(left)];
 
     // A late event may lie anywhere, and another gateway may append meanwhile.
@@ -133,6 +134,14 @@ export function sqlEventQueries<Row>(parts: EventQueryParts): EventQueries<Row> 
       ...heights,
     ]);
     return [...ranges, { index: "event_late", ...late }];
+  }
+
+  /** The schema has these types, so their numbers never change. */
+  function ownNumbers(): Promise<number[]> {
+    return own ??= numbersOf([...OWN_EVENT_TYPES]).catch((error) => {
+      own = undefined;
+      throw error;
+    });
   }
 
   /** Each number once, however often a query names the type. */
