@@ -45,7 +45,7 @@ export interface Derivation {
   read(lease: Lease): Promise<void>;
   /** Events to append now, while the log's end is known. */
   owedEvents(lease: Lease): Promise<NewEvent[]>;
-  /** Ends `follow` after the step under way. */
+  /** Ends `follow` after the step under way, and `read` without waiting for a node. */
   stop(): void;
 }
 

@@ -42,7 +42,7 @@ export interface PaymentsProjection {
    * before anything else.
    */
   owedEvents(lease: Lease): Promise<NewEvent[]>;
-  /** Ends `follow` after the step under way. */
+  /** Ends `follow` after the step under way, and `read` without waiting for a node. */
   stop(): void;
 }
 
@@ -61,6 +61,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
   const { store: { events, payments, submissions, sharedState }, paymentEscrow, readEntries, head } = parts;
   let last: Promise<unknown> = Promise.resolve();
   let isStopped = false;
+  const stopped = Promise.withResolvers<undefined>();
 
   /** One piece of work at a time, so that none derives rows from what another changes. */
   function exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -202,7 +203,8 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
       );
       const due = found.flat().slice(0, READ_AT_ONCE).filter(isOwn);
       if (due.length === 0) return;
-      const entries = await readEntries(due);
+      const entries = await Promise.race([readEntries(due), stopped.promise]);
+      if (entries === undefined) return;
       const { closeTime } = head();
       await exclusive(async () => {
         const state = await events.watcherState();
@@ -231,6 +233,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     },
     stop() {
       isStopped = true;
+      stopped.resolve(undefined);
     },
   };
 

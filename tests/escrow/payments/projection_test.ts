@@ -213,3 +213,18 @@ test("a reset leaves open payments unknown and claimed ones claimed", async () =
   assert.deepEqual(await states(), ["claimed", "unknown"]);
   assert.equal(await paymentsHoldTo(store), 3);
 });
+
+test("a stop does not wait for a node that never answers", async () => {
+  const store = await openStore("memory:");
+  const asked = Promise.withResolvers<void>();
+  const { projection, follow, read } = leaderOf(store, () => {
+    asked.resolve();
+    return new Promise(() => {});
+  });
+  await append(store, [payment(10, 1)], stateAt(40, 35));
+  await follow();
+  const reading = read();
+  await asked.promise;
+  projection.stop();
+  await reading;
+});
