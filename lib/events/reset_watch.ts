@@ -121,7 +121,9 @@ export function createResetWatch({ rpc, store, head, clock, onDue }: {
       const last = checkpoints.at(-1)?.ledger;
       const first = Math.min(...Object.values(contracts).map(({ fromLedger }) => fromLedger));
       if (last !== undefined && scannedLedger <= last) return undefined;
-      return await resets.checkpoint(last === undefined ? first : scannedLedger, signal).catch(() => undefined);
+      // The head may have fallen below the first ledger.
+      const isFirst = last === undefined && scannedLedger >= first - 1;
+      return await resets.checkpoint(isFirst ? first : scannedLedger, signal).catch(() => undefined);
     },
 
     get sameUpTo() {

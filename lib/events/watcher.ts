@@ -178,7 +178,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const oldestLedger = Math.max(oldest, bound);
     if (state !== undefined) return unchanged(withContracts(state, contractIds, oldestLedger, detectedAt()));
     const begun = beginning(contractIds, { oldestLedger, newestLedger, detectedAt: detectedAt() });
-    return unchanged(await addCheckpoint(begun));
+    const checked = await addCheckpoint(begun);
+    // Without one a reset would not be noticed.
+    return checked === begun ? lagging(state, "no RPC node shows its oldest ledger twice") : unchanged(checked);
   }
 
   /** Adds a checkpoint of the first ledger, of the newest one after the first scans, and every ten minutes. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, restart, simulate } from "./parts.ts";
+import { NodeRefusal } from "./simulated_node.ts";
 
 test("the watcher detects a reset soon after the first start although the first node has pruned the oldest ledger", async () => {
   const { network, node } = simulate({ first: 1_000_000, retention: 5 });
@@ -19,4 +20,18 @@ test("the watcher detects a reset soon after the first start although the first 
     network.clock.pass(2_500);
   }
   assert.equal((await after.state()).epoch, 1);
+});
+
+test("the log does not begin while no node shows the hash of its first ledger", async () => {
+  const { network, node } = simulate({ first: 1_000_000 });
+  node.beforeCall = (method) => {
+    if (method === "getLedgers") throw new NodeRefusal(-32603, "the node is unhealthy");
+  };
+  const fixture = await createFixture(network, { nodes: [node] });
+  assert.equal((await fixture.turn()).outcome, "lagging");
+  assert.equal(await fixture.store.events.watcherState(), undefined);
+
+  node.beforeCall = () => {};
+  await fixture.turn();
+  assert.equal((await fixture.state()).checkpoints.length > 0, true);
 });
