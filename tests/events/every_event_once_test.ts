@@ -126,7 +126,9 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
     if (step.do === "closeEmpty") network.closeEmpty(step.ledgers);
     if (step.do === "lag") nodes[step.node]!.lag = step.ledgers;
     if (step.do === "reset") {
-      // The gateway has read this network: otherwise it could not detect the reset.
+      // A gateway takes its first checkpoint within two polls. A reset before that is not detected.
+      const state = await store.events.watcherState();
+      if (state?.checkpoints.length === 0) return;
       network.reset(1_000_000 - 20_000 * (network.generation + 1));
     }
     if (step.do === "stepClock") network.clock.step(step.ms);
