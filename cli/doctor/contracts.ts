@@ -153,7 +153,10 @@ async function readsFinding(
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     maxFee: config.maxFee,
-    submissionLog: { record: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing, ledgerOf: nothing },
+    submissionLog: {
+      ...{ record: nothing, recordSubmitter: nothing, recordOutcome: nothing, get: nothing, innerOf: nothing },
+      ledgerOf: nothing,
+    },
     events: { watcherState: nothing, read: nothing },
     catchUp: nothing,
     sharedState: { change: nothing },

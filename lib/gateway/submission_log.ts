@@ -20,18 +20,25 @@ const BUMP_KEPT_MS = 3 * SUBMISSION_DAYS * 86_400_000;
 
 /** The submission log, in the store. `now`: Unix milliseconds. */
 export function createSubmissionLog(
-  store: Pick<Store, "submissions" | "references" | "events" | "sharedState">,
+  store: Pick<Store, "submissions" | "transactions" | "references" | "events" | "sharedState">,
   now: () => number,
 ): SubmissionLog {
   const bumpName = (hash: string) => `fee bump ${hash}`;
   return {
-    async record({ inner, ...note }) {
+    async record({ inner, submitter, ...note }) {
       if (inner !== undefined) {
         const kept = { value: inner, keepMs: BUMP_KEPT_MS, answer: undefined };
         await store.sharedState.change<string, void>(bumpName(note.hash), () => kept);
         await store.references.copy(inner, note.hash);
       }
-      await store.submissions.record({ ...note, submittedAtMs: now() });
+      const submittedAtMs = now();
+      const { hash, source } = note;
+      const transaction = submitter && { ...submitter, hash, source, submittedAtMs };
+      await store.submissions.record({ ...note, submittedAtMs }, transaction);
+    },
+    async recordSubmitter({ hash, source }, submitter) {
+      if (await store.submissions.get(hash) === undefined) return;
+      await store.transactions.add({ ...submitter, hash, source, submittedAtMs: now(), status: "pending" });
     },
     innerOf: (hash) => store.sharedState.read<string>(bumpName(hash)),
     recordOutcome: (hash, outcome) => store.submissions.recordOutcome(hash, kept(outcome)),

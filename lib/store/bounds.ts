@@ -21,6 +21,7 @@ export type Nouns =
     | "subscriptions"
     | "deliveries"
     | "payments"
+    | "transactions"
   >;
 
 /** One check for each method. It throws a RangeError when the call exceeds a bound of the interface. */
@@ -59,7 +60,9 @@ export const BOUNDS: Bounds = {
     copy: unbounded,
     isAny: unbounded,
     find: (hashes) => checkBatch(hashes, 1_000),
+    ofReference: ({ limit }) => checkLimit(limit, 1_000),
     list: ({ limit }) => checkLimit(limit, 500),
+    delete: (records) => checkBatch(records, 500),
     prune: unbounded,
   },
   intents: {
@@ -116,6 +119,13 @@ export const BOUNDS: Bounds = {
     due: ({ limit }) => checkLimit(limit, 1_000),
     owing: ({ limit }) => checkLimit(limit, 1_000),
     forget: unbounded,
+  },
+  transactions: {
+    add: unbounded,
+    find: (hashes) => checkBatch(hashes, 1_000),
+    list: ({ limit }) => checkLimit(limit, 1_000),
+    all: ({ limit }) => checkLimit(limit, 500),
+    prune: unbounded,
   },
 };
 

@@ -108,6 +108,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),
     payments: noun("payments"),
+    transactions: noun("transactions"),
   };
 }
 

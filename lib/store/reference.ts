@@ -10,6 +10,18 @@ export interface GivenReference {
   preparedAtMs: number;
 }
 
+/** The place of a record in the list of all. */
+export type ReferencePlace = Omit<GivenReference, "reference">;
+
+export interface ReferenceQuery {
+  keyId: string;
+  reference: string;
+  order: "asc" | "desc";
+  /** The last record of the page before. */
+  after?: Pick<GivenReference, "preparedAtMs" | "hash">;
+  limit: number;
+}
+
 export interface ReferenceStore {
   /** Records what a key gave for a transaction. The first record of a hash and a key stays. Durable when it resolves. */
   record(given: GivenReference): Promise<void>;
@@ -20,21 +32,33 @@ export interface ReferenceStore {
   /** The records of these transactions (at most 1 000 hashes), of all keys, in no order. */
   find(hashes: string[]): Promise<GivenReference[]>;
   /**
+   * What a key gave for these transactions (at most 1 000 hashes), by hash, with one `find`. While a store that is not shared has
+   * no reference, it reads nothing.
+   */
+  ofKey(keyId: string, hashes: string[]): Promise<Map<string, string>>;
+  /** At most `limit` (≤ 1 000) records of a key with this reference, by time and hash. The cost depends on `limit` only. */
+  ofReference(query: ReferenceQuery): Promise<GivenReference[]>;
+  /**
    * Sets the references of events of the log (at most 1 000), with one `find`. While the store has no reference, it reads
    * nothing. A shared store is asked once for new events.
    */
   attach(events: LoggedEvent[]): Promise<void>;
-  /** Every record: at most `limit` (≤ 500) after the one of `after`, ascending by hash and key. */
-  list(page: { after?: Pick<GivenReference, "hash" | "keyId">; limit: number }): Promise<GivenReference[]>;
+  /**
+   * Every record from before `preparedBeforeMs`, or every one: at most `limit` (≤ 500) after the one of `after`, ascending by
+   * time, hash and key.
+   */
+  list(page: { after?: ReferencePlace; preparedBeforeMs?: number; limit: number }): Promise<GivenReference[]>;
+  /** Deletes these records, at most 500. */
+  delete(records: GivenReference[]): Promise<void>;
   /** Deletes at most 500 records from before this time. Returns their number. */
   prune(preparedBeforeMs: number): Promise<number>;
 }
 
 /** The part of a driver. */
-export type ReferenceRows = Omit<ReferenceStore, "attach">;
+export type ReferenceRows = Omit<ReferenceStore, "attach" | "ofKey">;
 
 /**
- * Adds `attach`. A client stores its reference before it has the envelope. So when there is no reference now, no event that is
+ * Adds `attach` and `ofKey`. A client stores its reference before it has the envelope. So when there is no reference now, no event that is
  * already in the log has one.
  */
 export function withAttach(rows: ReferenceRows, isShared: boolean): ReferenceStore {
@@ -51,8 +75,21 @@ export function withAttach(rows: ReferenceRows, isShared: boolean): ReferenceSto
     return isAny;
   }
 
+  async function areNone(): Promise<boolean> {
+    if (!isShared && !isAny && noneUpTo !== Infinity) {
+      if (await rows.isAny()) isAny = true;
+      else noneUpTo = Infinity;
+    }
+    return !isAny && noneUpTo === Infinity;
+  }
+
   return {
     ...rows,
+    async ofKey(keyId, hashes) {
+      if (hashes.length === 0 || await areNone()) return new Map();
+      const found = await rows.find([...new Set(hashes)]);
+      return new Map(found.filter((given) => given.keyId === keyId).map(({ hash, reference }) => [hash, reference]));
+    },
     record(given) {
       isAny = true;
       return rows.record(given);

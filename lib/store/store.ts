@@ -6,6 +6,7 @@ import type { ReferenceStore } from "./reference.ts";
 import type { SharedStateStore } from "./shared_state.ts";
 import type { StoreErrorKind } from "./store_error.ts";
 import type { SubmissionStore } from "./submission.ts";
+import type { TransactionStore } from "./transaction.ts";
 import type { WatcherState } from "./watcher_state.ts";
 import type {
   Attempt,
@@ -70,6 +71,7 @@ export interface Store {
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
   readonly payments: PaymentStore;
+  readonly transactions: TransactionStore;
 }
 
 /** Counts the calls of a store. */

@@ -1,3 +1,5 @@
+import type { NewTransaction } from "./transaction.ts";
+
 /** An envelope that the gateway has sent or is about to send. It shows the outcome after a crash or a time-out. */
 export interface Submission {
   /** Hash of the transaction, hex. For a fee bump the store has one record for the outer hash and one for the inner hash. */
@@ -25,13 +27,14 @@ export interface SubmissionOutcome {
 
 export interface SubmissionStore {
   /**
-   * Records an envelope before the gateway sends it. A second record of a hash changes nothing but an outcome without a ledger:
-   * the store removes it, because the gateway resends the envelope. Durable when it resolves.
+   * Records an envelope before the gateway sends it, and in the same commit the key's `transaction` of this hash, as
+   * `transactions.add`. A second record of a hash changes nothing but an outcome without a ledger: the store removes it, because
+   * the gateway resends the envelope. Durable when it resolves.
    */
-  record(submission: Omit<Submission, "outcome">): Promise<void>;
+  record(submission: Omit<Submission, "outcome">, transaction?: NewTransaction): Promise<void>;
   /**
-   * Records how a submission ended. Never replaces an outcome with a ledger by one without. Passes over an unknown hash.
-   * Durable when it resolves.
+   * Records how a submission ended, and all keys' transactions of its hash. Never replaces an outcome with a ledger by one
+   * without. Passes over an unknown hash. Durable when it resolves.
    */
   recordOutcome(hash: string, outcome: SubmissionOutcome): Promise<void>;
   /** The record of this hash, undefined when this gateway never sent it. */

@@ -13,6 +13,7 @@ export const STORE_NOUNS = [
   "events",
   "subscriptions",
   "deliveries",
+  "transactions",
 ] as const;
 
 /** What stands around each call of a store, and makes it. */

@@ -29,6 +29,8 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
     references: await store.references.list({ limit: 500 }),
     found: (await store.references.find(["5".padStart(64, "0")])).toSorted((a, b) => a.keyId < b.keyId ? -1 : 1),
+    transactions: await store.transactions.list({ keyId: "k1", filter: {}, order: "desc", limit: 1_000 }),
+    ofKind: await store.transactions.list({ keyId: "k1", filter: { kind: "claim" }, order: "asc", limit: 1_000 }),
     intent: await intents.get({ keyId: "k1", kind: "transaction", key: "order-1" }),
     payments: await store.payments.list({ filter: { state: "claimed" }, order: "desc", limit: 1_000 }),
     paymentsCursor: await store.payments.cursor(),

@@ -84,7 +84,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     store().observe({ called: (method) => void observed.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
     const { keys, buckets, submissions, references, leases, events, subscriptions, deliveries, intents } = store();
-    const { sharedState, payments } = store();
+    const { sharedState, payments, transactions } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -97,6 +97,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const beyond: [number, () => Promise<unknown>][] = [
       [500, () => keys.touch(many(501, { id: "a", lastUsedAt: "" }))],
       [1_000, () => references.find(many(1_001, "ab"))],
+      [1_000, () => transactions.find(many(1_001, "ab"))],
+      [500, () => references.delete(many(501, { hash: "ab", keyId: "k", reference: "r", preparedAtMs: 1 }))],
       [500, () => buckets.save(many(501, { keyId: "a", tokens: 1, updatedAtMs: 1 }))],
       [10, () => leases.renew(many(11, lease!), 1)],
       [10, () => leases.release(many(11, lease!))],
@@ -132,6 +134,9 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [500, (limit) => submissions.withoutOutcome({ limit })],
       [500, (limit) => submissions.list({ limit })],
       [500, (limit) => references.list({ limit })],
+      [1_000, (limit) => references.ofReference({ keyId: "k", reference: "r", order: "asc", limit })],
+      [1_000, (limit) => transactions.list({ keyId: "k", filter: {}, order: "asc", limit })],
+      [500, (limit) => transactions.all({ limit })],
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
       [1_000, (limit) => payments.list({ filter: {}, order: "asc", limit })],
@@ -200,7 +205,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 /** A call of every method there is, with arguments that are within its bounds. */
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [], rows: [] };
+  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], rows: [] };
   const ANYTHING = { limit: 2, inFlight: [], upTo: 0, key: "k", name: { key: "k" }, intent: { state: 1 }, ...NONE };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
+import { sampleTransaction } from "./contract_transactions.ts";
 import { append, appendMany, sampleEvent, sampleKey, sampleState, sampleUndecoded, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
@@ -26,6 +27,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await of.buckets.load(),
     await of.submissions.get("ab"),
     await of.references.list({ limit: 9 }),
+    await of.transactions.all({ limit: 9 }),
     await of.events.watcherState(),
     await of.events.bounds(),
     await of.events.read({ filter: {}, order: "asc", limit: 99 }),
@@ -45,6 +47,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     await store().keys.insert(sampleKey("a"));
     await store().buckets.save([{ keyId: "a", tokens: 1.5, updatedAtMs: 3 }]);
     await store().submissions.record({ hash: "ab", validUntil: 1, submittedAtMs: 2 });
+    await store().transactions.add(sampleTransaction(1));
     await store().references.record({ hash: "ab", keyId: "a", reference: "r", preparedAtMs: 2 });
     await appendMany(store(), 1, 7);
     await append(store(), sampleUndecoded(8));

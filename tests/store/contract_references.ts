@@ -57,17 +57,61 @@ export function referenceContract({ store, anotherHandle, isShared }: Subject): 
     assert.equal(await references.isAny(), false);
   });
 
-  test("references.list returns every record by hash and key", async () => {
+  test("references.list returns every record, or those from before a time, by time, hash and key", async () => {
     const { references } = store();
-    const all = [1, 2, 3].flatMap((n) => [given(n), given(n, { keyId: "k2" })]);
+    const all = [3, 1, 2].flatMap((n, at) => ["k1", "k2"].map((keyId) => given(n, { keyId, preparedAtMs: 10 * at })));
+    all.push(given(4, { preparedAtMs: 20 }));
     for (const one of all.toReversed()) await references.record(one);
-    const listed: GivenReference[] = [];
-    for (let page = await references.list({ limit: 4 }); page.length > 0;) {
-      assert.ok(page.length <= 4);
-      listed.push(...page);
-      page = await references.list({ after: page.at(-1), limit: 4 });
+    for (const [preparedBeforeMs, wanted] of [[undefined, all], [20, all.slice(0, 4)], [21, all], [0, []]] as const) {
+      const listed: GivenReference[] = [];
+      for (let page; (page = await references.list({ after: listed.at(-1), preparedBeforeMs, limit: 3 })).length > 0;) {
+        assert.ok(page.length <= 3);
+        listed.push(...page);
+      }
+      assert.deepEqual(listed, wanted);
     }
-    assert.deepEqual(listed, all);
+  });
+
+  test("references.ofReference returns what a key prepared with a reference, by time and hash, in both orders", async () => {
+    const { references } = store();
+    const mine = Array.from({ length: 7 }, (_, n) => given(n, { reference: "one", preparedAtMs: 1_000 + (n >> 1) }));
+    const others = [given(1, { keyId: "k2", reference: "one" }), given(8, { reference: "on" }), given(9)];
+    for (const one of [...mine.toReversed(), ...others]) await references.record(one);
+    for (const order of ["asc", "desc"] as const) {
+      const found: GivenReference[] = [];
+      const query = { keyId: "k1", reference: "one", order, limit: 3 };
+      for (let page; (page = await references.ofReference({ ...query, after: found.at(-1) })).length > 0;) {
+        assert.ok(page.length <= 3);
+        found.push(...page);
+      }
+      assert.deepEqual(found, order === "asc" ? mine : mine.toReversed());
+    }
+    assert.deepEqual(await references.ofReference({ keyId: "k3", reference: "one", order: "asc", limit: 9 }), []);
+  });
+
+  test("references.delete deletes these records and no others", async () => {
+    const { references } = store();
+    const all = Array.from({ length: 230 }, (_, n) => given(n, { reference: "same" }));
+    await Promise.all(all.map((one) => references.record(one)));
+    await references.record(given(1, { keyId: "k2" }));
+    await references.delete(all.slice(1));
+    await references.delete([]);
+    assert.deepEqual(await references.list({ limit: 9 }), [all[0], given(1, { keyId: "k2" })]);
+    const query = { keyId: "k1", reference: "same", order: "asc", limit: 9 } as const;
+    assert.deepEqual(await references.ofReference(query), [all[0]]);
+  });
+
+  test("references.ofKey returns what one key gave, with one read, and without one while there is none", async () => {
+    const { references } = store();
+    const calls: string[] = [];
+    store().observe({ called: (method) => void calls.push(method) });
+    const ofKey = async () => Object.fromEntries(await references.ofKey("k1", [hashOf(1), hashOf(1), hashOf(2)]));
+    assert.deepEqual([await ofKey(), await ofKey()], [{}, {}]);
+    assert.deepEqual(calls, isShared ? ["references.find", "references.find"] : ["references.isAny"]);
+    for (const one of [given(1), given(1, { keyId: "k2" }), given(3)]) await references.record(one);
+    calls.length = 0;
+    assert.deepEqual(await ofKey(), { [hashOf(1)]: "order 1" });
+    assert.deepEqual(calls, ["references.find"]);
   });
 
   test("references.prune deletes records from before the time, 500 at a call, and returns their number", async () => {

@@ -185,10 +185,22 @@ function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
     error: text.map((message) => ({ code: "invalid_request", message })),
   }, { requiredKeys: ["status"] });
   const noted = fc.record({ source: fc.constantFrom("G0", "G1"), operation: hash }, { requiredKeys: [] });
+  const sent = fc.record({
+    keyId: fc.constantFrom("k0", "k1"),
+    kind: fc.constantFrom("authorize", "claim"),
+    source: fc.constantFrom("G0", "G1"),
+    idempotencyKey: fc.constant("i"),
+    submittedAtMs: upTo(9).map((ms) => START_MS + ms),
+  }, { requiredKeys: ["keyId", "kind", "source", "submittedAtMs"] });
   return fc.oneof(
-    fc.tuple(hash, time, noted).map(([one, ms, fields]) =>
-      call("submissions", "record", { hash: one, validUntil: ms, submittedAtMs: ms, ...fields })
+    fc.tuple(hash, time, noted, fc.option(sent, { nil: undefined })).map(([one, ms, fields, more]) => {
+      const transaction = more && { ...more, hash: one };
+      return call("submissions", "record", { hash: one, validUntil: ms, submittedAtMs: ms, ...fields }, transaction);
+    }),
+    fc.tuple(hash, sent, outcomes).map(([one, fields, { status, ledger }]) =>
+      call("transactions", "add", { ...fields, hash: one, status, ledger })
     ),
+    upTo(9).map((ms) => call("transactions", "prune", START_MS + ms)),
     fc.tuple(hash, hash, time, fc.constantFrom("k0", "k1")).map(([one, other, ms, keyId]) =>
       call("references", "record", { hash: one, keyId, reference: other, preparedAtMs: ms })
     ),

@@ -45,6 +45,10 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   ["submissions", "withoutOutcome", { limit }],
   ["references", "isAny"],
   ["references", "list", { limit }],
+  ["transactions", "all", { limit }],
+  ["transactions", "list", { keyId: "k1", filter: {}, order, limit }],
+  ["transactions", "list", { keyId: "k1", filter: { kind: "claim", source: "G1" }, order, limit }],
+  ["transactions", "list", { keyId: "k1", filter: { status: "success" }, order, limit }],
 ]);
 
 /** The answer, or of which kind the refusal was. */

@@ -1,6 +1,7 @@
 import type { Store } from "../../lib/store/store.ts";
 import type { IntentName } from "../../lib/store/intent.ts";
 import { samplePayment } from "./contract_payments.ts";
+import { sampleTransaction } from "./contract_transactions.ts";
 import {
   append,
   sampleEvent,
@@ -62,6 +63,9 @@ async function fillIntents(store: Store): Promise<void> {
     const [hash, keyId, preparedAtMs] = [hashOf(n >> 1), `k${n % 2}`, START_MS + n];
     await store.references.record({ hash, keyId, reference: `order "${n}"`, preparedAtMs });
   }
+  await Promise.all(
+    Array.from({ length: 560 }, (_, n) => store.transactions.add(sampleTransaction(n, { keyId: `k${n % 3}` }))),
+  );
   for (let n = 0; n < 24; n++) {
     const kind = (["webhook", "replay", "transaction"] as const)[n % 3]!;
     const name: IntentName = { keyId: `k${n % 2}`, kind, key: `order-${n % 12}` };

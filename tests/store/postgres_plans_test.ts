@@ -44,7 +44,10 @@ const FILL = `
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
-  INSERT INTO reference SELECT 'h' || n, 'k', 'r', n FROM generate_series(1, 20000) n;
+  INSERT INTO sent_transaction (hash, key_id, kind, source, reference, submitted_at_ms, place, status)
+    SELECT 'h' || n, 'k' || n % 2, 'k' || n % 3, 'G' || n % 9, 'r' || n % 5000, n, lpad(n::text, 9, '0'),
+      CASE WHEN n % 99 > 0 THEN 'success' ELSE 'failed' END FROM generate_series(1, 20000) n;
+  INSERT INTO reference SELECT 'h' || n, 'k' || n % 2, 'r' || n % 5000, n FROM generate_series(1, 20000) n;
   INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 'r', '{}', null, n FROM generate_series(1, 20000) n;
   INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
   INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)
@@ -65,7 +68,7 @@ interface Statement {
 
 /** A plan step that reads all of a growing table. Pruning takes hundreds of rows in a step, and may read a small table. */
 const GONE_THROUGH =
-  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|reference|intent |register|subscription|progress|failed|attempt)/;
+  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|sent_transaction|reference|intent |register|subscription|progress|failed|attempt)/;
 
 /** The database, and the statements that it gets. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
@@ -230,6 +233,7 @@ function describePlans(programs: string): void {
     const name = partitionLease(partitionOf("wh_7"));
     const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
     const { events, deliveries, subscriptions, submissions, references, intents, sharedState, keys } = driver;
+    const { transactions } = driver;
     const of = { keyId: "k1", kind: "replay" as const, key: "7" };
     const asking = await asked(async () => {
       const event = sampleEvent(EVENTS, { deviceHash: "x" });
@@ -282,7 +286,23 @@ function describePlans(programs: string): void {
       await references.record({ hash: "h0", keyId: "k", reference: "r", preparedAtMs: 1 });
       await references.copy("h7", "h8");
       await references.find(Array.from({ length: 100 }, (_, n) => `h${n * 7}`));
-      await references.list({ after: { hash: "h5", keyId: "k" }, limit: 100 });
+      await references.list({ after: { preparedAtMs: 5, hash: "h5", keyId: "k" }, preparedBeforeMs: 900, limit: 100 });
+      await references.ofReference({ keyId: "k0", reference: "r4", order: "desc", limit: 100 });
+      await references.delete(Array.from({ length: 50 }, (_, n) => {
+        return { hash: `h${n}`, keyId: "k0", reference: "r", preparedAtMs: 1 };
+      }));
+      const sent = { keyId: "k0", hash: "h0", kind: "k1", source: "G1", submittedAtMs: 1 };
+      await submissions.record({ hash: "h0", validUntil: 1, submittedAtMs: 1 }, sent);
+      await transactions.add({ ...sent, hash: "h8", status: "pending" });
+      await transactions.find(Array.from({ length: 100 }, (_, n) => `h${n * 7}`));
+      await transactions.all({ after: { hash: "h5", keyId: "k" }, limit: 100 });
+      for (const [subject, value] of [["source", "G1"], ["kind", "k1"], ["reference", "r7"]] as const) {
+        for (const filter of [{}, { [subject]: value, status: "failed" as const }, { [subject]: value, kind: "k2" }]) {
+          const after = { submittedAtMs: 15_000, hash: "h" };
+          await transactions.list({ keyId: "k1", filter, order: "desc", after, limit: 100 });
+        }
+      }
+      await transactions.prune(500);
       await references.prune(500);
       await intents.get(of);
       const intent = { request: "r", state: 1 };

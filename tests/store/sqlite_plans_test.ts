@@ -5,7 +5,7 @@ import { openSqlite, type SqliteDatabase, type SqliteStatement } from "../../lib
 import type { EventFilter } from "../../lib/store/event.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
 import { createSqliteDriver } from "../../lib/store/sqlite/open.ts";
-import type { EventStore } from "../../lib/store/store.ts";
+import type { EventStore, Store } from "../../lib/store/store.ts";
 import { sampleEvent, sampleState } from "./samples.ts";
 
 /** A driver that records its prepared statements. */
@@ -35,7 +35,7 @@ function numbersOf(sql: string): number[] {
 }
 
 const GROWING =
-  "event|undecoded_event|failed_delivery|failed|attempt|submission|reference|intent|subscription|progress|replay|height_start";
+  "event|undecoded_event|failed_delivery|failed|attempt|submission|sent_transaction|reference|intent|subscription|progress|replay|height_start";
 
 describe("the sqlite store does not get slower as it fills", () => {
   test("no statement reads all of a growing table", async () => {
@@ -79,6 +79,37 @@ describe("the sqlite store does not get slower as it fills", () => {
     }
     const [ofFew, ofMany] = [await forgettingMs(10), await forgettingMs(300_000)];
     assert.ok(ofMany < 0.5 + ofFew * 10, `${ofMany} ms instead of ${ofFew} ms`);
+  });
+
+  test("a page of a list is ranges of one index that the time and the cursor both bound", async () => {
+    const { driver, statements, planOf } = await listening();
+    const { transactions, payments } = driver as unknown as Pick<Store, "transactions" | "payments">;
+    const lists = [
+      async (order: "asc" | "desc") => {
+        const [filter, after] = [{ kind: "k", fromMs: 5, toMs: 900 }, { submittedAtMs: 400, hash: "ab" }];
+        await transactions.list({ keyId: "k", filter, order, after, limit: 9 });
+      },
+      async (order: "asc" | "desc") => {
+        const [filter, after] = [{ merchant: "M", from: 5, to: 900 }, { authorizedAt: 400, id: sampleEvent(1).id }];
+        await payments.list({ filter, order, after, limit: 9 });
+      },
+    ];
+    for (const list of lists) {
+      for (const order of ["asc", "desc"] as const) {
+        const before = statements.length;
+        await list(order);
+        const [sql, ...more] = statements.slice(before);
+        assert.deepEqual(more, []);
+        const found = planOf(sql!).filter((step) => /(SEARCH|SCAN) (sent_transaction|payment)/.test(step));
+        assert.equal(found.length, 4);
+        for (const step of found) {
+          assert.match(
+            step,
+            /INDEX (sent_transaction_by_kind|payment_by_merchant) .*(place|in_index)>\? AND (place|in_index)<\?\)$/,
+          );
+        }
+      }
+    }
   });
 
   const searches: [string, EventFilter, RegExp[]][] = [

@@ -26,6 +26,7 @@ import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
 import { subscriptionContract } from "./contract_subscriptions.ts";
+import { transactionContract } from "./contract_transactions.ts";
 import { undecodedContract } from "./contract_undecoded.ts";
 import { START_MS } from "./webhook_samples.ts";
 
@@ -59,6 +60,7 @@ const PARTS = [
   keyContract,
   bucketContract,
   submissionContract,
+  transactionContract,
   referenceContract,
   intentContract,
   leaseContract,

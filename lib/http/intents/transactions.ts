@@ -237,11 +237,14 @@ export function createSubmit({ idempotency, escrow, nameTransaction }: Parts): S
     const name = nameOf(caller);
     let joined: CheckedEnvelope | undefined;
     const onChecked = async (envelope: CheckedEnvelope) => {
-      note(escrow.describe(envelope));
-      if (name === undefined) return { isIntent: false };
+      const operation = escrow.describe(envelope);
+      note(operation);
+      const { keyId, idempotencyKey } = caller;
+      const submitter = { keyId, kind: operation.kind!, idempotencyKey };
+      if (name === undefined) return { isIntent: false, submitter };
       await join(name, envelope);
       joined = envelope;
-      return { isIntent: true };
+      return { isIntent: true, submitter };
     };
     const confirmed = await submit(xdr, onChecked, caller.beforeNoted).catch((error) => {
       if (joined === undefined || !(error instanceof GatewayError)) throw error;

@@ -22,12 +22,24 @@ export interface NewSubmission {
   operation: string;
   /** For a fee bump: the hash of its inner transaction, which has its own record and may be applied alone. */
   inner?: string;
+  /** Absent: the client submitted another envelope, which has this one within. */
+  submitter?: Submitter;
+}
+
+/** The client that submits a transaction, and what it says of it. */
+export interface Submitter {
+  keyId: string;
+  /** The kind of the operation. */
+  kind: string;
+  idempotencyKey?: string;
 }
 
 /** The envelopes that this gateway sent and their outcomes, so that a crash or a pruning node loses none. */
 export interface SubmissionLog {
   /** Stores an envelope; resolves before the gateway sends anything. */
   record(note: NewSubmission): Promise<void>;
+  /** Stores that a further client submitted a stored envelope; ignores a hash without a record. */
+  recordSubmitter(note: Pick<NewSubmission, "hash" | "source">, submitter: Submitter): Promise<void>;
   /** Stores an outcome; ignores a hash without a record. */
   recordOutcome(hash: string, outcome: Outcome): Promise<void>;
   /** The record of this hash, undefined when this gateway did not send it. */

@@ -2,7 +2,7 @@ import { GatewayError } from "../../errors.ts";
 import type { CallGuard, CallInEnvelope, ContractCall } from "./contract_call.ts";
 import type { EntryReader } from "../entries.ts";
 import type { CheckedEnvelope } from "./envelope.ts";
-import type { Outcome } from "./submission_log.ts";
+import type { Outcome, Submitter } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { readAccount } from "./prepare.ts";
@@ -77,11 +77,14 @@ interface Progress {
 export async function sendAndConfirm(
   parts: SubmitParts,
   envelope: CheckedEnvelope,
-  isIntent = false,
+  { isIntent, submitter }: { isIntent: boolean; submitter?: Submitter } = { isIntent: false },
 ): Promise<Outcome> {
-  const { hash, innerHash, validUntil } = envelope;
+  const { hash, innerHash, validUntil, source } = envelope;
   // Its inner transaction may have been sent alone, or in another fee bump.
   const [noted, ofInner] = await Promise.all([...new Set([hash, innerHash])].map(parts.submissionLog.get));
+  if (noted !== undefined && submitter !== undefined) {
+    await parts.submissionLog.recordSubmitter({ hash, source }, submitter);
+  }
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
   const before = [noted, ofInner].filter((note) => note !== undefined);
   const mayBeWaiting = before.some(({ outcome }) => outcome === undefined);
@@ -96,7 +99,7 @@ export async function sendAndConfirm(
   } else {
     const ended = await guarded(parts, envelope, mayBeWaiting);
     if (ended !== undefined) return ended;
-    await note(parts, envelope);
+    await note(parts, envelope, submitter);
   }
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
@@ -116,7 +119,7 @@ export async function sendAndConfirm(
     return await untilEnded(parts, envelope, progress);
   } catch (unknown) {
     // Another submit may have stored its own rejection meanwhile, which is not this outcome.
-    if (!isLate) await note(parts, envelope).catch(() => {});
+    if (!isLate) await note(parts, envelope, submitter).catch(() => {});
     throw unknown;
   }
 }
@@ -164,11 +167,17 @@ async function guarded(
  * Stores the inner transaction of a fee bump beside the outer one, because clients may ask for and send it by its own
  * hash.
  */
-async function note({ submissionLog, digestOf }: SubmitParts, envelope: CheckedEnvelope): Promise<void> {
+async function note(
+  { submissionLog, digestOf }: SubmitParts,
+  envelope: CheckedEnvelope,
+  submitter: Submitter | undefined,
+): Promise<void> {
   const { hash, innerHash, validUntil, source, call } = envelope;
   const about = { validUntil, source, operation: digestOf(call) };
   const inner = { hash: innerHash, ...about };
-  const notes = hash === innerHash ? [inner] : [{ hash, inner: innerHash, ...about }, inner];
+  const notes = hash === innerHash
+    ? [{ ...inner, submitter }]
+    : [{ hash, inner: innerHash, submitter, ...about }, inner];
   await Promise.all(notes.map((one) => submissionLog.record(one)));
 }
 

@@ -9,7 +9,7 @@ import {
 } from "./envelope.ts";
 import { type LookedUpEnvelopes, lookUpEnvelopes } from "./envelope_lookup.ts";
 import { askNewest } from "../fresh_read.ts";
-import type { Outcome } from "./submission_log.ts";
+import type { Outcome, Submitter } from "./submission_log.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
@@ -38,8 +38,13 @@ export interface TransactionStatus {
   retry?: Retry;
 }
 
-/** Returns whether an intent is stored for it. A replacement envelope then needs the same sequence number. */
-export type OnChecked = (envelope: CheckedEnvelope) => Promise<{ isIntent: boolean }>;
+/** What the caller knows of an envelope. */
+export interface Checked {
+  /** An intent is stored for it. A replacement envelope then needs the same sequence number. */
+  isIntent: boolean;
+  submitter?: Submitter;
+}
+export type OnChecked = (envelope: CheckedEnvelope) => Promise<Checked>;
 
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
@@ -100,12 +105,12 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 
   async function submitOnce(
     envelope: CheckedEnvelope,
-    isIntent?: boolean,
+    checked?: Checked,
     beforeNoted?: (confirmed: Confirmed) => Promise<void>,
   ): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
     const inner = innerHash === hash ? undefined : await submissionLog.get(innerHash);
-    const outcome = await sendAndConfirm(parts, envelope, isIntent);
+    const outcome = await sendAndConfirm(parts, envelope, checked);
     // A rejected fee bump proves nothing about its inner transaction if that was sent alone before.
     const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
     const hashes = isOfBoth ? new Set([hash, innerHash]) : [hash];
@@ -127,6 +132,13 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     } catch (error) {
       onProblem?.(`the outcome of a transaction could not be stored: ${(error as Error).message}`);
     }
+  }
+
+  /** Never rejects: the envelope is stored, and the client needs its outcome. */
+  async function recordSubmitter({ hash, source }: CheckedEnvelope, { submitter }: Checked): Promise<void> {
+    if (submitter === undefined) return;
+    await submissionLog.recordSubmitter({ hash, source }, submitter)
+      .catch((error) => onProblem?.(`the submitter of a transaction could not be stored: ${error.message}`));
   }
 
   /**
@@ -190,8 +202,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       const checked = await onChecked?.(envelope);
       // The hash does not cover the signatures: other signatures make another attempt.
       const joined = underWay.get(envelope.xdr);
-      if (joined !== undefined) return await joined;
-      const own = submitOnce(envelope, checked?.isIntent, beforeNoted).finally(() => underWay.delete(envelope.xdr));
+      if (joined !== undefined) return await joined.finally(() => checked && recordSubmitter(envelope, checked));
+      const own = submitOnce(envelope, checked, beforeNoted).finally(() => underWay.delete(envelope.xdr));
       own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
       underWay.set(envelope.xdr, own);
       return await own;

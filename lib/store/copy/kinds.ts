@@ -5,6 +5,7 @@ import type { LoggedEvent, UndecodedEvent } from "../event.ts";
 import type { PaymentsCursor, StoredPayment } from "../payment.ts";
 import type { BucketState, KeyRecord, Lease, Store, WatcherState } from "../store.ts";
 import type { Submission } from "../submission.ts";
+import type { SubmittedTransaction } from "../transaction.ts";
 import {
   type Attempt,
   FAILED_STATES,
@@ -57,6 +58,7 @@ interface Records {
   buckets: BucketState;
   submissions: Submission;
   references: GivenReference;
+  transactions: SubmittedTransaction;
   intents: ListedIntent;
   sharedState: StoredValue;
   subscriptions: Subscription;
@@ -99,6 +101,11 @@ export const KINDS: { [Name in CopyKind]: Kind<Records[Name]> } = {
         await submissions.record(submission);
         if (outcome !== undefined) await submissions.recordOutcome(submission.hash, outcome);
       }),
+  },
+  // Before the references, because a new record takes the reference of its key, and the source's may be older.
+  transactions: {
+    pages: ({ transactions }) => paged((sent) => sent, (after) => transactions.all({ after, limit: PAGE })),
+    write: ({ store }, sent) => together(sent, store.transactions.add),
   },
   references: {
     pages: ({ references }) => paged((given) => given, (after) => references.list({ after, limit: PAGE })),

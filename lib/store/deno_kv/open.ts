@@ -31,6 +31,7 @@ import { denoKvSharedState } from "./shared_state.ts";
 import { type DenoKvStep, newStoreId, SCHEMA, STEPS, STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
+import { denoKvTransactions } from "./transactions.ts";
 
 /**
  * Opens the store in Deno KV. With a path it is a local file, which one gateway may lock for serving. Without a path it is the
@@ -97,6 +98,7 @@ function createDriver(
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),
     payments: denoKvPayments(context),
+    transactions: denoKvTransactions(context),
   };
 }
 

@@ -1,28 +1,26 @@
 import type { KvKey } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { formatEventId, ledgerOfHeight, LEDGERS_PER_EPOCH } from "../event.ts";
 import {
   matchesPayment,
   PAYMENT_STATES,
   PAYMENT_SUBJECTS,
-  type PaymentFilter,
-  type PaymentPlace,
-  type PaymentQuery,
   type PaymentsCursor,
   type PaymentState,
   type PaymentStore,
   type PaymentSubject,
   type StoredPayment,
 } from "../payment.ts";
-import { afterKey, chunks, collect, commit, type DenoKvContext, getAll, MAX_CHECKS, present } from "./database.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll, MAX_CHECKS, present } from "./database.ts";
 import { readPieces, toPieces } from "./database.ts";
 import { checkOwn } from "./leases.ts";
+import { placesAfter, rarest, readPlaced } from "./placed_list.ts";
 import {
   type LeaseEntry,
   leaseKey,
   paymentDueIndex,
   paymentIndex,
   paymentKey,
+  paymentKeyAt,
   paymentPlace,
   PAYMENTS_CURSOR,
   PAYMENTS_OWING,
@@ -59,39 +57,9 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
     entries: AsyncIterable<{ key: KvKey }>,
     isStill: (row: StoredPayment) => boolean,
   ): Promise<StoredPayment[]> {
-    const ids = (await collect(entries)).map(({ key }) => placeOfKey(key.slice(-4) as number[]).id);
-    const rows = await getAll<StoredPayment>(kv, ids.map(paymentKey));
+    const keys = (await collect(entries)).map(({ key }) => paymentKeyAt(key.slice(-4) as number[]));
+    const rows = await getAll<StoredPayment>(kv, keys);
     return rows.flatMap(({ value }) => value !== null && isStill(value) ? [value] : []);
-  }
-
-  /** The named subject with the fewest payments. It counts ever more payments of each. */
-  async function rarest(filter: PaymentFilter): Promise<PaymentSubject | undefined> {
-    const named = PAYMENT_SUBJECTS.filter((subject) => filter[subject] !== undefined);
-    if (named.length < 2) return named[0];
-    for (let most = 64;; most *= 8) {
-      for (const subject of named) {
-        const prefix = paymentSubjectIndex(subject, filter[subject]!);
-        const found = await collect(kv.list({ prefix }, { limit: most, batchSize: Math.min(most, 500) }));
-        if (found.length < most) return subject;
-      }
-    }
-  }
-
-  /** The ids after a place, in order, at most `limit` of each index. `isAll`: there are no more. */
-  async function idsAfter(prefixes: KvKey[], query: PaymentQuery, after: PaymentPlace | undefined) {
-    const { filter: { from, to }, order, limit } = query;
-    const lists = await Promise.all(prefixes.map(async (prefix) => {
-      let start = [...prefix, Math.max(0, Math.ceil(from ?? 0))];
-      let end = [...prefix, Math.ceil(to ?? Number.MAX_SAFE_INTEGER)];
-      if (after !== undefined && order === "asc") start = afterKey([...prefix, ...paymentPlace(after)]) as typeof start;
-      if (after !== undefined && order === "desc") end = [...prefix, ...paymentPlace(after)];
-      const range = { start, end };
-      const options = { limit, batchSize: Math.min(limit, 500), reverse: order === "desc" };
-      return (await collect(kv.list(range, options))).map(({ key }) => key.slice(prefix.length) as number[]);
-    }));
-    const found = lists.flat().sort((a, b) => order === "asc" ? comparePlaces(a, b) : comparePlaces(b, a));
-    const places = found.filter((place, at) => at === 0 || comparePlaces(place, found[at - 1]!) !== 0);
-    return { places: places.slice(0, limit).map(placeOfKey), isAll: lists.every((list) => list.length < limit) };
   }
 
   return {
@@ -116,21 +84,14 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
     cursor: () => readPieces<PaymentsCursor>(kv, PAYMENTS_CURSOR),
     get: async (id) => (await rowOf(id)).value ?? undefined,
     async list(query) {
-      const { filter, limit } = query;
-      const subject = await rarest(filter);
-      const states = filter.state === undefined ? PAYMENT_STATES : [filter.state];
-      const prefixes = states.map((state) =>
-        subject === undefined ? paymentIndex(state) : [...paymentSubjectIndex(subject, filter[subject]!), state]
-      );
-      const found: StoredPayment[] = [];
-      for (let after = query.after;;) {
-        const { places, isAll } = await idsAfter(prefixes, query, after);
-        const rows = await getAll<StoredPayment>(kv, places.map(({ id }) => paymentKey(id)));
-        for (const { value } of rows) if (value !== null && matchesPayment(filter, value)) found.push(value);
-        if (found.length >= limit) return found.slice(0, limit);
-        if (isAll && places.length < limit) return found;
-        after = places.at(-1);
-      }
+      const { filter, after, ...range } = query;
+      const named = PAYMENT_SUBJECTS.filter((subject) => filter[subject] !== undefined);
+      const indexOf = (subject: PaymentSubject) => paymentSubjectIndex(subject, filter[subject]!);
+      const subject = await rarest(kv, named, indexOf);
+      const indexes = (filter.state === undefined ? PAYMENT_STATES : [filter.state])
+        .map((state) => subject === undefined ? paymentIndex(state) : [...indexOf(subject), state]);
+      const placed = { ...range, indexes, from: filter.from, to: filter.to, after: after && paymentPlace(after) };
+      return await readPlaced<StoredPayment>(kv, placed, paymentKeyAt, (row) => matchesPayment(filter, row));
     },
     due({ for: what, upToLedger, limit }) {
       const [start, end] = [0, upToLedger + 1].map((ledger) => paymentDueIndex({ for: what, ledger }));
@@ -142,9 +103,9 @@ export function denoKvPayments({ kv, location, retry }: DenoKvContext): NounDriv
       return indexed(entries, ({ owes }) => owes !== undefined);
     },
     async forget(authorizedBefore) {
-      const query = { filter: { to: authorizedBefore }, order: "asc", limit: FORGOTTEN_AT_ONCE } as const;
-      const { places } = await idsAfter(PAYMENT_STATES.map(paymentIndex), query, undefined);
-      const rows = await getAll<StoredPayment>(kv, places.map(({ id }) => paymentKey(id)));
+      const query = { indexes: PAYMENT_STATES.map(paymentIndex), to: authorizedBefore, limit: FORGOTTEN_AT_ONCE };
+      const { places } = await placesAfter(kv, { ...query, order: "asc" });
+      const rows = await getAll<StoredPayment>(kv, places.map(paymentKeyAt));
       for (const some of chunks(rows.flatMap(({ value }) => value ?? []), FORGOTTEN_PER_COMMIT)) {
         const atomic = kv.atomic();
         for (const row of some) {
@@ -180,13 +141,3 @@ function otherKeys(row: StoredPayment): KvKey[] {
 const allKeys = (row: StoredPayment) => [...indexKeys(row, row.state), ...otherKeys(row)];
 
 const nameOf = (key: KvKey) => key.map(String).join(" ");
-
-function comparePlaces(a: number[], b: number[]): number {
-  const at = a.findIndex((part, index) => part !== b[index]);
-  return at < 0 ? 0 : a[at]! - b[at]!;
-}
-
-function placeOfKey([authorizedAt, height, order, index]: number[]): PaymentPlace {
-  const [epoch, ledger] = [Math.floor(height! / LEDGERS_PER_EPOCH), ledgerOfHeight(height!)];
-  return { authorizedAt: authorizedAt!, id: formatEventId({ epoch, ledger, order: order!, index: index! }) };
-}

@@ -1,11 +1,12 @@
+import type { KvAtomic, KvKey } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { GivenReference, ReferenceRows } from "../reference.ts";
-import { chunks, collect, commit, type DenoKvContext, pageAfter } from "./database.ts";
-import { REFERENCE, referenceKey, referenceTimeKey } from "./schema.ts";
+import { afterKey, chunks, collect, commit, type DenoKvContext, getAll } from "./database.ts";
+import { REFERENCE, REFERENCE_BY_TIME, referenceKey, referenceTextKey, referenceTimeKey } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
-/** Two deletes each: below the 1 000 writes of one commit. */
-const PRUNED_PER_COMMIT = 250;
+/** Three deletes each: below the 1 000 writes and the 80 KiB of keys of one commit. */
+const DELETED_PER_COMMIT = 100;
 
 /** References of prepared transactions. */
 export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<ReferenceRows> {
@@ -13,12 +14,34 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
     retry(async () => {
       const entry = await kv.get<GivenReference>(referenceKey(given));
       if (entry.value !== null) return { done: undefined };
-      const atomic = kv.atomic().check(entry).set(entry.key, given).set(referenceTimeKey(given), true);
+      const atomic = kv.atomic().check(entry).set(entry.key, given);
+      for (const key of indexKeys(given)) atomic.set(key, true);
       return await commit(atomic) ? { done: undefined } : undefined;
     });
 
   const ofHash = async (hash: string) =>
     (await collect(kv.list<GivenReference>({ prefix: [...REFERENCE, hash] }))).map(({ value }) => value);
+
+  /** The records that these keys of an index name. One that is deleted meanwhile is missing. */
+  const namedBy = async (keys: KvKey[], keyOf: (key: KvKey) => KvKey) =>
+    (await getAll<GivenReference>(kv, keys.map(keyOf))).flatMap(({ value }) => value ?? []);
+
+  async function remove(records: GivenReference[]): Promise<void> {
+    for (const some of chunks(records, DELETED_PER_COMMIT)) {
+      const atomic: KvAtomic = kv.atomic();
+      for (const given of some) for (const key of [referenceKey(given), ...indexKeys(given)]) atomic.delete(key);
+      await commit(atomic);
+    }
+  }
+
+  /** The records from before a time, in its order. */
+  async function byTime({ after, preparedBeforeMs, limit }: Parameters<ReferenceRows["list"]>[0]) {
+    const start = after === undefined ? REFERENCE_BY_TIME : afterKey(referenceTimeKey(after));
+    const end = [...REFERENCE_BY_TIME, preparedBeforeMs ?? Infinity];
+    const keys = (await collect(kv.list({ start, end }, { limit, batchSize: Math.min(limit, 500) })))
+      .map(({ key }) => key);
+    return await namedBy(keys, ([, , hash, keyId]) => [...REFERENCE, hash!, keyId!]);
+  }
 
   return {
     record,
@@ -27,21 +50,29 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
     },
     isAny: async () => (await collect(kv.list({ prefix: REFERENCE }, { limit: 1 }))).length > 0,
     find: async (hashes) => (await Promise.all(hashes.map(ofHash))).flat(),
-    list: async ({ after, limit }) =>
-      (await pageAfter<GivenReference>(kv, REFERENCE, after === undefined ? [] : [after.hash, after.keyId], limit))
-        .map(({ value }) => value),
+    async ofReference({ keyId, reference, order, after, limit }) {
+      const prefix = referenceTextKey(keyId, reference);
+      const place = after && [...prefix, after.preparedAtMs, after.hash];
+      const range = place === undefined
+        ? { prefix }
+        : order === "asc"
+        ? { prefix, start: afterKey(place) }
+        : { prefix, end: place };
+      const options = { limit, batchSize: Math.min(limit, 500), reverse: order === "desc" };
+      const keys = (await collect(kv.list(range, options))).map(({ key }) => key);
+      return await namedBy(keys, (key) => referenceKey({ hash: key[4] as string, keyId }));
+    },
+    list: byTime,
+    delete: remove,
     async prune(preparedBeforeMs) {
-      const range = { prefix: ["reference_by_time"], end: ["reference_by_time", preparedBeforeMs] };
-      const old = await collect(kv.list(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
-      for (const some of chunks(old, PRUNED_PER_COMMIT)) {
-        const atomic = kv.atomic();
-        for (const { key } of some) {
-          const [, , hash, keyId] = key as [string, number, string, string];
-          atomic.delete(key).delete(referenceKey({ hash, keyId }));
-        }
-        await commit(atomic);
-      }
+      const old = await byTime({ preparedBeforeMs, limit: PRUNED_AT_A_CALL });
+      await remove(old);
       return old.length;
     },
   };
+}
+
+function indexKeys(given: GivenReference): KvKey[] {
+  const { keyId, reference, preparedAtMs, hash } = given;
+  return [referenceTimeKey(given), [...referenceTextKey(keyId, reference), preparedAtMs, hash]];
 }

@@ -5,7 +5,8 @@ import { packAddress, packHash } from "../codec.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { IntentName, KeptIntent } from "../intent.ts";
 import type { PaymentPlace, PaymentState, PaymentSubject, StoredPayment } from "../payment.ts";
-import type { GivenReference } from "../reference.ts";
+import type { GivenReference, ReferencePlace } from "../reference.ts";
+import type { SubmittedTransaction, TransactionSubject } from "../transaction.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -42,6 +43,31 @@ export const submissionTimeKey = (submittedAtMs: number, hash: string): KvKey =>
 export const WITHOUT_OUTCOME: KvKey = ["submission_unsettled"];
 export const withoutOutcomeOf = (source: string): KvKey => ["submission_unsettled_of", source];
 
+/** `SubmittedTransaction`. */
+export const TRANSACTION: KvKey = ["sent"];
+export const transactionKey = ({ hash, keyId }: Pick<SubmittedTransaction, "hash" | "keyId">): KvKey => [
+  ...TRANSACTION,
+  hash,
+  keyId,
+];
+export const transactionTimeKey = ({ submittedAtMs, hash, keyId }: SubmittedTransaction): KvKey => [
+  "sent_by_time",
+  submittedAtMs,
+  hash,
+  keyId,
+];
+/** The transactions of a key in a status, and those of a subject, whose status follows. Then come time and hash. */
+export const transactionIndex = (
+  keyId: string,
+  status: SubmittedTransaction["status"],
+): KvKey => ["sent_s", keyId, status];
+export const transactionSubjectIndex = (keyId: string, subject: TransactionSubject, value: string): KvKey => [
+  "sent_of",
+  subject,
+  keyId,
+  value,
+];
+
 /** `GivenReference`. */
 export const REFERENCE: KvKey = ["reference"];
 export const referenceKey = ({ hash, keyId }: Pick<GivenReference, "hash" | "keyId">): KvKey => [
@@ -49,12 +75,16 @@ export const referenceKey = ({ hash, keyId }: Pick<GivenReference, "hash" | "key
   hash,
   keyId,
 ];
-export const referenceTimeKey = ({ hash, keyId, preparedAtMs }: GivenReference): KvKey => [
-  "reference_by_time",
+export const REFERENCE_BY_TIME: KvKey = ["reference_by_time"];
+export const referenceTimeKey = ({ hash, keyId, preparedAtMs }: ReferencePlace): KvKey => [
+  ...REFERENCE_BY_TIME,
   preparedAtMs,
   hash,
   keyId,
 ];
+
+/** The transactions that a key prepared with a reference. Time and hash follow. */
+export const referenceTextKey = (keyId: string, reference: string): KvKey => ["reference_by_text", keyId, reference];
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];
@@ -87,6 +117,8 @@ export const INTENT_COUNT: KvKey = ["intents"];
 export const paymentKey = (id: string): KvKey => ["payment", ...placeOf(id)];
 /** The place of a payment in its indexes. A commit has few bytes for keys, so the names are short. */
 export const paymentPlace = ({ authorizedAt, id }: PaymentPlace): number[] => [authorizedAt, ...placeOf(id)];
+/** The key of the payment in this place. */
+export const paymentKeyAt = (place: (number | string)[]): KvKey => ["payment", ...place.slice(1)];
 /** The payments in a state. */
 export const paymentIndex = (state: PaymentState): KvKey => ["pay_s", state];
 /** The payments of a subject. The state and the place follow. */

@@ -3,6 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import { chunks, collect, commit, type DenoKvContext, getAll, next, pageAfter, present } from "./database.ts";
 import { submissionKey, submissionTimeKey, WITHOUT_OUTCOME, withoutOutcomeOf } from "./schema.ts";
+import { newRow, setOutcomes, setRow, withOutcome } from "./transactions.ts";
 
 const PRUNED_AT_A_CALL = 500;
 /** Four deletes each: far below the 1 000 writes of one commit. */
@@ -16,15 +17,26 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
   }
 
   return {
-    record: (submission) =>
+    record: (submission, transaction) =>
       retry(async () => {
         const entry = await kv.get<Submission>(submissionKey(submission.hash));
         const { outcome, ...before } = entry.value ?? {};
-        if (entry.value !== null && (outcome === undefined || outcome.ledger !== undefined)) return { done: undefined };
-        const note = entry.value === null ? present(submission) : before as Submission;
-        const atomic = kv.atomic().check(entry).set(entry.key, note)
-          .set(submissionTimeKey(note.submittedAtMs, note.hash), true);
-        return await commit(listWithoutOutcome(atomic, note)) ? { done: undefined } : undefined;
+        const stays = entry.value !== null && (outcome === undefined || outcome.ledger !== undefined);
+        const row = transaction && await newRow(kv, { ...transaction, status: "pending" });
+        if (stays && row === undefined) return { done: undefined };
+        const note: Submission = stays
+          ? entry.value!
+          : entry.value === null
+          ? present(submission)
+          : before as Submission;
+        const atomic = kv.atomic().check(entry).set(entry.key, note);
+        if (!stays) {
+          atomic.set(submissionTimeKey(note.submittedAtMs, note.hash), true);
+          listWithoutOutcome(atomic, note);
+          if (!await setOutcomes(kv, atomic, entry, undefined)) return undefined;
+        }
+        if (row !== undefined) setRow(atomic, withOutcome(row, note.outcome));
+        return await commit(atomic) ? { done: undefined } : undefined;
       }),
     recordOutcome: (hash, outcome) =>
       retry(async () => {
@@ -33,6 +45,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         if (before === null) return { done: undefined };
         if (before.outcome?.ledger !== undefined && outcome.ledger === undefined) return { done: undefined };
         const atomic = kv.atomic().check(entry).set(entry.key, { ...before, outcome: present(outcome) });
+        if (!await setOutcomes(kv, atomic, entry, outcome)) return undefined;
         return await commit(unlist(atomic, before)) ? { done: undefined } : undefined;
       }),
     get: async (hash) => (await kv.get<Submission>(submissionKey(hash))).value ?? undefined,
@@ -68,7 +81,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
 }
 
 /** A submission without a source is in no list. */
-function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
-  if (source === undefined) return atomic;
-  return atomic.set([...WITHOUT_OUTCOME, hash], true).set([...withoutOutcomeOf(source), hash], true);
+function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): void {
+  if (source === undefined) return;
+  atomic.set([...WITHOUT_OUTCOME, hash], true).set([...withoutOutcomeOf(source), hash], true);
 }

@@ -10,6 +10,7 @@ import { sqlReferences } from "../sql/references.ts";
 import { sqlSharedState } from "../sql/shared_state.ts";
 import { sqlSubmissions } from "../sql/submissions.ts";
 import { sqlSubscriptions } from "../sql/subscriptions.ts";
+import { sqlTransactions } from "../sql/transactions.ts";
 import { purgeAttempts } from "./attempts.ts";
 import { openDatabase, type PostgresContext, type PostgresDatabase } from "./database.ts";
 import { postgresDeliveries } from "./deliveries.ts";
@@ -58,6 +59,7 @@ export function createPostgresDriver(
   const rows = postgresEventRows(context);
   const leases = sqlLeases(context, () => false);
   const intents = sqlIntents(context);
+  const transactions = sqlTransactions(context);
   const notifications = postgresNotifications(database, prefix);
 
   return {
@@ -71,7 +73,8 @@ export function createPostgresDriver(
     network: sqlNetwork(context),
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
-    submissions: sqlSubmissions(context),
+    submissions: sqlSubmissions(context, transactions),
+    transactions: transactions.methods,
     references: sqlReferences(context),
     intents: intents.methods,
     leases: leases.methods,

@@ -8,6 +8,7 @@ const SHARDS = 16;
 
 /** The PostgreSQL side of the shared nouns. */
 export function createPostgresSql(database: PostgresDatabase, prefix: string): Sql {
+  const transaction: Sql["transaction"] = (work) => database.transaction((queries) => runWork(queries, work()));
   return {
     prefix,
     now: NOW_MS,
@@ -16,6 +17,7 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
     given: givenRows,
     // Of an array the planner expects few members, so it uses the index whatever its statistics say.
     oneOf: (select) => `= ANY (ARRAY(${select}))`,
+    indexedBy: () => "",
     field: (column, name) => `(${column}::json ->> '${name}')`,
     logEnd: `(SELECT last FROM ${newestRow(prefix, "log_end")})`,
     logBounds: `SELECT last, forgotten FROM ${newestRow(prefix, "log_end")} CROSS JOIN ${prefix}log_start`,
@@ -38,7 +40,8 @@ export function createPostgresSql(database: PostgresDatabase, prefix: string): S
     read: ({ text, parameters }) => database.read(text, parameters),
     write: ({ text, parameters }) => database.write(text, parameters),
     writeTogether: ({ text, parameters }) => database.write(text, parameters),
-    transaction: (work) => database.transaction((queries) => runWork(queries, work())),
+    transaction,
+    transactionTogether: transaction,
     countingIntents: (change, statement) =>
       `WITH changed AS (${statement}), counted AS (
         INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)

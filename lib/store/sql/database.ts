@@ -59,6 +59,8 @@ export interface Dialect {
   given(columns: string): string;
   /** The condition that a column has one of the selected values. It finds the rows by an index. */
   oneOf(select: string): string;
+  /** After a table: the index to use. SQLite has no statistics, and takes another one for equal. PostgreSQL has them. */
+  indexedBy(index: string): string;
   /** A field of the JSON in a text column, as text. */
   field(column: string, name: string): string;
   /** The newest sequence of the log. */
@@ -82,6 +84,8 @@ export interface Sql extends Dialect {
   writeTogether<Row>(statement: Statement<Row>): Answer<Rows<Row>>;
   /** Does the work in one transaction. PostgreSQL may repeat the work after a conflict, so it must do nothing else. */
   transaction<T>(work: () => Work<T>): Answer<T>;
+  /** As `transaction`. On SQLite it shares its commit, as `writeTogether` does. */
+  transactionTogether<T>(work: () => Work<T>): Answer<T>;
   /** How the store counts changes of keys and subscriptions. */
   versions: Versions;
   /** Wraps a statement that returns the `key_id` of each new or deleted intent, so that its commit counts them. SQLite has triggers. */

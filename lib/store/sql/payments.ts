@@ -3,7 +3,6 @@ import { heightOf, parseEventId } from "../event.ts";
 import {
   PAYMENT_STATES,
   PAYMENT_SUBJECTS,
-  type PaymentFilter,
   type PaymentPlace,
   type PaymentQuery,
   type PaymentsCursor,
@@ -11,8 +10,9 @@ import {
   type PaymentSubject,
   type StoredPayment,
 } from "../payment.ts";
-import { type Parameter, send, type SqlContext } from "./database.ts";
+import { send, type SqlContext } from "./database.ts";
 import type { SqlLeases } from "./leases.ts";
+import { type PlacedQuery, type PlacedTable, readPlaced } from "./placed_list.ts";
 
 const COLUMNS = "place, id, state, merchant, device_hash, agent, in_index, due_for, due_ledger, owes, payment";
 const TYPES =
@@ -30,6 +30,10 @@ interface PaymentRow {
 export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<PaymentStore> {
   const { prefix, prepare } = sql;
   const table = `${prefix}payment`;
+  const listed: PlacedTable = {
+    ...{ name: "payment", selected: "payment", state: "state", states: PAYMENT_STATES },
+    ...{ inIndex: "in_index", isOwnKey: true },
+  };
   const write = prepare(
     `INSERT INTO ${table} (${COLUMNS}) SELECT ${COLUMNS} FROM ${sql.given(TYPES)} WHERE true
     ON CONFLICT (place) DO UPDATE SET state = excluded.state, agent = excluded.agent, due_for = excluded.due_for,
@@ -50,21 +54,6 @@ export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<
       LIMIT ${FORGOTTEN_AT_ONCE})`,
   );
 
-  /** The named subject with the fewest payments. It counts ever more payments of each. */
-  async function rarest(filter: PaymentFilter): Promise<PaymentSubject | undefined> {
-    const named = PAYMENT_SUBJECTS.filter((subject) => filter[subject] !== undefined);
-    if (named.length < 2) return named[0];
-    for (let most = 64;; most *= 8) {
-      for (const subject of named) {
-        const column = COLUMN_OF[subject];
-        const few = `SELECT 1 AS one FROM ${table} WHERE ${column} = $1 ORDER BY state, in_index LIMIT ${most}`;
-        const text = `SELECT count(*) AS n FROM (${few}) AS few`;
-        const [row] = await sql.read<{ n: number }>({ text, parameters: [filter[subject]!] });
-        if (row!.n < most) return subject;
-      }
-    }
-  }
-
   return {
     async commit({ lease, rows, cursor }) {
       await sql.transaction(function* () {
@@ -84,8 +73,7 @@ export function sqlPayments({ sql }: SqlContext, leases: SqlLeases): NounDriver<
       return row && JSON.parse(row.payment) as StoredPayment;
     },
     async list(query) {
-      const subject = await rarest(query.filter);
-      return parsed(await sql.read<PaymentRow>(listStatement(table, query, subject)));
+      return parsed(await readPlaced<PaymentRow>(sql, listed, placedQuery(query)));
     },
     due: async ({ for: what, upToLedger, limit }) => parsed(await sql.read(selectDue(what, upToLedger, limit))),
     owing: async ({ limit }) => parsed(await sql.read(selectOwing(limit))),
@@ -97,34 +85,15 @@ function parsed(rows: PaymentRow[]): StoredPayment[] {
   return rows.map(({ payment }) => JSON.parse(payment));
 }
 
-/**
- * Reads one range of an index for each state, because every subject's index has the state before the place. In a range all
- * payments match, except for further subjects.
- */
-function listStatement(table: string, query: PaymentQuery, subject: PaymentSubject | undefined) {
-  const { filter, order, after, limit } = query;
-  const parameters: Parameter[] = [];
-  const given = (value: Parameter) => `$${parameters.push(value)}`;
-  const most = given(limit);
-  const { from, to } = filter;
-  const place = subject === undefined && filter.state === undefined ? "place" : "in_index";
-  const bounds = [
-    ...(from === undefined ? [] : [`${place} >= ${given(placeOfTime(from))}`]),
-    ...(to === undefined ? [] : [`${place} < ${given(placeOfTime(to))}`]),
-    ...(after === undefined ? [] : [`${place} ${order === "asc" ? ">" : "<"} ${given(placeOf(after))}`]),
-  ];
-  const others = PAYMENT_SUBJECTS.filter((other) => other !== subject && filter[other] !== undefined)
-    .map((other) => `${COLUMN_OF[other]} IS NOT DISTINCT FROM ${given(filter[other]!)}`);
-  const own = subject === undefined ? [] : [`${COLUMN_OF[subject]} = ${given(filter[subject]!)}`];
-  const states = filter.state !== undefined ? [filter.state] : place === "place" ? [undefined] : PAYMENT_STATES;
-  const ranges = states.map((state, at) => {
-    const where = [...own, ...(state === undefined ? [] : [`state = ${given(state)}`]), ...bounds, ...others];
-    return `SELECT * FROM (SELECT place, payment FROM ${table}
-      ${
-      where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`
-    } ORDER BY ${place} ${order} LIMIT ${most}) AS range_${at}`;
+function placedQuery({ filter, order, after, limit }: PaymentQuery): PlacedQuery {
+  const { state, from, to } = filter;
+  const bound = (seconds: number | undefined) => seconds === undefined ? undefined : placeOfTime(seconds);
+  const subjects = PAYMENT_SUBJECTS.flatMap((subject) => {
+    const value = filter[subject];
+    return value === undefined ? [] : [[COLUMN_OF[subject], value] as const];
   });
-  return { text: `${ranges.join(" UNION ALL ")} ORDER BY place ${order} LIMIT ${most}`, parameters };
+  const [first, end, last] = [bound(from), bound(to), after && placeOf(after)];
+  return { subjects, state, from: first, to: end, after: last, order, limit };
 }
 
 function rowOf(payment: StoredPayment) {

@@ -9,6 +9,8 @@ interface ReferenceRow {
   prepared_at_ms: number;
 }
 
+/** Later than any time. */
+const AFTER_ALL_MS = Number.MAX_SAFE_INTEGER + 1;
 const COLUMNS = "hash, key_id, reference, prepared_at_ms";
 
 function toGiven({ hash, key_id, reference, prepared_at_ms }: ReferenceRow): GivenReference {
@@ -28,9 +30,18 @@ export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
   const find = sql.prepare<ReferenceRow>(
     `SELECT ${COLUMNS} FROM ${table} WHERE hash ${sql.oneOf(`SELECT hash FROM ${sql.given("hash text")}`)}`,
   );
+  const ofReference = (order: "asc" | "desc") =>
+    sql.prepare<ReferenceRow>(
+      `SELECT ${COLUMNS} FROM ${table} WHERE key_id = $1 AND reference = $2
+        AND (prepared_at_ms, hash) ${order === "asc" ? ">" : "<"} ($3, $4)
+      ORDER BY prepared_at_ms ${order}, hash ${order} LIMIT $5`,
+    );
+  const [ascending, descending] = [ofReference("asc"), ofReference("desc")];
   const list = sql.prepare<ReferenceRow>(
-    `SELECT ${COLUMNS} FROM ${table} WHERE (hash, key_id) > ($1, $2) ORDER BY hash, key_id LIMIT $3`,
+    `SELECT ${COLUMNS} FROM ${table} WHERE (prepared_at_ms, hash, key_id) > ($1, $2, $3) AND prepared_at_ms < $4
+    ORDER BY prepared_at_ms, hash, key_id LIMIT $5`,
   );
+  const remove = sql.prepare(sql.deleteGiven("reference", "hash text, key_id text"));
   const prune = sql.prepare(
     `DELETE FROM ${table} WHERE (hash, key_id) IN
       (SELECT hash, key_id FROM ${table} WHERE prepared_at_ms < $1 ORDER BY prepared_at_ms LIMIT 500)`,
@@ -45,7 +56,18 @@ export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
     },
     isAny: async () => (await sql.read(isAny())).length > 0,
     find: async (hashes) => (await sql.read(find(hashes.map((hash) => ({ hash }))))).map(toGiven),
-    list: async ({ after, limit }) => (await sql.read(list(after?.hash ?? "", after?.keyId ?? "", limit))).map(toGiven),
+    async ofReference({ keyId, reference, order, after, limit }) {
+      const [select, ms] = order === "asc" ? [ascending, -1] : [descending, AFTER_ALL_MS];
+      const found = select(keyId, reference, after?.preparedAtMs ?? ms, after?.hash ?? "", limit);
+      return (await sql.read(found)).map(toGiven);
+    },
+    async list({ after, preparedBeforeMs = AFTER_ALL_MS, limit }) {
+      const { preparedAtMs = -1, hash = "", keyId = "" } = after ?? {};
+      return (await sql.read(list(preparedAtMs, hash, keyId, preparedBeforeMs, limit))).map(toGiven);
+    },
+    async delete(records) {
+      await sql.write(remove(records.map(({ hash, keyId }) => ({ hash, key_id: keyId }))));
+    },
     prune: async (preparedBeforeMs) => (await sql.write(prune(preparedBeforeMs))).count,
   };
 }

@@ -67,6 +67,26 @@ export function sharedTables(words: SchemaWords): string {
   CREATE INDEX submission_by_time ON ${prefix}submission (submitted_at_ms);
   CREATE INDEX submission_unsettled ON ${prefix}submission (hash) WHERE outcome IS NULL AND source IS NOT NULL;
   CREATE INDEX submission_unsettled_of ON ${prefix}submission (source, hash) WHERE outcome IS NULL AND source IS NOT NULL;
+  -- One row for each key that submitted a transaction.
+  CREATE TABLE ${prefix}sent_transaction (
+    hash ${ordered} NOT NULL,
+    key_id ${ordered} NOT NULL,
+    kind text NOT NULL,
+    source text NOT NULL,
+    reference text,
+    idempotency_key text,
+    submitted_at_ms ${int} NOT NULL,
+    place ${ordered} NOT NULL, -- time and hash
+    status text NOT NULL,
+    ledger ${int},
+    PRIMARY KEY (hash, key_id)
+  )${end};
+  CREATE INDEX sent_transaction_by_time ON ${prefix}sent_transaction (submitted_at_ms);
+  CREATE INDEX sent_transaction_by_status ON ${prefix}sent_transaction (key_id, status, place);
+  CREATE INDEX sent_transaction_by_source ON ${prefix}sent_transaction (key_id, source, status, place);
+  CREATE INDEX sent_transaction_by_kind ON ${prefix}sent_transaction (key_id, kind, status, place);
+  CREATE INDEX sent_transaction_by_reference ON ${prefix}sent_transaction (key_id, reference, status, place)
+    WHERE reference IS NOT NULL;
   CREATE TABLE ${prefix}reference (
     hash ${ordered} NOT NULL,
     key_id ${ordered} NOT NULL,
@@ -74,7 +94,8 @@ export function sharedTables(words: SchemaWords): string {
     prepared_at_ms ${int} NOT NULL,
     PRIMARY KEY (hash, key_id)
   )${endByKey};
-  CREATE INDEX reference_by_time ON ${prefix}reference (prepared_at_ms);
+  CREATE INDEX reference_by_time ON ${prefix}reference (prepared_at_ms, hash, key_id);
+  CREATE INDEX reference_by_text ON ${prefix}reference (key_id, reference, prepared_at_ms, hash);
   CREATE TABLE ${prefix}intent (
     key_id text NOT NULL,
     kind text NOT NULL,

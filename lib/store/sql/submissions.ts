@@ -1,7 +1,9 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
-import type { SqlContext } from "./database.ts";
+import type { NewTransaction, SubmittedTransaction } from "../transaction.ts";
+import { send, type SqlContext, together } from "./database.ts";
+import type { SqlTransactions } from "./transactions.ts";
 
 interface SubmissionRow {
   hash: string;
@@ -35,8 +37,8 @@ function toSubmission(row: SubmissionRow): Submission {
   return submission;
 }
 
-/** Sent envelopes. Those of one turn of the event loop are recorded by one statement. */
-export function sqlSubmissions({ sql }: SqlContext): NounDriver<SubmissionStore> {
+/** Sent envelopes. Those of one turn of the event loop are recorded by one commit. */
+export function sqlSubmissions({ sql }: SqlContext, transactions: SqlTransactions): NounDriver<SubmissionStore> {
   const table = `${sql.prefix}submission`;
   const ledgerOf = (row: string) => sql.field(`${row}.outcome`, "ledger");
   const insert = sql.prepare(
@@ -61,23 +63,31 @@ export function sqlSubmissions({ sql }: SqlContext): NounDriver<SubmissionStore>
   );
   /** The first record of each hash. */
   let waiting = new Map<string, SubmissionRow>();
+  let submitted: SubmittedTransaction[] = [];
   let commit: Promise<void> | undefined;
 
   async function commitWaiting(): Promise<void> {
     await yieldToOthers();
-    const rows = [...waiting.values()];
+    const [rows, added] = [[...waiting.values()], submitted];
     waiting = new Map();
+    submitted = [];
     commit = undefined;
-    await sql.writeTogether(insert(rows));
+    await sql.transactionTogether(function* () {
+      yield* together(send(insert(rows)), transactions.settle(rows.map(({ hash }) => hash), added));
+    });
   }
 
   return {
-    record(submission) {
+    record(submission, transaction?: NewTransaction) {
       if (!waiting.has(submission.hash)) waiting.set(submission.hash, submissionRow(submission));
+      if (transaction !== undefined) submitted.push({ ...transaction, status: "pending" });
       return commit ??= commitWaiting();
     },
     async recordOutcome(hash, outcome) {
-      await sql.writeTogether(setOutcome(hash, JSON.stringify(outcome), outcome.ledger !== undefined));
+      await sql.transactionTogether(function* () {
+        const ended = setOutcome(hash, JSON.stringify(outcome), outcome.ledger !== undefined);
+        yield* together(send(ended), transactions.settle([hash], []));
+      });
     },
     async get(hash) {
       const [row] = await sql.read(select(hash));

@@ -20,6 +20,7 @@ import { sqlReferences } from "../sql/references.ts";
 import { sqlSharedState } from "../sql/shared_state.ts";
 import { sqlSubmissions } from "../sql/submissions.ts";
 import { sqlSubscriptions } from "../sql/subscriptions.ts";
+import { sqlTransactions } from "../sql/transactions.ts";
 import { schemaChanged } from "../store_error.ts";
 import { PURGE_ATTEMPTS } from "./attempts.ts";
 import { createCommitTogether, type SqliteContext } from "./database.ts";
@@ -137,6 +138,7 @@ export function createSqliteDriver(
   const rows = sqliteEventRows(context);
   const leases = sqlLeases(context, context.isHeld);
   const intents = sqlIntents(context);
+  const transactions = sqlTransactions(context);
   const endLeases = database.prepare("UPDATE lease SET holder = NULL");
 
   return {
@@ -154,7 +156,8 @@ export function createSqliteDriver(
     network: sqlNetwork(context),
     keys: sqlKeys(context),
     buckets: sqlBuckets(context),
-    submissions: sqlSubmissions(context),
+    submissions: sqlSubmissions(context, transactions),
+    transactions: transactions.methods,
     references: sqlReferences(context),
     intents: intents.methods,
     leases: leases.methods,

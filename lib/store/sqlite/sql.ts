@@ -62,6 +62,7 @@ export function createSqliteSql(
     lock: () => "",
     given,
     oneOf: (select) => `IN (${select})`,
+    indexedBy: (index) => `INDEXED BY ${index}`,
     field: (column, name) => `(${column} ->> '${name}')`,
     logEnd: `(SELECT ${LAST} FROM log_start)`,
     logBounds: `SELECT ${LAST} AS last, forgotten FROM log_start`,
@@ -84,6 +85,7 @@ export function createSqliteSql(
     write: execute,
     writeTogether: (statement) => commitTogether(() => execute(statement)),
     transaction: (work) => database.transaction(() => run(work())),
+    transactionTogether: (work) => commitTogether(() => run(work())),
     run,
   };
 }

@@ -13,6 +13,7 @@ export function memoryJournal() {
       notes.set(note.hash, outcome?.ledger === undefined ? before : { ...before, outcome });
       return Promise.resolve();
     },
+    recordSubmitter: () => Promise.resolve(),
     recordOutcome(hash, outcome) {
       const note = notes.get(hash);
       if (note !== undefined && (note.outcome?.ledger === undefined || outcome.ledger !== undefined)) {
