@@ -3,6 +3,7 @@ import { isoSeconds } from "../clock.ts";
 import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
 import { unixSeconds } from "./codec.ts";
+import type { ReferencePlace } from "./reference.ts";
 import type { Store } from "./store.ts";
 import { FAILED_STATES, filterOf, type StoredConsumer } from "./webhook.ts";
 
@@ -14,6 +15,7 @@ export interface RetentionParts {
     | "subscriptions"
     | "submissions"
     | "references"
+    | "transactions"
     | "intents"
     | "leases"
     | "sharedState"
@@ -38,6 +40,11 @@ export const SUBMISSION_DAYS = 30;
 const INTENT_DAYS = 7;
 /** A prepared transaction is applied within so much time, or never. Its events are younger than its reference. */
 const LONGEST_LIFE_MS = DAY_MS;
+/** References to check in one step. */
+const REFERENCES_AT_ONCE = 50;
+/** The shared value with the place of the last checked reference, and how long it stays. Without it the check begins again. */
+const CHECKED_REFERENCES = "checked references";
+const CHECKED_KEPT_MS = 3_650 * DAY_MS;
 /** The bound of `events.forget`. */
 const EVENTS_AT_ONCE = 200;
 /** The most failed deliveries to delete in one commit: a tenth of a second's work. */
@@ -187,10 +194,45 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     }
   }
 
+  /**
+   * Deletes references of transactions that were never submitted. It checks each reference once, when its transaction has been
+   * applied or never will be. That needs a log that has caught up.
+   */
+  async function forgetUnused(signal: AbortSignal, preparedBeforeMs: number): Promise<void> {
+    const state = await store.events.watcherState();
+    if (state === undefined || state.scannedLedger < state.latestLedger) return;
+    let after = await store.sharedState.read<ReferencePlace>(CHECKED_REFERENCES);
+    await repeat(signal, async () => {
+      const page = await store.references.list({ after, preparedBeforeMs, limit: REFERENCES_AT_ONCE });
+      const last = page.at(-1);
+      if (last === undefined) return false;
+      const used = await usedHashes([...new Set(page.map(({ hash }) => hash))]);
+      await store.references.delete(page.filter(({ hash }) => !used.has(hash)));
+      const { reference: _, ...place } = last;
+      after = place;
+      const kept = { value: place, keepMs: CHECKED_KEPT_MS, answer: undefined };
+      await store.sharedState.change(CHECKED_REFERENCES, () => kept);
+      return true;
+    });
+  }
+
+  /** The hashes of submitted transactions, and of those that the log has events of. */
+  async function usedHashes(hashes: string[]): Promise<Set<string>> {
+    const used = new Set((await store.transactions.find(hashes)).map(({ hash }) => hash));
+    await Promise.all(
+      hashes.filter((hash) => !used.has(hash)).map(async (txHash) => {
+        const found = await store.events.read({ filter: { txHash }, order: "asc", limit: 1 });
+        if (found.length > 0) used.add(txHash);
+      }),
+    );
+    return used;
+  }
+
   async function forgetAll(signal: AbortSignal): Promise<void> {
     await repeat(signal, () => store.subscriptions.purgeDeleted());
     const nowMs = await networkNow();
     if (nowMs === undefined) return;
+    await forgetUnused(signal, nowMs - LONGEST_LIFE_MS);
     await repeat(signal, async () => await store.sharedState.prune(nowMs) > 0);
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
     await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
@@ -200,6 +242,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     await repeat(signal, async () => await store.payments.forget(Math.floor(keptFromMs / 1_000)) > 0);
     await forgetEvents(signal, isoSeconds(keptFromMs));
     await repeat(signal, async () => await store.references.prune(keptFromMs - LONGEST_LIFE_MS) > 0);
+    await repeat(signal, async () => await store.transactions.prune(keptFromMs) > 0);
   }
 
   return async function forget(signal) {

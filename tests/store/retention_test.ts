@@ -68,7 +68,7 @@ test("references stay as long as the events of their transactions", async () => 
   const kept = async () => (await store.references.list({ limit: 9 })).map(({ reference }) => reference);
   for (const days of [3, 5, 7]) {
     const preparedAtMs = START_MS + days * DAY_MS - 60_000;
-    await store.references.record({ hash: "ab", keyId: `k${days}`, reference: `day ${days}`, preparedAtMs });
+    await store.references.record({ hash: "cd".repeat(32), keyId: `k${days}`, reference: `day ${days}`, preparedAtMs });
   }
   const at = (days: number) => ({ now: () => START_MS + days * DAY_MS });
   await runJob(store, { ...at(20), historyDays: 0 });
@@ -77,6 +77,66 @@ test("references stay as long as the events of their transactions", async () => 
   assert.deepEqual([await held(store), await kept()], [1, ["day 5", "day 7"]]);
   await runJob(store, { ...at(20), historyDays: 13 });
   assert.deepEqual([await held(store), await kept()], [0, ["day 7"]]);
+});
+
+test("references of transactions that were never submitted go after a day, each looked at once", async () => {
+  const store = await memoryStore();
+  const [applied, sent, unused, lone] = ["aa", "bb", "cc", "dd"].map((two) => two.repeat(32)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const given = (hash: string, reference: string, atMs: number) =>
+    store.references.record({ hash, keyId: "k", reference, preparedAtMs: atMs });
+  for (let n = 0; n < 120; n++) await given(n.toString(16).padStart(64, "0"), `never ${n}`, START_MS + n);
+  for (const [hash, name] of [[applied, "applied"], [sent, "sent"], [unused, "unused"]] as const) {
+    await given(hash, name, START_MS + 1_000);
+  }
+  await given(lone, "a day later", START_MS + DAY_MS);
+  const submitted = { hash: sent, keyId: "another", kind: "claim", source: "G", submittedAtMs: START_MS };
+  await store.transactions.add({ ...submitted, status: "rejected" });
+  await append(store, [eventAt(101, 1, { txHash: applied })], 1_100, START_MS + DAY_MS);
+  const kept = async () => (await store.references.list({ limit: 500 })).map(({ reference }) => reference);
+  const at = (ms: number) => runJob(store, { now: () => START_MS + ms });
+
+  await at(DAY_MS);
+  assert.equal((await kept()).length, 124);
+  // The log may lack the events of these ledgers.
+  const behind = (await store.events.watcherState())!;
+  await append(store, [], 1_101, START_MS + 3 * DAY_MS);
+  const lease = (await store.leases.acquire({ name: "watcher", holder: "test", durationMs: 60_000 }))!;
+  await store.events.append({ lease, events: [], state: { ...behind, latestLedger: 1_200 } });
+  await at(DAY_MS + 1_001);
+  assert.equal((await kept()).length, 124);
+  await append(store, [], 1_200, START_MS + 3 * DAY_MS);
+
+  await at(DAY_MS + 1_001);
+  assert.deepEqual(await kept(), ["applied", "sent", "a day later"]);
+  const read: string[] = [];
+  store.observe({
+    called: (method) => void (/^(references.delete|transactions.find)$/.test(method) && read.push(method)),
+  });
+  await at(DAY_MS + 2_000);
+  assert.deepEqual([await kept(), read], [["applied", "sent", "a day later"], []]);
+  await at(2 * DAY_MS + 1);
+  assert.deepEqual([await kept(), read.length], [["applied", "sent"], 2]);
+});
+
+test("submitted transactions stay as long as events", async () => {
+  const store = await memoryStore();
+  await append(store, [], 1_100, START_MS + 40 * DAY_MS);
+  for (const day of [1, 12]) {
+    const submittedAtMs = START_MS + day * DAY_MS;
+    const sent = { hash: `${day}`, keyId: "k", kind: "claim", source: "G", submittedAtMs };
+    await store.submissions.record({ hash: sent.hash, validUntil: 1, submittedAtMs }, sent);
+  }
+  const kept = async () => (await store.transactions.all({ limit: 9 })).map(({ hash }) => hash);
+  const job = (historyDays: number) => runJob(store, { now: () => START_MS + 40 * DAY_MS, historyDays });
+  await job(0);
+  assert.deepEqual([await kept(), await store.submissions.get("1")], [["1", "12"], undefined]);
+  await job(30);
+  assert.deepEqual(await kept(), ["12"]);
 });
 
 test("the job deletes nothing before the first ledger", async () => {
