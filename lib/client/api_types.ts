@@ -362,9 +362,9 @@ export type Payment = {
   expired: PaymentExpiry | null;
   /** The claim that took the payment; null unless the state is claimed. */
   claim: PaymentClaim | null;
-  /** Null: references are not supported yet. */
+  /** Reference that the calling API key gave with prepare; null for none, and for other keys. */
   reference: string | null;
-  /** Null: not supported yet. */
+  /** Idempotency-Key that the calling API key sent with its submit; null for none, and for other keys. */
   idempotencyKey: string | null;
 };
 
@@ -518,7 +518,55 @@ export type PaymentPage = {
   latestLedger: number;
 };
 
+export type PaymentTransaction = {
+  /** Hash of the transaction: 64 hex digits. */
+  hash: string;
+  /** Ledger of the transaction. */
+  ledger: number;
+  /** Account whose sequence number the transaction used; null when the node does not return the transaction. */
+  source: string | null;
+  /** What the transaction cost in stroops, a decimal string; null as source. */
+  fee: string | null;
+};
+
 export type PaymentVerdict = PaymentWouldPass | PaymentWouldFail;
+
+export type PaymentWithTransaction = {
+  /** Id of the payment: that of its `payment.authorized` event. */
+  id: string;
+  /** `pending`: no claim of the merchant took the payment yet. `claimed`: one did. `expired`: it ended unclaimed. `unknown`: the gateway cannot tell, because the network was reset or events are missing. */
+  state: "pending" | "claimed" | "expired" | "unknown";
+  /** True: the payment is pending, and three quarters of its life are over. */
+  expiring: boolean;
+  /** Card: the SHA-256 of its UID, 64 hex digits (lower case in responses). */
+  deviceHash: string;
+  /** Agent that authorised the payment; null when the gateway could not read it. */
+  agent: string | null;
+  /** Merchant: an account (G…) or a contract (C…). */
+  merchant: string;
+  /** Contract id (C…) of the asset; null when the gateway could not read it. */
+  asset: string | null;
+  /** Amount in the asset's smallest unit: a decimal string. */
+  amount: string;
+  /** Ledger of the authorisation. */
+  ledger: number;
+  /** Close time of that ledger, UTC. */
+  authorizedAt: string;
+  /** Hash of the transaction that authorised the payment. */
+  txHash: string;
+  /** Last ledger in which the merchant can claim, as last read; of the shortest life while the gateway has not read it. */
+  expiresAtLedger: number;
+  expiresAt: string | null;
+  /** The payment's end; null unless the state is expired. */
+  expired: PaymentExpiry | null;
+  /** The claim that took the payment; null unless the state is claimed. */
+  claim: PaymentClaim | null;
+  /** Reference that the calling API key gave with prepare; null for none, and for other keys. */
+  reference: string | null;
+  /** Idempotency-Key that the calling API key sent with its submit; null for none, and for other keys. */
+  idempotencyKey: string | null;
+  transaction: PaymentTransaction;
+};
 
 export type PaymentWouldFail = {
   /** False: the contracts would refuse the payment, or could not pay it out. */
@@ -880,6 +928,24 @@ export type SubmitRequest = {
   xdr: string;
 };
 
+export type SubmittedByKey = {
+  /** Hash of the transaction, of a fee bump the outer one: 64 hex digits. */
+  hash: string;
+  /** Kind of its operation. */
+  kind: "authorize" | "claim" | "registerAgent" | "revokeAgent" | "fundEscrow" | "defundEscrow" | "registerDevice" | "revokeDevice" | "sweepEscrow";
+  /** Account whose sequence number the transaction uses. */
+  source: string;
+  /** pending: the gateway does not know the outcome yet. failed: the network applied the transaction without success, or in no ledger before its time bound. rejected: the network refused the transaction. */
+  status: "pending" | "success" | "failed" | "rejected";
+  ledger: number | null;
+  /** Reference that the calling API key gave with prepare; null for none, and for other keys. */
+  reference: string | null;
+  /** Idempotency-Key that the calling API key sent with its submit; null for none, and for other keys. */
+  idempotencyKey: string | null;
+  /** Time of the key's first submit of the transaction, UTC. */
+  submittedAt: string;
+};
+
 export type SubmittedTransaction = {
   /** Hash of the transaction: 64 hex digits. */
   hash: string;
@@ -896,6 +962,13 @@ export type SweepEscrowOperation = {
   asset: string;
   /** Agent of the card: an account (G…) or a contract (C…) with its checksum. */
   agent: string;
+};
+
+export type TransactionPage = {
+  /** The transactions of the page. */
+  transactions: (SubmittedByKey)[];
+  /** Cursor of the next page; null on the last page. */
+  cursor: string | null;
 };
 
 export type TransactionStatus = {
@@ -1055,6 +1128,8 @@ export interface Endpoints {
       deviceHash?: QueryValue;
       /** Only payments of this agent: an account (G…) or a contract (C…). */
       agent?: QueryValue;
+      /** Only payments whose transaction the calling API key prepared with this reference. */
+      reference?: QueryValue;
       /** Only payments authorised at this time or later: ISO 8601 with a zone, or Unix seconds. */
       from?: QueryValue;
       /** Only payments authorised before this time: ISO 8601 with a zone, or Unix seconds. */
@@ -1070,13 +1145,13 @@ export interface Endpoints {
     };
     answer: PaymentPage;
   };
-  /** One payment with its state */
+  /** One payment with its state and its transaction */
   "GET /v1/payments/:id": {
     params: {
       /** Id of the event: 19 and 10 digits with a hyphen, after a network reset with the epoch and a hyphen in front. */
       id: string;
     };
-    answer: Payment;
+    answer: PaymentWithTransaction;
   };
   /** The symbol, the name and the decimals of an asset */
   "GET /v1/assets/:asset": {
@@ -1155,6 +1230,30 @@ export interface Endpoints {
   "POST /v1/transactions/submit": {
     body: SubmitRequest;
     answer: SubmittedTransaction;
+  };
+  /** The transactions that the calling API key submitted, the newest first */
+  "GET /v1/transactions": {
+    query: {
+      /** Only transactions of this account (G…). */
+      source?: QueryValue;
+      /** Only transactions with an operation of this kind. */
+      kind?: "authorize" | "claim" | "registerAgent" | "revokeAgent" | "fundEscrow" | "defundEscrow" | "registerDevice" | "revokeDevice" | "sweepEscrow";
+      /** Only transactions with this status. */
+      status?: "pending" | "success" | "failed" | "rejected";
+      /** Only transactions that this API key prepared with this reference. */
+      reference?: QueryValue;
+      /** Only transactions submitted at this time or later: ISO 8601 with a zone, or Unix seconds. */
+      from?: QueryValue;
+      /** Only transactions submitted before this time: ISO 8601 with a zone, or Unix seconds. */
+      to?: QueryValue;
+      /** `desc`: the newest transaction first. `asc`: the oldest first. `desc` when absent. */
+      order?: "asc" | "desc";
+      /** Most transactions in the page: 1 to 1000, 100 when absent. */
+      limit?: QueryValue;
+      /** Cursor of an earlier page with the same filters. */
+      cursor?: QueryValue;
+    };
+    answer: TransactionPage;
   };
   /** The status of a transaction */
   "GET /v1/transactions/:hash": {

@@ -44,7 +44,10 @@ type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer 
 type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
 type PaymentsQuery = Omit<Query<"GET /v1/payments">, "format">;
 /** A payment and what became of it. */
-export type Payment = Answer<"GET /v1/payments/:id">;
+export type Payment = Answer<"GET /v1/payments">["payments"][number];
+type TransactionsQuery = Query<"GET /v1/transactions">;
+/** A transaction that this API key submitted. */
+export type SubmittedTransaction = Answer<"GET /v1/transactions">["transactions"][number];
 type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;
 
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
@@ -94,15 +97,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
      * All payments that match, page by page, the newest first: `for await (const payment of client.payments())`.
      * @throws {FeedError} from the iterator when the gateway refuses or does not answer
      */
-    async *payments(query: Omit<PaymentsQuery, "cursor"> = {}, request?: RequestOptions): AsyncGenerator<Payment> {
-      let cursor: string | undefined;
-      do {
-        const page = await call("GET /v1/payments", { query: { limit: 1_000, ...query, cursor } }, request);
-        if (!page.ok) throw new FeedError(page);
-        yield* page.payments;
-        cursor = page.cursor ?? undefined;
-      } while (cursor !== undefined);
-    },
+    payments: (query: Omit<PaymentsQuery, "cursor"> = {}, request?: RequestOptions): AsyncGenerator<Payment> =>
+      allOf((cursor) => call("GET /v1/payments", { query: { limit: 1_000, ...query, cursor } }, request), "payments"),
     /** A payment by the id of its `payment.authorized` event. */
     payment: (id: string, request?: RequestOptions) => call("GET /v1/payments/:id", { params: { id } }, request),
 
@@ -118,6 +114,18 @@ export function createGatewayClient(options: GatewayClientOptions) {
     submit: (xdr: string, request?: RequestOptions) => call("POST /v1/transactions/submit", { body: { xdr } }, request),
     transaction: (hash: string, request?: RequestOptions) =>
       call("GET /v1/transactions/:hash", { params: { hash } }, request),
+    /** One page of the transactions that this API key submitted. */
+    transactionPage: (query: TransactionsQuery = {}, request?: RequestOptions) =>
+      call("GET /v1/transactions", { query }, request),
+    /**
+     * All transactions that this API key submitted and that match, page by page, the newest first.
+     * @throws {FeedError} as `payments`
+     */
+    transactions: (query: Omit<TransactionsQuery, "cursor"> = {}, request?: RequestOptions) =>
+      allOf(
+        (cursor) => call("GET /v1/transactions", { query: { limit: 1_000, ...query, cursor } }, request),
+        "transactions",
+      ),
     /**
      * Prepares, checks, signs and submits an operation, and waits for its confirmation.
      * @param sign a `Keypair`, or a function that signs an envelope: a wallet's, or your own
@@ -169,6 +177,20 @@ export type PaymentVerdict =
   | (
     Extract<Result<unknown>, { ok: false }>
   );
+
+/** The records of all pages. @throws {FeedError} when the gateway refuses or does not answer */
+async function* allOf<Name extends string, T>(
+  read: (cursor?: string) => Promise<Result<Record<Name, T[]> & { cursor: string | null }>>,
+  name: Name,
+): AsyncGenerator<T> {
+  let cursor: string | undefined;
+  do {
+    const page = await read(cursor);
+    if (!page.ok) throw new FeedError(page);
+    yield* (page as Record<Name, T[]>)[name];
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+}
 
 function queryText(query: object): string {
   const given = (Object.entries(query) as [string, QueryValue | undefined][]).filter(([, value]) =>

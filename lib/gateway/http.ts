@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_list.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import type { Confirmed } from "../escrow/escrow.ts";
+import { createTransactionList } from "../escrow/operations/submitted_transactions.ts";
 import { createPaymentReads } from "../escrow/payments/payment_reads.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
@@ -21,6 +22,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { sourceAndFee } from "../stellar/transactions/transaction_lookup.ts";
 import { randomBase62, secureRandom } from "../random.ts";
 import type { GivenReference } from "../store/reference.ts";
 import { VERSION } from "../version.ts";
@@ -139,9 +141,14 @@ export function createHttp(
       network: createNetworkResponse(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
-      paymentReads: createPaymentReads({ store, ledgerTimes: escrow.ledgerTimes, latestLedger: () => head.sequence }),
+      paymentReads: createPaymentReads({
+        store,
+        ledgerTimes: escrow.ledgerTimes,
+        latestLedger: () => head.sequence,
+        sourceAndFee: (hash) => sourceAndFee(rpc, hash),
+      }),
       assets: escrow.assets,
-      transactions: { prepare, submit, status: transactionStatus },
+      transactions: { prepare, submit, status: transactionStatus, list: createTransactionList(store) },
       history,
       streams,
       webhooks: { ...webhooks.subscriptions, ...webhookIntents },

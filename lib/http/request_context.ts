@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { TransactionStatus } from "../escrow/escrow.ts";
+import type { ListTransactions } from "../escrow/operations/submitted_transactions.ts";
 import type { AssetReader } from "../escrow/reads/asset_info.ts";
 import type { PaymentReads } from "../escrow/payments/payment_reads.ts";
 import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
@@ -32,6 +33,7 @@ export interface Dependencies {
   transactions: {
     prepare: Prepare;
     submit: Submit;
+    list: ListTransactions;
     /** The status of a transaction. `signal`: aborted when the client disconnects before the response. */
     status(hash: string, signal: AbortSignal): Promise<TransactionStatus>;
   };

@@ -42,6 +42,7 @@ const ROUTES: Record<string, Route> = {
   getEvent: { belongs: "shared" },
   prepareTransaction: { belongs: "shared", body: () => ({ source: owner(), operation: registers("ef") }) },
   submitTransaction: { belongs: "shared", body: () => ({ xdr: envelope }) },
+  listTransactions: { belongs: "own list" },
   getTransaction: { belongs: "shared" },
   createWebhook: { belongs: "makes", body: () => ({ url: `${receiver.url}/hook` }) },
   listWebhooks: { belongs: "own list" },

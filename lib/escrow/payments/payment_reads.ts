@@ -1,10 +1,10 @@
-import { Buffer } from "node:buffer";
 import { isoSeconds } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { LedgerTimes } from "../../stellar/ledger_clock.ts";
-import { parseEventId } from "../../store/event.ts";
-import type { PaymentFilter, PaymentPlace, PaymentQuery, PaymentState, StoredPayment } from "../../store/payment.ts";
+import type { PaymentFilter, PaymentState, StoredPayment } from "../../store/payment.ts";
 import type { Store } from "../../store/store.ts";
+import { type Order, placeCursor, readPlaceCursor } from "../place_cursor.ts";
+import { paymentsOfReference } from "./payments_of_reference.ts";
 import { paymentsHoldTo } from "./projection.ts";
 import { lastQuarterFrom } from "./retelling.ts";
 
@@ -26,8 +26,15 @@ export interface PublicPayment {
   expiresAt: string | null;
   expired: { eventId: string; ledger: number; expiredAt: string } | null;
   claim: { eventId: string; txHash: string; ledger: number; claimedAt: string; asset: string | null } | null;
+  /** What the calling API key gave with prepare. */
   reference: string | null;
+  /** What the calling API key sent with its submit. */
   idempotencyKey: string | null;
+}
+
+export interface PaymentWithTransaction extends PublicPayment {
+  /** Source and fee (stroops) are null when the node does not have the transaction. */
+  transaction: { hash: string; ledger: number; source: string | null; fee: string | null };
 }
 
 export interface PaymentPage {
@@ -38,20 +45,31 @@ export interface PaymentPage {
   latestLedger: number;
 }
 
-export interface PaymentReads {
-  /** @throws {GatewayError} `invalid_request` for a cursor of another list */
-  list(
-    query: { filter: PaymentFilter; order?: PaymentQuery["order"]; cursor?: string; limit: number },
-  ): Promise<PaymentPage>;
-  /** @throws {GatewayError} `not_found` */
-  payment(id: string): Promise<PublicPayment>;
+export interface PaymentListQuery {
+  /** The calling API key. */
+  keyId: string;
+  filter: PaymentFilter & { reference?: string };
+  order?: Order;
+  cursor?: string;
+  limit: number;
 }
 
+export interface PaymentReads {
+  /** @throws {GatewayError} `invalid_request` for a cursor of another list */
+  list(query: PaymentListQuery): Promise<PaymentPage>;
+  /** @throws {GatewayError} `not_found` */
+  payment(id: string, keyId: string): Promise<PaymentWithTransaction>;
+}
+
+const PLACE = /^(\d{1,12}) ((?:[1-9]\d{0,3}-)?\d{19}-\d{10})$/;
+
 /** Reads payments from the store. */
-export function createPaymentReads({ store, ledgerTimes, latestLedger }: {
-  store: Pick<Store, "events" | "payments">;
+export function createPaymentReads({ store, ledgerTimes, latestLedger, sourceAndFee }: {
+  store: Pick<Store, "events" | "payments" | "references" | "transactions">;
   ledgerTimes(): Promise<LedgerTimes>;
   latestLedger(): number;
+  /** Of an applied transaction. Undefined when no node returns it. */
+  sourceAndFee(hash: string): Promise<{ source: string; fee: string } | undefined>;
 }): PaymentReads {
   /** Undefined while no node reports a time. */
   const times = async () => {
@@ -59,32 +77,53 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger }: {
     return known && { ...known, ledger: latestLedger() };
   };
 
+  async function byTime({ filter, cursor, limit, ...query }: PaymentListQuery) {
+    const { order, place } = readPlaceCursor(cursor, query.order, PLACE);
+    const after = place && { authorizedAt: Number(place[0]), id: place[1]! };
+    const rows = await store.payments.list({ filter, order, after, limit });
+    const last = rows.at(-1);
+    return { rows, cursor: rows.length < limit ? null : placeCursor(order, last!.authorizedAt, last!.id) };
+  }
+
+  /** As this API key sees them. */
+  async function shownTo(keyId: string, rows: StoredPayment[]): Promise<PublicPayment[]> {
+    const hashes = [...new Set(rows.map(({ txHash }) => txHash))];
+    const references = await store.references.ofKey(keyId, hashes);
+    const sent = hashes.length === 0 ? [] : await store.transactions.find(hashes);
+    const keys = new Map(sent.filter((one) => one.keyId === keyId).map((one) => [one.hash, one.idempotencyKey]));
+    const now = await times();
+    return rows.map((row) => ({
+      ...publicPayment(row, now),
+      reference: references.get(row.txHash) ?? null,
+      idempotencyKey: keys.get(row.txHash) ?? null,
+    }));
+  }
+
   return {
-    async list({ filter, order, cursor, limit }) {
-      const place = cursor === undefined ? undefined : placeOf(cursor);
-      if (place !== undefined && order !== undefined && order !== place.order) {
-        throw refused("order", `order must be ${place.order}, as it was for this cursor; got ${order}`);
-      }
-      const inOrder = place?.order ?? order ?? "desc";
+    async list(query) {
+      const { keyId, filter: { reference, ...filter } } = query;
       // Read first, so that the page holds up to this ledger at least.
-      const holdsTo = await paymentsHoldTo(store);
-      const rows = await store.payments.list({ filter, order: inOrder, after: place?.after, limit });
-      const now = await times();
-      return {
-        payments: rows.map((row) => publicPayment(row, now)),
-        cursor: rows.length < limit ? null : cursorOf(inOrder, rows.at(-1)!),
-        latestLedger: holdsTo,
-      };
+      const latestLedger = await paymentsHoldTo(store);
+      const { rows, cursor } = reference === undefined
+        ? await byTime(query)
+        : await paymentsOfReference(store, { ...query, reference, filter });
+      return { payments: await shownTo(keyId, rows), cursor, latestLedger };
     },
-    async payment(id) {
+    async payment(id, keyId) {
       const row = await store.payments.get(id);
       if (row === undefined) throw new GatewayError("not_found", `payment ${JSON.stringify(id)} is not held`);
-      return publicPayment(row, await times());
+      const { txHash: hash, ledger } = row;
+      const [[payment], known] = await Promise.all([shownTo(keyId, [row]), sourceAndFee(hash)]);
+      const { source = null, fee = null } = known ?? {};
+      return { ...payment!, transaction: { hash, ledger, source, fee } };
     },
   };
 }
 
-/** @param now the newest ledger with its time; undefined while no time is known */
+/**
+ * A payment without what an API key gave.
+ * @param now the newest ledger with its time; undefined while no time is known
+ */
 export function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: number }) | undefined): PublicPayment {
   const { agent = null, asset = null, expiresAtLedger, claim, expired } = row;
   const inSeconds = now === undefined ? undefined : now.seconds + (expiresAtLedger - now.ledger) * now.pace;
@@ -117,22 +156,4 @@ export function publicPayment(row: StoredPayment, now: (LedgerTimes & { ledger: 
     reference: null,
     idempotencyKey: null,
   };
-}
-
-/** Order, time and id of the last payment. */
-function cursorOf(order: PaymentQuery["order"], { authorizedAt, id }: PaymentPlace): string {
-  return Buffer.from(`${order} ${authorizedAt} ${id}`).toString("base64url");
-}
-
-function placeOf(cursor: string): { order: PaymentQuery["order"]; after: PaymentPlace } {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const [, order, seconds, id] = /^(asc|desc) (\d{1,12}) ([\d-]{30,40})$/.exec(text) ?? [];
-  if (id === undefined || parseEventId(id) === undefined) {
-    throw refused("cursor", "cursor must be a cursor from an earlier response");
-  }
-  return { order: order as PaymentQuery["order"], after: { authorizedAt: Number(seconds), id } };
-}
-
-function refused(param: string, message: string): GatewayError {
-  return new GatewayError("invalid_request", message, { param });
 }

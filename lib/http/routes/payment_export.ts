@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { PublicPayment } from "../../escrow/payments/payment_reads.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import { type ExportedList, exportedPages, type ReadPage, type RowPage } from "../exported_list.ts";
 import type { Dependencies } from "../request_context.ts";
 import type { paymentsQuery } from "../validation/payment_query.ts";
@@ -42,13 +43,13 @@ export const PAYMENT_FILE: ExportedList<PublicPayment> = {
 
 /** The pages of an export: all payments of the query, or `limit` of them. */
 export function exportedPayments(
-  { query }: { query: z.infer<typeof paymentsQuery> },
+  { query, key }: { query: z.infer<typeof paymentsQuery>; key: Pick<KeyRecord, "id"> },
   { paymentReads, assets }: Pick<Dependencies, "paymentReads" | "assets">,
 ): AsyncGenerator<RowPage> {
   const { format: _, order, limit, cursor, ...filter } = query;
   const read: ReadPage<PublicPayment> = async (page) => {
     // A cursor holds the order of its list.
-    const { payments, cursor } = await paymentReads.list({ filter, order, ...page });
+    const { payments, cursor } = await paymentReads.list({ keyId: key.id, filter, order, ...page });
     return { items: payments, cursor };
   };
   return exportedPages(PAYMENT_FILE, read, { assets, cursor, limit });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkRequest, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
 import { CANNOT_CLAIM } from "../../escrow/operations/payable.ts";
-import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
+import { accountAddress, address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 import { PAYMENT_STATES } from "../../store/payment.ts";
@@ -11,6 +11,7 @@ import { anyEventId, count, flag, isoTime, ledgerSequence, nextCursor, text } fr
 import { paymentsQuery } from "../validation/payment_query.ts";
 import { eventId } from "./events.ts";
 import { exportedPayments, PAYMENT_FILE } from "./payment_export.ts";
+import { ownIdempotencyKey, ownReference } from "./transactions.ts";
 
 const payment = z.object({
   id: anyEventId("Id of the payment: that of its `payment.authorized` event."),
@@ -59,9 +60,25 @@ const payment = z.object({
   }).meta({ id: "PaymentClaim", description: "The claim that took the payment." }).nullable().meta({
     description: "The claim that took the payment; null unless the state is claimed.",
   }),
-  reference: z.string().nullable().meta({ description: "Null: references are not supported yet.", example: null }),
-  idempotencyKey: z.string().nullable().meta({ description: "Null: not supported yet.", example: null }),
+  reference: ownReference,
+  idempotencyKey: ownIdempotencyKey,
 }).meta({ id: "Payment", description: "An authorised payment, and what became of it." });
+
+const paymentWithTransaction = payment.extend({
+  transaction: z.object({
+    hash: text("Hash of the transaction: 64 hex digits.", EXAMPLE.txHash),
+    ledger: ledgerSequence("Ledger of the transaction."),
+    source: accountAddress.nullable().meta({
+      description:
+        "Account whose sequence number the transaction used; null when the node does not return the transaction.",
+      example: EXAMPLE.agent,
+    }),
+    fee: z.string().nullable().meta({
+      description: "What the transaction cost in stroops, a decimal string; null as source.",
+      example: "685899",
+    }),
+  }).meta({ id: "PaymentTransaction", description: "The transaction that authorised a payment." }),
+}).meta({ id: "PaymentWithTransaction", description: "A payment with its transaction." });
 
 /** Payments, pending payments, payment checks and assets. */
 export const payments = new Hono<AppEnv>()
@@ -155,6 +172,8 @@ export const payments = new Hono<AppEnv>()
         description:
           "A payment is an authorisation. A claim collects all payments of its merchant that have not ended. latestLedger says up to " +
           "which ledger the states hold.\n\n" +
+          "With reference the payments come in the order in which the key prepared their transactions. Such a page may have fewer " +
+          "payments than limit although more follow: continue until cursor is null.\n\n" +
           "With Accept text/csv or application/jsonl, or with format, the response is a file: all payments of the query, or limit " +
           "of them. Its rows also have amountUnits, the amount in units of the asset, empty or null for an unknown asset. A file " +
           "that could not be finished breaks off its connection. A key has one export at a time.",
@@ -170,8 +189,8 @@ export const payments = new Hono<AppEnv>()
         }).meta({ id: "PaymentPage", description: "A page of payments." }),
         errors: [],
       },
-      ({ query: { format: _, order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
-        paymentReads.list({ filter, order, limit, cursor }),
+      ({ key, query: { format: _, order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
+        paymentReads.list({ keyId: key.id, filter, order, limit, cursor }),
     ),
   )
   .get(
@@ -179,11 +198,11 @@ export const payments = new Hono<AppEnv>()
     endpoint({
       operationId: "getPayment",
       scopes: ["read"],
-      summary: "One payment with its state",
+      summary: "One payment with its state and its transaction",
       params: z.object({ id: eventId }),
-      response: payment,
+      response: paymentWithTransaction,
       errors: ["not_found"],
-    }, ({ params }, { paymentReads }) => paymentReads.payment(params.id)),
+    }, ({ key, params }, { paymentReads }) => paymentReads.payment(params.id, key.id)),
   )
   .get(
     "/v1/assets/:asset",

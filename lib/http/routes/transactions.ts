@@ -1,17 +1,29 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
+import { OPERATION_KINDS } from "../../escrow/contracts/interfaces.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
 import { accountAddress, reference, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import { outcomeFields } from "../error_fields.ts";
 import type { AppEnv } from "../request_context.ts";
-import { ledgerSequence } from "../response_fields.ts";
+import { isoTime, ledgerSequence, nextCursor } from "../response_fields.ts";
+import { TRANSACTION_STATUSES } from "../../store/transaction.ts";
+import { TRANSACTION_CURSOR, transactionsQuery } from "../validation/transaction_query.ts";
 
 const envelopeRule = "must be a base64 transaction envelope";
 const XDR_EXAMPLE = "AAAAAgAAAAA6muDJmPRTU0PH/nhNtX6Sc0YezCuNpHtinnV4ir5abw…";
 
 const txHash = (description: string) => z.string().meta({ description, example: EXAMPLE.txHash });
+
+export const ownReference = z.string().nullable().meta({
+  description: "Reference that the calling API key gave with prepare; null for none, and for other keys.",
+  example: "order 1042",
+});
+export const ownIdempotencyKey = z.string().nullable().meta({
+  description: "Idempotency-Key that the calling API key sent with its submit; null for none, and for other keys.",
+  example: "order-1042",
+});
 
 /** With an idempotency key the gateway may know no more of an applied transaction than its hash and ledger. */
 const OF_ENVELOPE = "Absent only with status success, when the gateway no longer has the envelope.";
@@ -76,6 +88,25 @@ const statusSchema = z.object({
 }).meta({ id: "TransactionStatus", description: "Outcome of a transaction." });
 type StatusResponse = z.infer<typeof statusSchema>;
 
+const submittedTransaction = z.object({
+  hash: txHash("Hash of the transaction, of a fee bump the outer one: 64 hex digits."),
+  kind: z.enum(OPERATION_KINDS).meta({ description: "Kind of its operation.", example: "authorize" }),
+  source: accountAddress.meta({
+    description: "Account whose sequence number the transaction uses.",
+    example: EXAMPLE.agent,
+  }),
+  status: z.enum(TRANSACTION_STATUSES).meta({
+    description:
+      "pending: the gateway does not know the outcome yet. failed: the network applied the transaction without success, or in no " +
+      "ledger before its time bound. rejected: the network refused the transaction.",
+    example: "success",
+  }),
+  ledger: ledgerSequence("Ledger that applied the transaction; null when no ledger did.").nullable(),
+  reference: ownReference,
+  idempotencyKey: ownIdempotencyKey,
+  submittedAt: isoTime("Time of the key's first submit of the transaction, UTC."),
+}).meta({ id: "SubmittedByKey", description: "A transaction that the calling API key submitted." });
+
 /** Writes: the client prepares here, signs with its own key, and submits here. */
 export const transactions = new Hono<AppEnv>()
   .post(
@@ -138,6 +169,27 @@ export const transactions = new Hono<AppEnv>()
       note({ ledger: confirmed.ledger });
       return confirmed;
     }),
+  )
+  .get(
+    "/v1/transactions",
+    endpoint(
+      {
+        operationId: "listTransactions",
+        scopes: ["write"],
+        summary: "The transactions that the calling API key submitted, the newest first",
+        description:
+          "Each transaction that the gateway sent to the network for this key, once. The gateway keeps it as long as the events. " +
+          "An outcome appears moments after the response of the submit.",
+        query: transactionsQuery,
+        response: z.object({
+          transactions: z.array(submittedTransaction).meta({ description: "The transactions of the page." }),
+          cursor: nextCursor("Cursor of the next page; null on the last page.", TRANSACTION_CURSOR),
+        }).meta({ id: "TransactionPage", description: "A page of submitted transactions." }),
+        errors: [],
+      },
+      ({ key, query: { order, limit = 100, cursor, ...filter } }, { transactions }) =>
+        transactions.list({ keyId: key.id, filter, order, limit, cursor }),
+    ),
   )
   .get(
     "/v1/transactions/:hash",

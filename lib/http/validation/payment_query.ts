@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EXAMPLE } from "../../escrow/example_values.ts";
-import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
+import { address, deviceHash, mustBeOneOf, reference } from "../../escrow/values.ts";
 import { PAYMENT_STATES } from "../../store/payment.ts";
 import { integerText, isTimeOrder, listFormat, timeOrder, timeText } from "./query.ts";
 
@@ -20,6 +20,9 @@ export const paymentsQuery = z.strictObject({
   agent: address.optional().meta({
     description: "Only payments of this agent: an account (G…) or a contract (C…).",
     example: EXAMPLE.agent,
+  }),
+  reference: reference.optional().meta({
+    description: "Only payments whose transaction the calling API key prepared with this reference.",
   }),
   from: timeText.optional().meta({
     description: "Only payments authorised at this time or later: ISO 8601 with a zone, or Unix seconds.",

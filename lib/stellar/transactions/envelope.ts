@@ -133,6 +133,13 @@ export function calledIn(envelopeXdr: string): ContractCall | undefined {
   return hostFunction.type === "hostFunctionTypeInvokeContract" ? callOf(hostFunction.invokeContract) : undefined;
 }
 
+/** The account whose sequence number an invocation's envelope uses. @throws {Error} for any other envelope */
+export function sourceIn(envelopeXdr: string): string {
+  const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
+  if (envelope.type === "envelopeTypeTxV0") throw new Error("version 0 has no invocation");
+  return extractBaseAddress(encodeMuxedAccountToAddress(innerEnvelope(envelope).tx.sourceAccount));
+}
+
 /** The (inner) transaction of an envelope without its signatures; undefined for one of version 0. */
 export function unsignedEnvelope(envelopeXdr: string): Uint8Array | undefined {
   const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");

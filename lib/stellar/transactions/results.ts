@@ -16,6 +16,11 @@ export function resultCode(resultXdr: string): string {
   return result.type === "txFailed" ? operationCode(result.results) ?? result.type : result.type;
 }
 
+/** What a transaction cost, in stroops. @throws {Error} for anything but a TransactionResult */
+export function feeCharged(resultXdr: string): string {
+  return xdr.TransactionResult.fromXdr(resultXdr, "base64").feeCharged.toString();
+}
+
 function operationCode(results: xdr.OperationResult[]): string | undefined {
   const [operation] = results;
   if (operation === undefined) return undefined;

@@ -3,6 +3,8 @@ import { freshRead } from "../fresh_read.ts";
 import type { Head } from "../head.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
+import { sourceIn } from "./envelope.ts";
+import { feeCharged } from "./results.ts";
 
 export interface LookupParts {
   rpc: RpcClient;
@@ -51,4 +53,24 @@ export function lookUpTransaction(parts: LookupParts, hash: string) {
       return answer;
     },
   };
+}
+
+/** What a page can wait for facts that it does not need. */
+const DETAILS_TIMEOUT_MS = 2_000;
+
+/**
+ * The source of an applied transaction, and its fee in stroops, with one call. Undefined when the node does not have the
+ * transaction, and when the call fails. The RPC client reports the failure.
+ */
+export async function sourceAndFee(
+  rpc: Pick<RpcClient, "getTransaction">,
+  hash: string,
+): Promise<{ source: string; fee: string } | undefined> {
+  try {
+    const { envelopeXdr, resultXdr } = await rpc.getTransaction(hash, { timeoutMs: DETAILS_TIMEOUT_MS });
+    if (envelopeXdr === undefined || resultXdr === undefined) return undefined;
+    return { source: sourceIn(envelopeXdr), fee: feeCharged(resultXdr) };
+  } catch {
+    return undefined;
+  }
 }
