@@ -95,6 +95,23 @@ class Gateway:
             time.sleep(pause)
             pause = min(15, pause * 2)
 
+    def payments(self, **query):
+        """Yields all payments that match, the newest first. Filters as for GET /v1/payments."""
+        return self._all("payments", query)
+
+    def transactions(self, **query):
+        """Yields all transactions that this API key submitted, the newest first. Filters as for GET /v1/transactions."""
+        return self._all("transactions", query)
+
+    def _all(self, name, query):
+        query = {"limit": 1_000, **query}
+        while True:
+            page = self.request("GET", f"/v1/{name}?{urlencode([pair for pair in query.items() if pair[1] is not None])}")
+            yield from page[name]
+            if page["cursor"] is None:
+                return
+            query["cursor"] = page["cursor"]
+
     def _frames(self, query):
         """The frames of one stream until it ends or breaks. An exception in the reading loop is the reader's own."""
         try:

@@ -525,7 +525,7 @@ export type PaymentTransaction = {
   ledger: number;
   /** Account whose sequence number the transaction used; null when the node does not return the transaction. */
   source: string | null;
-  /** What the transaction cost in stroops, a decimal string; null as source. */
+  /** Fee that the network charged in stroops, a decimal string; null as source. */
   fee: string | null;
 };
 
@@ -935,7 +935,7 @@ export type SubmittedByKey = {
   kind: "authorize" | "claim" | "registerAgent" | "revokeAgent" | "fundEscrow" | "defundEscrow" | "registerDevice" | "revokeDevice" | "sweepEscrow";
   /** Account whose sequence number the transaction uses. */
   source: string;
-  /** pending: the gateway does not know the outcome yet. failed: the network applied the transaction without success, or in no ledger before its time bound. rejected: the network refused the transaction. */
+  /** `pending`: the gateway does not know the outcome yet. `failed`: the network applied the transaction without success, or in no ledger before its time bound. `rejected`: the network refused the transaction. */
   status: "pending" | "success" | "failed" | "rejected";
   ledger: number | null;
   /** Reference that the calling API key gave with prepare; null for none, and for other keys. */

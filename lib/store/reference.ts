@@ -32,7 +32,7 @@ export interface ReferenceStore {
   /** The records of these transactions (at most 1 000 hashes), of all keys, in no order. */
   find(hashes: string[]): Promise<GivenReference[]>;
   /**
-   * What a key gave for these transactions (at most 1 000 hashes), by hash, with one `find`. While a store that is not shared has
+   * The references that a key gave for these transactions (at most 1 000 hashes), by hash, with one `find`. While a store that is not shared has
    * no reference, it reads nothing.
    */
   ofKey(keyId: string, hashes: string[]): Promise<Map<string, string>>;

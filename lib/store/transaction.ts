@@ -9,9 +9,9 @@ export interface SubmittedTransaction {
   kind: string;
   /** The account whose sequence number it uses, `G…`. */
   source: string;
-  /** What this key gave to prepare. */
+  /** This key gave it to prepare. */
   reference?: string;
-  /** What this key sent with its submit. */
+  /** This key sent it with its submit. */
   idempotencyKey?: string;
   submittedAtMs: number;
   /** As in its submission. `pending`: the outcome is unknown. */

@@ -162,6 +162,12 @@ async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
   await run.ask("getTransaction", "rejected", { params: { hash: overtaken.hash } });
   await run.ask("submitTransaction", "refused_in_ledger", { body: { xdr: unauthorised.xdr } });
   await run.ask("getTransaction", "failed", { params: { hash: unauthorised.hash } });
+  const named = { query: { reference: "order 1042" } };
+  await until(async () => {
+    const { body } = await run.api.request("GET", "/v1/transactions?reference=order%201042");
+    return body.transactions[0].status === "success";
+  });
+  await run.ask("listTransactions", "submitted", named);
   await run.write("sweepEscrow", "owner", { kind: "sweepEscrow", ...card, asset, agent: agent.address });
   await run.write("revokeDevice", "owner", { kind: "revokeDevice", ...card });
 }

@@ -11,7 +11,7 @@ const { on, api } = gatewayOfFile();
 const CARD = "ab".repeat(32);
 
 type Account = "owner" | "agent" | "merchant";
-/** What a client sends beside the operation. */
+/** Fields of a request beside the operation. */
 interface Named {
   key?: string;
   reference?: string;

@@ -26,9 +26,9 @@ export interface PublicPayment {
   expiresAt: string | null;
   expired: { eventId: string; ledger: number; expiredAt: string } | null;
   claim: { eventId: string; txHash: string; ledger: number; claimedAt: string; asset: string | null } | null;
-  /** What the calling API key gave with prepare. */
+  /** The calling API key gave it with prepare. */
   reference: string | null;
-  /** What the calling API key sent with its submit. */
+  /** The calling API key sent it with its submit. */
   idempotencyKey: string | null;
 }
 

@@ -74,7 +74,7 @@ const paymentWithTransaction = payment.extend({
       example: EXAMPLE.agent,
     }),
     fee: z.string().nullable().meta({
-      description: "What the transaction cost in stroops, a decimal string; null as source.",
+      description: "Fee that the network charged in stroops, a decimal string; null as source.",
       example: "685899",
     }),
   }).meta({ id: "PaymentTransaction", description: "The transaction that authorised a payment." }),

@@ -97,8 +97,8 @@ const submittedTransaction = z.object({
   }),
   status: z.enum(TRANSACTION_STATUSES).meta({
     description:
-      "pending: the gateway does not know the outcome yet. failed: the network applied the transaction without success, or in no " +
-      "ledger before its time bound. rejected: the network refused the transaction.",
+      "`pending`: the gateway does not know the outcome yet. `failed`: the network applied the transaction without success, or in " +
+      "no ledger before its time bound. `rejected`: the network refused the transaction.",
     example: "success",
   }),
   ledger: ledgerSequence("Ledger that applied the transaction; null when no ledger did.").nullable(),

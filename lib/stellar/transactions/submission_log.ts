@@ -26,7 +26,7 @@ export interface NewSubmission {
   submitter?: Submitter;
 }
 
-/** The client that submits a transaction, and what it says of it. */
+/** The client that submits a transaction. */
 export interface Submitter {
   keyId: string;
   /** The kind of the operation. */

@@ -55,7 +55,7 @@ export function lookUpTransaction(parts: LookupParts, hash: string) {
   };
 }
 
-/** What a page can wait for facts that it does not need. */
+/** A reader can do without these facts. */
 const DETAILS_TIMEOUT_MS = 2_000;
 
 /**

@@ -38,7 +38,7 @@ export interface TransactionStatus {
   retry?: Retry;
 }
 
-/** What the caller knows of an envelope. */
+/** The caller's facts about an envelope. */
 export interface Checked {
   /** An intent is stored for it. A replacement envelope then needs the same sequence number. */
   isIntent: boolean;

@@ -22,7 +22,7 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
   const ofHash = async (hash: string) =>
     (await collect(kv.list<GivenReference>({ prefix: [...REFERENCE, hash] }))).map(({ value }) => value);
 
-  /** The records that these keys of an index name. One that is deleted meanwhile is missing. */
+  /** The records that these keys of an index name. A record that is deleted meanwhile is missing. */
   const namedBy = async (keys: KvKey[], keyOf: (key: KvKey) => KvKey) =>
     (await getAll<GivenReference>(kv, keys.map(keyOf))).flatMap(({ value }) => value ?? []);
 

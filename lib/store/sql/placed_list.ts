@@ -7,7 +7,7 @@ import type { Parameter, Sql } from "./database.ts";
 export interface PlacedTable {
   /** Without the prefix. */
   name: string;
-  /** What a list selects. */
+  /** The columns that a list selects. */
   selected: string;
   /** The column of the state, and its values. */
   state: string;
