@@ -54,6 +54,14 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "Move to another store: copy all of its data",
     load: () => load(import("./store.ts")),
   },
+  reconcile: {
+    summary: "Compare the log with the contracts, card by card and merchant by merchant",
+    load: () => load(import("./reconcile.ts")),
+  },
+  report: {
+    summary: "Sum up what each asset's escrow took in and paid out in a range of time",
+    load: () => load(import("./report.ts")),
+  },
   backup: { summary: "Back up the store while a gateway uses it", load: () => load(import("./backup.ts")) },
   verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },
   "device-hash": { summary: "Print the deviceHash of a card's UID", load: () => load(import("./device_hash.ts")) },

@@ -254,6 +254,14 @@ export const SETTINGS = {
     help: "Days to keep the attempts of webhook deliveries; 0 keeps them for ever",
     schema: integer(0, 36_500),
   }),
+  reconcileHours: setting({
+    env: "RECONCILE_HOURS",
+    flag: "reconcile-hours",
+    value: "N",
+    standard: "24",
+    help: "Hours between two reconciliations of the log with the contracts; 0 for none",
+    schema: integer(0, 8_760),
+  }),
   metricsToken: setting({
     env: "METRICS_TOKEN",
     standard: undefined,

@@ -23,6 +23,7 @@ import type { Store } from "../store/store.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createEscrowLog, type EventLog } from "./assets/escrow_log.ts";
 import { createHeldReader, type HeldReader } from "./assets/held.ts";
+import type { BooksReaders } from "./books/readers.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
@@ -61,6 +62,8 @@ export interface Escrow {
   assets: AssetReader;
   /** Reads what the contract holds of some assets. */
   held: HeldReader;
+  /** What a reconciliation reads. */
+  books: BooksReaders;
   transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasRejected"> & {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<BuiltRequest>;
@@ -164,6 +167,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const caching = { head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 };
   const answers = createAnswerCache<bigint>(caching);
+  const held = createHeldReader({ entries, calls, paymentEscrow });
+  const { pending } = createEntrySource({ entries, contracts });
   const payable = createPayable({
     entries,
     log,
@@ -173,13 +178,10 @@ export function createEscrow(parts: EscrowParts): Escrow {
   return {
     reads,
     assets: createAssetReader(calls),
-    held: createHeldReader({ entries, calls, paymentEscrow }),
+    held,
+    books: { entries, pending, held },
     shortestLife: ledgers.shortestLife,
-    paymentEntries: createPaymentEntries({
-      entries,
-      pending: createEntrySource({ entries, contracts }).pending,
-      paymentEscrow,
-    }),
+    paymentEntries: createPaymentEntries({ entries, pending, paymentEscrow }),
     ledgerTimes: ledgers.times,
     payments: createPaymentChecker({
       card: reads.card,

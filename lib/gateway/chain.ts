@@ -91,6 +91,12 @@ export async function createChain(
   });
   const unresolvedSubmissions = createUnresolvedSubmissions(store, () => head);
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
+  /** Makes the leader poll now, and resolves after a poll. Never rejects. */
+  async function catchUp(): Promise<void> {
+    const { isFollower } = await watcher.pollFor(CATCH_UP_MS, { newestOnly: true });
+    // Makes the leader poll at once.
+    if (isFollower) await sharedState?.tellLedger();
+  }
   const escrow = createEscrow({
     rpc,
     head,
@@ -98,11 +104,7 @@ export async function createChain(
     contracts,
     assets,
     events: store.events,
-    async catchUp() {
-      const { isFollower } = await watcher.pollFor(CATCH_UP_MS, { newestOnly: true });
-      // Makes the leader poll at once.
-      if (isFollower) await sharedState?.tellLedger();
-    },
+    catchUp,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     maxFee: config.maxFee,
@@ -178,7 +180,9 @@ export async function createChain(
     rpc,
     head,
     escrow,
+    assets,
     watcher,
+    catchUp,
     contractWatch,
     /** Undefined where no other gateway shares the store. */
     sharedState,

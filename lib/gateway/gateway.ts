@@ -16,6 +16,7 @@ import { createChain } from "./chain.ts";
 import { createOutcomeLookUp } from "./submission_log.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createReconciliations } from "./reconciliations.ts";
 import { stopInOrder } from "./stop_steps.ts";
 import { createGatewayWebhooks } from "./webhooks.ts";
 
@@ -25,6 +26,8 @@ export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
 /** Interval of the retention job. */
 const RETENTION_MS = 3_600_000;
+/** Interval between checks whether a reconciliation is due. */
+const RECONCILIATION_CHECK_MS = 60_000;
 /** Interval between checks of the store's file. */
 const FILE_CHECK_MS = 1_000;
 /** Interval between reads of the store's time. The store's clock and the monotonic one do not drift apart within it. */
@@ -95,6 +98,27 @@ export async function createGateway(options: GatewayOptions) {
     networkSeconds: chain.head.networkSeconds,
     onUnresolved: chain.unresolvedSubmissions.add,
   });
+  const reconciliations = createReconciliations({
+    store,
+    paymentEscrow: config.paymentEscrow,
+    assets: chain.assets.ids,
+    ...chain.escrow.books,
+    catchUp: chain.catchUp,
+    clock: storeClock,
+    holder,
+    everyHours: config.reconcileHours,
+    log,
+  });
+  const reconciling = createLoop({
+    step: async (signal) => {
+      // The first look leaves a start its time.
+      await clock.wait(RECONCILIATION_CHECK_MS, signal);
+      if (!signal.aborted) await reconciliations.look(signal);
+      return 0;
+    },
+    wait: clock.wait,
+    onProblem: (cause) => log.warn("a reconciliation failed; retrying", { cause }),
+  });
   const retention = createLoop({
     step: async (signal) => {
       await lookUpOutcomes(signal);
@@ -115,6 +139,7 @@ export async function createGateway(options: GatewayOptions) {
     webhooks,
     metrics,
     maintenance,
+    reconciliations,
     isStopping: () => isStopping,
     isDraining: () => isDraining,
     stopping: stopping.signal,
@@ -153,6 +178,7 @@ export async function createGateway(options: GatewayOptions) {
       limiter.start();
       verifier.start();
       retention.start();
+      if (config.reconcileHours > 0) reconciling.start();
       store.onNotification(handleNotification);
       fileTimer = setInterval(maintenance.look, FILE_CHECK_MS);
       storeClockTimer = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
@@ -164,13 +190,14 @@ export async function createGateway(options: GatewayOptions) {
      */
     turn: (boundMs: number) =>
       turn(boundMs).catch((error) => log.error("a turn failed; the next turn retries", { error })),
-    /** Runs the retention job, for at most about `boundMs`. Never rejects. */
+    /** Runs the retention job and a reconciliation that is due, for at most about `boundMs`. Never rejects. */
     async tidy(boundMs: number) {
       const timeIsUp = AbortSignal.timeout(boundMs);
       // At most half of the time: a slow node must not keep the retention job from shrinking the store.
       const half = AbortSignal.timeout(boundMs / 2);
       await lookUpOutcomes(half).then(() => runRetention(timeIsUp))
         .catch((cause) => log.warn("the retention job failed", { cause }));
+      if (!timeIsUp.aborted) await reconciliations.look(timeIsUp, { isBounded: true });
     },
     /**
      * Reads the ledgers of the other gateways on the store, and the store's time, for platforms without loops. Never rejects.
@@ -207,6 +234,7 @@ export async function createGateway(options: GatewayOptions) {
         { name: "reads of the shared state", stop: async () => await chain.sharedState?.stop(), boundMs: 3_000 },
         { name: "polls of the watcher", stop: chain.watcher.stop, boundMs: 5_000 },
         { name: "retention jobs", stop: retention.stop, boundMs: 5_000 },
+        { name: "reconciliations", stop: reconciling.stop, boundMs: 3_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
         { name: "uses of keys", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },

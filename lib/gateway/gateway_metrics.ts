@@ -1,5 +1,7 @@
 import process from "node:process";
 import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
+import type { ReconciliationSummary } from "../escrow/books/last_reconciliation.ts";
+import { CAUSES } from "../escrow/books/differences.ts";
 import type { Solvency } from "../escrow/assets/solvency.ts";
 import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { HistoryStatus } from "../events/history.ts";
@@ -26,6 +28,8 @@ export interface Condition {
   payments: PaymentsCondition | undefined;
   /** Undefined before the first comparison, and for a scrape while the store fails. */
   solvency: Solvency | undefined;
+  /** Undefined before the first one, and for a scrape while the store fails. */
+  reconciliation: ReconciliationSummary | undefined;
   /** Undefined for a scrape while the store fails, as `backlog`. */
   history: HistoryStatus | undefined;
   backlog: Backlog | undefined;
@@ -117,6 +121,11 @@ const GAUGES: readonly Gauge[] = [
     "1 when the gateway knows what the escrow owes, 0 when its history lacks a part of it; absent before the first comparison.",
     ({ solvency }) => solvency && Number(solvency.unknownBecause === null),
   ],
+  [
+    "gateway_reconciliation_timestamp_seconds",
+    "Unix time of the last reconciliation; absent before the first one.",
+    ({ reconciliation }) => reconciliation && Math.floor(reconciliation.atMs / 1_000),
+  ],
   ["gateway_deliveries_pending", "Pending deliveries.", ({ backlog }) => backlog?.pending],
   [
     "gateway_deliveries_rejected",
@@ -190,6 +199,11 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
     ["asset"],
   );
   const frozen = gauge("gateway_escrow_frozen", "1 while the issuer has frozen the escrow's balance.", ["asset"]);
+  const differences = gauge(
+    "gateway_reconciliation_differences",
+    "Differences between the log and the contracts in the last reconciliation, by cause; absent before the first one.",
+    ["cause"],
+  );
   const notices = counter("gateway_watcher_notices_total", "Reports of the watcher, by kind.", ["kind"]);
   const deliveries = counter("gateway_delivery_attempts_total", "Delivery attempts, by outcome.", ["outcome"]);
   const deliverySeconds = histogram(
@@ -274,6 +288,7 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
       countCpu();
       readNodes(condition.nodes);
       readSolvency(condition.solvency);
+      for (const cause of CAUSES) differences.with(cause).set(condition.reconciliation?.counts[cause]);
       const reading: Reading = {
         ...condition,
         nowMs: now(),

@@ -31,6 +31,7 @@ import type { Maintenance } from "./maintenance.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "./gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
+import type { Reconciliations } from "./reconciliations.ts";
 import { createStatus } from "./status.ts";
 
 /** The response of /v1/network. Applications use the node in it, so it is a healthy one. */
@@ -56,6 +57,7 @@ export interface HttpParts {
   webhooks: Webhooks;
   metrics: GatewayMetrics;
   maintenance: Maintenance;
+  reconciliations: Reconciliations;
   isStopping(): boolean;
   isDraining(): boolean;
   /** Ends background work. */
@@ -66,9 +68,10 @@ export interface HttpParts {
 export function createHttp(
   { config, store, log, exampleValues, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
-  { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, isStopping, isDraining, stopping }:
-    HttpParts,
+  parts: HttpParts,
 ): GatewayApp {
+  const { clock, limiter, verifier, history, streams, webhooks, metrics, maintenance, reconciliations } = parts;
+  const { isStopping, isDraining, stopping } = parts;
   const { rpc, head, escrow, watcher, sharedState, unresolvedSubmissions } = chain;
 
   const intents = {
@@ -124,6 +127,7 @@ export function createHttp(
     backlog: webhooks.backlog,
     clock,
     troubles: maintenance.troubles,
+    reconciliation: reconciliations.summary,
     stopping,
   });
 
@@ -148,6 +152,7 @@ export function createHttp(
         sourceAndFee: (hash) => sourceAndFee(rpc, hash),
       }),
       assets: escrow.assets,
+      reconciliation: reconciliations.last,
       transactions: { prepare, submit, status: transactionStatus, list: createTransactionList(store) },
       history,
       streams,

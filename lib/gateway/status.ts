@@ -1,8 +1,10 @@
 import { type Clock, isoSeconds, isoTime, type Wait } from "../clock.ts";
+import type { ReconciliationSummary } from "../escrow/books/last_reconciliation.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
 import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { History, HistoryStatus } from "../events/history.ts";
 import type { GatewayStatus } from "../http/status_response.ts";
+import { reconciliationTrouble } from "./reconciliations.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
 import type { Chain } from "./chain.ts";
@@ -14,9 +16,13 @@ export interface StatusParts {
   backlog(): Promise<Backlog>;
   clock: Pick<Clock, "now" | "monotonicMs" | "wait">;
   troubles(): string[];
+  /** The last reconciliation. Rejects when the store fails. */
+  reconciliation(): Promise<ReconciliationSummary | undefined>;
   /** Ends background work. */
   stopping: AbortSignal;
 }
+
+type OfStore = Pick<Condition, "history" | "backlog" | "solvency" | "payments" | "reconciliation">;
 
 /** Twice the longest time between two polls: `SERVICE_API_POLL_MS` is at most a minute, and so is the crons' pause. */
 const BEHIND_SECONDS = 120;
@@ -24,7 +30,8 @@ const BEHIND_SECONDS = 120;
 const LATELY_MS = 60_000;
 
 /** Reads the condition of the gateway, for operators and dashboards. */
-export function createStatus({ chain, history, backlog, clock, troubles, stopping }: StatusParts) {
+export function createStatus(parts: StatusParts) {
+  const { chain, history, backlog, clock, troubles, reconciliation, stopping } = parts;
   const { rpc, head, escrow, watcher, contractWatch, unacceptedAssets, solvency, paymentsCondition } = chain;
   const startedAt = isoTime(clock.now());
   const startedAtSeconds = head.networkSeconds();
@@ -49,7 +56,7 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
   }
 
-  function conditionWith<S>(ofStore: S): Omit<Condition, "history" | "backlog" | "solvency" | "payments"> & S {
+  function conditionWith<S>(ofStore: S): Omit<Condition, keyof OfStore> & S {
     const bypass = unacceptedAssets.found();
     const contracts = contractWatch.contracts();
     return { head, nodes: rpc.nodes(), contracts, troubles: troubles(), bypass, ...ofStore };
@@ -60,6 +67,7 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     backlog: inTime(clock.wait, backlog, { orLast: true }),
     solvency: inTime(clock.wait, solvency.last, { orLast: true }),
     payments: inTime(clock.wait, paymentsCondition, { orLast: true }),
+    reconciliation: inTime(clock.wait, reconciliation, { orLast: true }),
     look: inTime(clock.wait, unacceptedAssets.look),
   };
 
@@ -72,10 +80,12 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
         backlog(),
         solvency.last(),
         paymentsCondition(),
+        reconciliation(),
         unacceptedAssets.look(),
       ] as const;
-      const [held, owed, compared, payments] = await Promise.all(ofStore);
-      const condition = conditionWith({ history: held, backlog: owed, solvency: compared, payments });
+      const [held, owed, compared, payments, reconciled] = await Promise.all(ofStore);
+      const read = { history: held, backlog: owed, solvency: compared, payments, reconciliation: reconciled };
+      const condition = conditionWith(read);
       const found = shown(condition, {
         nowMs: clock.now(),
         unknownSince: unknownSince(held),
@@ -87,17 +97,18 @@ export function createStatus({ chain, history, backlog, clock, troubles, stoppin
     async scraped(): Promise<Condition> {
       look();
       // Store errors have a counter of their own. A scrape without the store's values is better than none.
-      const { history, backlog, solvency, payments, look: lookInTime } = inTimeFor;
-      const ofStore = Promise.all([history(), backlog(), solvency(), payments()]).catch(() => []);
+      const { history, backlog, solvency, payments, reconciliation, look: lookInTime } = inTimeFor;
+      const ofStore = Promise.all([history(), backlog(), solvency(), payments(), reconciliation()]).catch(() => []);
       await lookInTime().catch(() => {});
-      const [held, owed, compared, paid] = await ofStore;
-      return conditionWith({ history: held, backlog: owed, solvency: compared, payments: paid });
+      const [held, owed, compared, paid, reconciled] = await ofStore;
+      const read = { history: held, backlog: owed, solvency: compared, payments: paid, reconciliation: reconciled };
+      return conditionWith(read);
     },
   };
 }
 
 function shown(
-  { head, nodes, contracts, troubles, bypass, payments, solvency, history, backlog }: Condition & {
+  { head, nodes, contracts, troubles, bypass, payments, solvency, reconciliation, history, backlog }: Condition & {
     history: HistoryStatus;
     backlog: Backlog;
     payments: PaymentsCondition;
@@ -114,8 +125,13 @@ function shown(
   const { failing: failingWebhooks, oldestSince, ...deliveries } = backlog;
   const oldestSeconds = oldestSince === null ? null : Math.max(0, closeTime - oldestSince);
   const since = unknownSince === undefined ? null : isoSeconds(unknownSince * 1_000);
+  const unreconciled = reconciliationTrouble(reconciliation, epoch);
   return {
-    troubles: since === null ? troubles : [...troubles, `events since ${since} are unknown: ${because}`],
+    troubles: [
+      ...troubles,
+      ...(since === null ? [] : [`events since ${since} are unknown: ${because}`]),
+      ...(unreconciled === undefined ? [] : [unreconciled]),
+    ],
     ledger: {
       sequence,
       closedAt: closeTime === 0 ? null : isoTime(closeTime * 1_000),

@@ -19,6 +19,7 @@ import type { Peer } from "../runtime/serve.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { CreateWebhook, ReplayWebhook } from "./intents/webhooks.ts";
+import type { ReconciliationResponse } from "./reconciliation_response.ts";
 import type { Prepare, Submit } from "./intents/transactions.ts";
 import type { Cors } from "./middleware/cors.ts";
 import type { GatewayStatus, NetworkResponse } from "./status_response.ts";
@@ -30,6 +31,8 @@ export interface Dependencies {
   payments: PaymentChecker;
   paymentReads: PaymentReads;
   assets: AssetReader;
+  /** The last reconciliation on the store. */
+  reconciliation(): Promise<ReconciliationResponse>;
   transactions: {
     prepare: Prepare;
     submit: Submit;

@@ -158,6 +158,7 @@ export class Site {
       pollMs: String(this.climate.pollMs),
       rpcUrls: this.nodes.map(({ url }) => url).join(),
       networkPassphrase: PASSPHRASE,
+      reconcileHours: "0",
       retentionDays: String(this.climate.retentionDays),
       ...(this.climate.isSealed ? { secretsKey: SECRETS_KEY } : {}),
       ...CONTRACTS,

@@ -12,7 +12,11 @@ export interface Held {
   amount: bigint | null;
   /** The issuer has frozen the balance. */
   frozen: boolean;
+  /** Whether the issuer can take the balance back. */
+  clawback: boolean;
 }
+
+const UNKNOWN: Held = { amount: null, frozen: false, clawback: false };
 
 /** The contract's instance and its balances, all as of one ledger, in the order of the assets. */
 export interface HeldAsOf {
@@ -36,11 +40,11 @@ export function createHeldReader({ entries, calls, paymentEscrow }: {
   async function simulated(asset: string): Promise<Held & { ledger?: number }> {
     const call = { contract: asset, function: "balance", args: [addressVal(paymentEscrow)] };
     const { error, results, latestLedger: ledger } = await calls.simulate(call);
-    if (error !== undefined || results?.[0] === undefined) return { amount: null, frozen: false };
+    if (error !== undefined || results?.[0] === undefined) return UNKNOWN;
     try {
-      return { amount: returnedValue(results[0].xdr, asI128), frozen: false, ledger };
+      return { ...UNKNOWN, amount: returnedValue(results[0].xdr, asI128), ledger };
     } catch {
-      return { amount: null, frozen: false };
+      return UNKNOWN;
     }
   }
 
@@ -51,7 +55,9 @@ export function createHeldReader({ entries, calls, paymentEscrow }: {
       const balances = found.map(balanceIn);
       const held = await Promise.all(assets.map((asset, at) => {
         const balance = balances[at];
-        return balance ? { amount: balance.amount, frozen: !balance.authorized, ledger } : simulated(asset);
+        if (balance === undefined) return simulated(asset);
+        const { amount, authorized, clawback } = balance;
+        return { amount, frozen: !authorized, clawback, ledger };
       }));
       if (held.every((one) => (one.ledger ?? ledger) === ledger)) return { ledger, instance, held };
     }

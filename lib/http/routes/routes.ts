@@ -5,6 +5,7 @@ import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";
 import { network } from "./network.ts";
 import { payments } from "./payments.ts";
+import { reconciliation } from "./reconciliation.ts";
 import { status } from "./status.ts";
 import { transactions } from "./transactions.ts";
 import { webhooks } from "./webhooks.ts";
@@ -18,5 +19,6 @@ export const NOUNS: readonly Hono<AppEnv>[] = [
   transactions,
   webhooks,
   deliveries,
+  reconciliation,
   status,
 ];
