@@ -32,10 +32,10 @@ export async function withBooks(
   });
 }
 
-/** Prints rows as CSV. */
+/** Prints rows as CSV, in lines of the terminal. */
 export async function printCsv(io: CommandIo, columns: readonly string[], rows: FileRow[]): Promise<void> {
   async function* page() {
     yield await Promise.resolve(rows);
   }
-  for await (const text of csvOf(columns, page())) io.stdout(text);
+  for await (const text of csvOf(columns, page())) io.stdout(text.replaceAll("\r\n", "\n"));
 }

@@ -76,6 +76,10 @@ class Gateway:
                 raise error
             time.sleep(wait)
 
+    def reconciliation(self):
+        """The last comparison of the log with the contracts; raises not_found before the first one."""
+        return self.request("GET", "/v1/reconciliation")
+
     def events(self, cursor=None, live=True, on_gap=None, **query):
         """Yields (event, cursor) of the history and then of new events, each event once. Filters as for GET /v1/events.
         Calls `on_gap` with the gateway's notice where events may be missing."""

@@ -10,6 +10,7 @@ import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import type { Head } from "../../lib/stellar/head.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
+import { booksFinding } from "./books.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
 import { expiredFinding } from "./payments.ts";
 import { issuersFinding, solvencyFinding } from "./solvency.ts";
@@ -46,6 +47,8 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
           "asset issuers",
           "movements",
           "escrow's money",
+          "expired payments",
+          "books",
         ]
       ) {
         yield skip(check, "not every contract is the expected one");
@@ -60,6 +63,7 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await readingStore("movements", () => movementsFinding(parts));
     yield await readingStore("escrow's money", () => solvencyFinding(parts));
     yield await readingStore("expired payments", () => expiredFinding(parts));
+    yield await readingStore("books", () => booksFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const advice = error instanceof UnexpectedEntry

@@ -190,6 +190,23 @@ export type DeviceRevoked = {
   deviceHash: string;
 };
 
+export type Difference = {
+  /** `card`: the balance of a card. `merchant`: the pending payments of a merchant. `escrow`: what the escrow contract holds of an asset, which is less than it owes. */
+  kind: "card" | "merchant" | "escrow";
+  /** The card; null for other kinds. */
+  deviceHash: string | null;
+  /** The merchant, an account (G…) or a contract (C…); null for other kinds. */
+  merchant: string | null;
+  /** Contract id (C…) of the asset; null when it is not known, or when it is more than one. */
+  asset: string | null;
+  /** Amount by the log, in the asset's smallest unit. Negative: more of the asset was taken out than was put in. */
+  log: string;
+  /** Amount in the contract, in the asset's smallest unit. */
+  chain: string;
+  /** `bypass`: a movement past the gateway was in another asset than was put in or authorised. `clawback`: the asset's issuer can take back what the contract holds. `gap`: the history has a gap, or begins after the contract. `unknown`: none of these. */
+  cause: "bypass" | "clawback" | "gap" | "unknown";
+};
+
 export type EscrowDefunded = {
   /** Unique id of the event, by which receivers deduplicate. */
   id: string;
@@ -680,6 +697,23 @@ export type PreparedTransaction = {
 - authorize: the merchant cannot claim the payment now. It has no account, or its trustline for the asset is missing, not authorised or full.
 - revokeDevice: the next owner who registers the card takes the balance of its escrow. */
   warning?: string;
+};
+
+export type Reconciliation = {
+  /** True: the log and the contracts agree. */
+  ok: boolean;
+  /** The log begins at this ledger. */
+  fromLedger: number;
+  /** The log and the contracts were compared up to this ledger. */
+  toLedger: number;
+  /** When the reconciliation ended, UTC. */
+  checkedAt: string;
+  /** Number of all differences. */
+  count: number;
+  /** True: there are more differences than the 1000 that are stored. */
+  more: boolean;
+  /** The differences, at most 1000. */
+  differences: (Difference)[];
 };
 
 export type RegisterAgentOperation = {
@@ -1338,6 +1372,10 @@ export interface Endpoints {
       attempt: string;
     };
     answer: SentAttempt;
+  };
+  /** The last comparison of the log with the contracts, card by card and merchant by merchant */
+  "GET /v1/reconciliation": {
+    answer: Reconciliation;
   };
   /** Ledger and lag, stored history, contracts, RPC nodes, webhook backlog, version */
   "GET /v1/status": {

@@ -102,6 +102,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** A payment by the id of its `payment.authorized` event. */
     payment: (id: string, request?: RequestOptions) => call("GET /v1/payments/:id", { params: { id } }, request),
 
+    /** The last comparison of the log with the contracts; `not_found` before the first one. */
+    reconciliation: (request?: RequestOptions) => call("GET /v1/reconciliation", {}, request),
+
     /** One page of the history. */
     eventPage: (query: Omit<Query<"GET /v1/events">, "format"> = {}, request?: RequestOptions) =>
       call("GET /v1/events", { query }, request),

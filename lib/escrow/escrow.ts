@@ -62,7 +62,7 @@ export interface Escrow {
   assets: AssetReader;
   /** Reads what the contract holds of some assets. */
   held: HeldReader;
-  /** What a reconciliation reads. */
+  /** The reads of a reconciliation. */
   books: BooksReaders;
   transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasRejected"> & {
     /** Builds the unsigned envelope of an operation. */

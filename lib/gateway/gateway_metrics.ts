@@ -1,7 +1,6 @@
 import process from "node:process";
 import type { BypassMovements } from "../escrow/assets/bypass_movements.ts";
-import type { ReconciliationSummary } from "../escrow/books/last_reconciliation.ts";
-import { CAUSES } from "../escrow/books/differences.ts";
+import { type ReconciliationSummary, troubling } from "../escrow/books/last_reconciliation.ts";
 import type { Solvency } from "../escrow/assets/solvency.ts";
 import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { HistoryStatus } from "../events/history.ts";
@@ -122,9 +121,9 @@ const GAUGES: readonly Gauge[] = [
     ({ solvency }) => solvency && Number(solvency.unknownBecause === null),
   ],
   [
-    "gateway_reconciliation_timestamp_seconds",
-    "Unix time of the last reconciliation; absent before the first one.",
-    ({ reconciliation }) => reconciliation && Math.floor(reconciliation.atMs / 1_000),
+    "gateway_reconciliation_differences",
+    "Differences between the log and the contracts in the last reconciliation, without those of a gap; absent before the first.",
+    ({ reconciliation }) => reconciliation && troubling(reconciliation),
   ],
   ["gateway_deliveries_pending", "Pending deliveries.", ({ backlog }) => backlog?.pending],
   [
@@ -199,11 +198,6 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
     ["asset"],
   );
   const frozen = gauge("gateway_escrow_frozen", "1 while the issuer has frozen the escrow's balance.", ["asset"]);
-  const differences = gauge(
-    "gateway_reconciliation_differences",
-    "Differences between the log and the contracts in the last reconciliation, by cause; absent before the first one.",
-    ["cause"],
-  );
   const notices = counter("gateway_watcher_notices_total", "Reports of the watcher, by kind.", ["kind"]);
   const deliveries = counter("gateway_delivery_attempts_total", "Delivery attempts, by outcome.", ["outcome"]);
   const deliverySeconds = histogram(
@@ -288,7 +282,6 @@ export function createGatewayMetrics({ now }: { now: () => number }) {
       countCpu();
       readNodes(condition.nodes);
       readSolvency(condition.solvency);
-      for (const cause of CAUSES) differences.with(cause).set(condition.reconciliation?.counts[cause]);
       const reading: Reading = {
         ...condition,
         nowMs: now(),

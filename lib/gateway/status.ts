@@ -4,11 +4,11 @@ import type { EVENT_TYPES } from "../escrow/events.ts";
 import type { PaymentsCondition } from "../escrow/payments/payments_condition.ts";
 import type { History, HistoryStatus } from "../events/history.ts";
 import type { GatewayStatus } from "../http/status_response.ts";
-import { reconciliationTrouble } from "./reconciliations.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
 import type { Chain } from "./chain.ts";
 import type { Condition } from "./gateway_metrics.ts";
+import { reconciliationTrouble } from "./reconciliations.ts";
 
 export interface StatusParts {
   chain: Chain;

@@ -14,7 +14,7 @@ const difference = z.object({
   }),
   deviceHash: deviceHash.nullable().meta({ description: "The card; null for other kinds." }),
   merchant: address.nullable().meta({
-    description: "The merchant: an account (G…) or a contract (C…); null for other kinds.",
+    description: "The merchant, an account (G…) or a contract (C…); null for other kinds.",
     example: EXAMPLE.merchant,
   }),
   asset: contractId.nullable().meta({

@@ -35,6 +35,7 @@ const ALL_WELL: Condition = {
   bypass: { count: 0, last: undefined },
   payments: undefined,
   solvency: undefined,
+  reconciliation: undefined,
 };
 
 /** Whether GatewayAlone fires while `up` of `of` gateways answer. */

@@ -53,6 +53,7 @@ const ROUTES: Record<string, Route> = {
   replayWebhook: { belongs: "own", body: () => ({ fromLedger: 1 }) },
   listWebhookDeliveries: { belongs: "own", query: ["", "?state=dead", "?state=rejected", "?state=retrying"] },
   getWebhookDelivery: { belongs: "own" },
+  getReconciliation: { belongs: "shared" },
   getStatus: { belongs: "shared" },
 };
 

@@ -110,6 +110,7 @@ export async function recordExamples(): Promise<Examples> {
 async function readsBefore(run: Run): Promise<void> {
   await run.ask("getHealth", "alive");
   await run.ask("getNetwork", "network");
+  await run.ask("getReconciliation", "not_found");
   await run.ask("getAsset", "native", { params: { asset: run.on.sandbox.asset } });
   await run.ask("getDevice", "device_not_found", { params: { hash: UNKNOWN } });
   await run.ask("getDevicePolicy", "agent_not_found", { params: { hash: UNKNOWN } });
@@ -208,6 +209,8 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   await until(async () => (await api.request("GET", "/v1/status")).body.solvency?.assets[0]?.held === "0");
   await run.ask("rotateWebhookSecret", "rotated", { params });
   await run.ask("getStatus", "status");
+  await api.gateway.tidy(30_000);
+  await run.ask("getReconciliation", "agrees");
 }
 
 /** Records a delivery that the endpoint rejects with 410 at a replay. */

@@ -71,7 +71,7 @@ export function overdrawn(sums: Sums): [asset: string, amount: bigint][] {
   return found;
 }
 
-/** What the contract owes a card in each asset. A payout in an asset that the card did not have reduces the others. */
+/** The amounts that the contract owes a card, by asset. A payout in an asset that the card did not have reduces the others. */
 export function owedTo(sums: Sums): Holdings {
   const owed = new Map([...sums].filter(([, sum]) => sum > 0n));
   let taken = [...sums.values()].reduce((all, sum) => sum < 0n ? all - sum : all, 0n);

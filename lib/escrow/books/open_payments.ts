@@ -20,7 +20,8 @@ export async function openPayments(
   const found = new Map<string, StoredPayment>();
   const isOwn = (one: StoredPayment) => one.contractId === paymentEscrow && parseEventId(one.id)!.epoch === epoch;
   async function* of(state: StoredPayment["state"]) {
-    for (let after: PaymentPlace | undefined;;) {
+    let after: PaymentPlace | undefined;
+    while (true) {
       const page = await payments.list({ filter: { merchant, state }, order: "desc", after, limit: PAGE });
       yield* page.filter(isOwn);
       if (page.length < PAGE) return;

@@ -6,10 +6,10 @@ import type { ContractIds } from "../contracts/errors.ts";
 import { createEntrySource } from "../reads/reads_by_entries.ts";
 import type { ReconcileParts } from "./reconcile.ts";
 
-/** What a reconciliation reads of the network. */
+/** The reads of a reconciliation. */
 export type BooksReaders = Pick<ReconcileParts, "entries" | "pending" | "held">;
 
-/** The reads of a reconciliation outside of a gateway. */
+/** Creates them for a program that is no gateway. */
 export function createBooksReaders(
   parts: EntryReaderParts & { rpc: RpcClient; contracts: ContractIds; networkPassphrase: string },
 ): BooksReaders {

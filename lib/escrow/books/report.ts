@@ -75,7 +75,7 @@ export async function report(
   if (toLedger < state!.scannedLedger) {
     throw new GatewayError(
       "unavailable",
-      `the payments hold up to ledger ${toLedger} only; retry when a gateway has read on`,
+      `the payments hold up to ledger ${toLedger} only; retry when a gateway has derived the others`,
     );
   }
   const books = createBooks(range);
@@ -156,7 +156,8 @@ async function* movementsOf(log: Pick<EventStore, "read">, paymentEscrow: string
 }
 
 async function* paymentsOf({ payments }: Pick<Store, "payments">, state: StoredPayment["state"], to: number) {
-  for (let after: PaymentPlace | undefined;;) {
+  let after: PaymentPlace | undefined;
+  while (true) {
     const page = await payments.list({ filter: { state, to }, order: "asc", after, limit: PAGE });
     yield* page;
     if (page.length < PAGE) return;

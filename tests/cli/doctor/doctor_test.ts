@@ -55,6 +55,7 @@ describe("doctor: all of it", () => {
       "movements",
       "escrow's money",
       "expired payments",
+      "books",
     ]);
   });
 });

@@ -132,7 +132,7 @@ export class BooksWorld {
     if (isRead) entry.payment.expiresAtLedger = entry.endLedger;
   }
 
-  /** The gateway tells of the payments whose end it knows. */
+  /** The gateway learns which payments have ended. */
   expire(): void {
     for (const merchant of this.merchants.keys()) this.#expire(merchant, this.ledger);
   }
@@ -174,6 +174,7 @@ export class BooksWorld {
     const state = () => ({
       ...{ scannedLedger: this.ledger, settledLedger: this.ledger },
       contracts: { [CONTRACT]: { fromLedger: 1, toLedger: null } },
+      epoch: 0,
       ...this.state,
     });
     const list: PaymentStore["list"] = ({ filter, order, after, limit }) => {
@@ -182,7 +183,7 @@ export class BooksWorld {
       const at = after === undefined ? 0 : found.findIndex(({ id }) => id === after.id) + 1;
       return Promise.resolve(found.slice(at, at + limit));
     };
-    const cursor = { epoch: 0, sequence: Infinity, latestLedger: 0, settledLedger: 0, gaps: [] };
+    const cursor = () => ({ epoch: state().epoch, sequence: Infinity, latestLedger: 0, settledLedger: 0, gaps: [] });
     return {
       events: {
         read: (query: Parameters<typeof log.read>[0]) => grown().read(query),
@@ -190,7 +191,7 @@ export class BooksWorld {
         bounds: () => grown().bounds(),
         before: (height: number) => grown().before(height),
       },
-      payments: { list, cursor: () => Promise.resolve(cursor) },
+      payments: { list, cursor: () => Promise.resolve(cursor()) },
       sharedState: { read: () => Promise.resolve(undefined) },
     } as unknown as ReconcileParts["store"] & ReportStore;
   }

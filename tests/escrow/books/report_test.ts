@@ -73,7 +73,7 @@ describe("a report", () => {
     assert.equal(isComplete, true);
   });
 
-  test("lists a payment of unknown state, which stays in closing, and says that a gap makes the sums incomplete", async () => {
+  test("lists a payment of unknown state, which stays in closing, and calls sums with a gap incomplete", async () => {
     const world = new BooksWorld();
     world.fund(cardOf(1), X, 100n);
     world.authorize(cardOf(1), merchantOf(1), X, 30n);

@@ -49,6 +49,7 @@ const GROUPS: Record<string, Page[]> = {
       () => import("../../../../docs/backup-and-upgrade.md", { with: { type: "text" } }),
     ],
     ["security", "Security", () => import("../../../../docs/security.md", { with: { type: "text" } })],
+    ["books", "Books", () => import("../../../../docs/books.md", { with: { type: "text" } })],
     ["assets", "Assets", () => import("../../../../docs/assets.md", { with: { type: "text" } })],
   ],
   Reference: [
