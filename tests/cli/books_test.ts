@@ -1,4 +1,4 @@
-// needs: neutral
+// needs: runtime
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { lastReconciliation } from "../../lib/escrow/books/last_reconciliation.ts";

@@ -26,6 +26,8 @@ before(async () => void (families = await everyMetric()));
 async function everyMetric(): Promise<Map<string, Family>> {
   losses = 2;
   await api.registerDevice();
+  // Makes a reconciliation, too.
+  await api.gateway.tidy(30_000);
   const deadline = Date.now() + 60_000;
   while (true) {
     const found = await api.scrape();

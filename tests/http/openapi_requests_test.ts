@@ -111,6 +111,8 @@ test("a sandbox accepts each example request of its API description, in the orde
     await examples.send("getPayment", { id: payment.id });
     const { body: { transactions } } = await examples.send("listTransactions");
     assert.deepEqual(transactions.map(({ hash }: { hash: string }) => hash), [payment.txHash]);
+    await api.gateway.tidy(30_000);
+    await examples.send("getReconciliation");
     await examples.send("listWebhookDeliveries", { id });
     await examples.send("getWebhookDelivery", { id, attempt: "1" });
     await examples.send("replayWebhook", { id });

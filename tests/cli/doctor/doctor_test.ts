@@ -96,7 +96,7 @@ describe("gateway doctor", () => {
     assert.match(out, /^warn {2}settings +SERVICE_API_PROT is no setting\n +→ see gateway help serve/);
     assert.match(out, /^warn {2}api keys .*\n +→ create one: gateway keygen/m);
     assert.match(out, /^ok {4}payment escrow +C[A-Z2-7]{55} has the expected interface \(code [0-9a-f]{12}…\)$/m);
-    assert.match(out, /\n\n\d+ ok, 4 warnings, 5 skipped\n$/);
+    assert.match(out, /\n\n\d+ ok, 4 warnings, 6 skipped\n$/);
   });
 
   test("prints the same on a narrow terminal, without breaking words", async () => {
