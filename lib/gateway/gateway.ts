@@ -233,8 +233,11 @@ export async function createGateway(options: GatewayOptions) {
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "reads of the shared state", stop: async () => await chain.sharedState?.stop(), boundMs: 3_000 },
         { name: "polls of the watcher", stop: chain.watcher.stop, boundMs: 5_000 },
-        { name: "retention jobs", stop: retention.stop, boundMs: 5_000 },
-        { name: "reconciliations", stop: reconciling.stop, boundMs: 3_000 },
+        {
+          name: "retention jobs and reconciliations",
+          stop: async () => void await Promise.all([retention.stop(), reconciling.stop()]),
+          boundMs: 5_000,
+        },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
         { name: "uses of keys", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },

@@ -20,7 +20,8 @@ export interface ReconciliationsParts extends Omit<ReconcileParts, "store" | "on
 }
 
 const HOUR_MS = 3_600_000;
-const LEASE = { name: "reconciliation", durationMs: HOUR_MS };
+/** Longer than a run takes. */
+const LEASE_MS = 3_600_000;
 const RETRY_MS = 600_000;
 
 /** The scheduled reconciliations of the gateways on a store: one gateway at a time. */
@@ -55,7 +56,7 @@ export function createReconciliations(parts: ReconciliationsParts) {
     async look(signal: AbortSignal, { isBounded = false } = {}): Promise<void> {
       try {
         if (!await isDue()) return;
-        const lease = await store.leases.acquire({ ...LEASE, holder });
+        const lease = await store.leases.acquire({ name: "reconciliation", holder, durationMs: LEASE_MS });
         if (lease === undefined) return;
         await run(signal, isBounded).finally(() => store.leases.release([lease]));
       } catch (cause) {

@@ -35,6 +35,7 @@ function deathTable(): string {
   const partitionMs = constantOf(partitions, "LEASE_MS") + constantOf(partitions, "LOOK_MS");
   const tokensMs = constantOf("lib/limits/leased_bucket.ts", "LEASE_MS");
   const forgettingMs = constantOf("lib/store/retention.ts", "LEASE_MS");
+  const reconcilingMs = constantOf("lib/gateway/reconciliations.ts", "LEASE_MS");
   return [
     "| what it held | is another's after, at most |",
     "|---|---|",
@@ -43,6 +44,7 @@ function deathTable(): string {
     `| its share of the webhooks | ${duration(partitionMs)} |`,
     `| tokens of keys' rates, a tenth of each bucket at most | ${duration(tokensMs)}; they are missing until then |`,
     `| the hourly retention job | ${duration(forgettingMs)} |`,
+    `| the daily [reconciliation](books.md) | ${duration(reconcilingMs)} |`,
   ].join("\n");
 }
 

@@ -48,7 +48,7 @@ export async function followLog(
   const begun = await events.watcherState();
   if (begun === undefined) throw notRead("the store has no history yet");
   const { epoch } = begun;
-  const balances = createLogBalances({ log: events, paymentEscrow, epoch });
+  const balances = createLogBalances({ log: events, paymentEscrow, epoch, signal });
   let toLedger = begun.scannedLedger;
   await balances.advance(toLedger);
 

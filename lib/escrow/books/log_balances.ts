@@ -35,10 +35,12 @@ export interface LogBalances {
 const PAGE = 500;
 
 /** Reads the log of one epoch, page by page. Memory is for cards and merchants, not for movements. */
-export function createLogBalances({ log, paymentEscrow, epoch }: {
+export function createLogBalances({ log, paymentEscrow, epoch, signal }: {
   log: Pick<EventStore, "read">;
   paymentEscrow: string;
   epoch: number;
+  /** Ends `advance` early. */
+  signal?: AbortSignal;
 }): LogBalances {
   const cards = new Map<string, Map<string, bigint>>();
   const merchants = new Map<string, Unclaimed & { sums: Map<string, bigint> }>();
@@ -85,7 +87,7 @@ export function createLogBalances({ log, paymentEscrow, epoch }: {
       const isDue = ({ ledger }: LoggedEvent) => ledger <= toLedger;
       for (const event of ahead.filter(isDue)) count(event);
       ahead = ahead.filter((event) => !isDue(event));
-      for (let isAll = false; !isAll;) {
+      for (let isAll = false; !isAll && !signal?.aborted;) {
         const page = await log.read({ filter, after: sequence, order: "asc", limit: PAGE });
         for (const event of page.filter(({ contractId }) => contractId === paymentEscrow)) {
           if (isDue(event)) count(event);
