@@ -1,5 +1,5 @@
 import type { Config, SettingName } from "../lib/config.ts";
-import { csvOf, type Row as FileRow } from "../lib/http/file_formats.ts";
+import { fileForm, type Row as FileRow } from "../lib/http/file_formats.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type CommandIo, type Row, UsageError } from "./command.ts";
 import { readConfig } from "./read_config.ts";
@@ -33,9 +33,7 @@ export async function withBooks(
 }
 
 /** Prints rows as CSV, in lines of the terminal. */
-export async function printCsv(io: CommandIo, columns: readonly string[], rows: FileRow[]): Promise<void> {
-  async function* page() {
-    yield await Promise.resolve(rows);
-  }
-  for await (const text of csvOf(columns, page())) io.stdout(text.replaceAll("\r\n", "\n"));
+export function printCsv(io: CommandIo, columns: readonly string[], rows: FileRow[]): void {
+  const { head, textOf } = fileForm("csv", columns);
+  io.stdout((head + textOf(rows)).replaceAll("\r\n", "\n"));
 }

@@ -63,7 +63,7 @@ export const command: Command = {
       const { differences, fromLedger, toLedger, checkedAt } = found;
       const ok = differences.length === 0;
       if (flags.json) io.stdout(`${JSON.stringify({ ok, fromLedger, toLedger, checkedAt, differences })}\n`);
-      else if (flags.csv) await printCsv(io, COLUMNS, differences.map((one) => ({ ...one })));
+      else if (flags.csv) printCsv(io, COLUMNS, differences.map((one) => ({ ...one })));
       else printTable(found, io);
       return ok ? 0 : 1;
     });

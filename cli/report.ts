@@ -47,7 +47,7 @@ export const command: Command = {
     return await withBooks(settings, io, async (store, { paymentEscrow }) => {
       const found = await report({ store, paymentEscrow }, range);
       if (flags.json) io.stdout(`${JSON.stringify(asJson(found, range))}\n`);
-      else if (flags.csv) await printCsv(io, COLUMNS, found.assets.map(assetJson));
+      else if (flags.csv) printCsv(io, COLUMNS, found.assets.map(assetJson));
       else tablePrinter(io, TABLE)(found.assets);
       if (!flags.json) printNotes(found, io);
       return 0;
