@@ -41,7 +41,7 @@ describe("the client's methods", () => {
       ...[webhooks.create({ url: "X" }), webhooks.list(), webhooks.get("X"), webhooks.delete("X")],
       ...[webhooks.rotateSecret("X"), webhooks.test("X"), webhooks.deliveries("X")],
       ...[webhooks.failedDeliveries("X", { state: "dead" }), webhooks.attempt("X", "X"), gateway.asset("X")],
-      ...[gateway.paymentPage(), gateway.payment("X"), gateway.transactionPage()],
+      ...[gateway.paymentPage(), gateway.payment("X"), gateway.transactionPage(), gateway.reconciliation()],
       webhooks.replay("X", { fromLedger: 1 }),
       assert.rejects(Array.fromAsync(gateway.events()), FeedError),
     ]);

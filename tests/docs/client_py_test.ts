@@ -18,8 +18,8 @@ const STORY_MS = 120_000;
 
 const run = promisify(execFile);
 
-test("the Python client has at most 254 lines", () => {
-  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 254);
+test("the Python client has at most 258 lines", () => {
+  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 258);
 });
 
 test(

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 const on = networkOfFile();
 
-test("a card that takes out another asset past the gateway is a difference in the API, status, metrics, log and doctor until it is paid back", async () => {
+test("a payout in another asset past the gateway is a difference in API, status, metrics, log and doctor until it is paid back", async () => {
   const { network, sandbox: { accounts, asset: lumens, contracts: { paymentEscrow } } } = on;
   const issuer = Keypair.random();
   await network.fund(issuer.publicKey());
