@@ -32,8 +32,8 @@ export async function withBooks(
   });
 }
 
-/** Prints rows as CSV, in lines of the terminal. */
+/** Prints rows as CSV. */
 export function printCsv(io: CommandIo, columns: readonly string[], rows: FileRow[]): void {
   const { head, textOf } = fileForm("csv", columns);
-  io.stdout((head + textOf(rows)).replaceAll("\r\n", "\n"));
+  io.stdout(head + textOf(rows));
 }

@@ -63,8 +63,8 @@ describe("gateway reconcile", () => {
       assert.deepEqual(differences.sort(inOrder), expected.toSorted(inOrder));
       assert.equal(json.err, "2 differences: waiting up to three minutes for late events\n");
       const csv = await stage.run("reconcile", "--csv");
-      assert.deepEqual([csv.code, csv.out.split("\n")[0]], [1, "kind,deviceHash,merchant,asset,log,chain,cause"]);
-      assert.ok(csv.out.includes(`\ncard,${cardOf(1)},,${Y},-15,0,bypass\n`), csv.out);
+      assert.deepEqual([csv.code, csv.out.split("\r\n")[0]], [1, "kind,deviceHash,merchant,asset,log,chain,cause"]);
+      assert.ok(csv.out.includes(`\r\ncard,${cardOf(1)},,${Y},-15,0,bypass\r\n`), csv.out);
       const table = await stage.run("reconcile");
       assert.ok(table.out.includes(`card\t${cardOf(1)}\t${Y}\t-15\t0\tbypass\n`), table.out);
       assert.match(table.err, /ledgers 1 to 4: 4 differences\n$/);
@@ -107,7 +107,7 @@ describe("gateway report", () => {
         ...{ unknownCount: 0, unknown: [] },
       });
       const csv = await stage.run("report", ...range, "--csv");
-      assert.deepEqual(csv.out.split("\n").slice(0, 2), [
+      assert.deepEqual(csv.out.split("\r\n").slice(0, 2), [
         "asset,opening,funded,defunded,swept,claimed,expired,closing,bypass",
         `${X},0,100,0,0,30,0,70,0`,
       ]);
