@@ -44,10 +44,11 @@ const TAGS: Record<string, [title: string, description: string]> = {
   wallets: ["Wallets", "The cards of a wallet."],
   merchants: ["Merchants", "Payments that a merchant can claim."],
   assets: ["Assets", "Names of an asset, and the decimals of its amounts."],
-  payments: ["Payments", "Whether a payment would pass."],
+  payments: ["Payments", "The payments of cards, their states, and whether one would pass."],
   events: ["Events", "The event history, for clients that pull."],
   transactions: ["Transactions", "Writes: prepare here, sign with your own key, submit here."],
   webhooks: ["Webhooks", "Events that the gateway pushes to a URL."],
+  reconciliation: ["Books", "Whether the event history and the contracts agree."],
   status: ["Status", "Condition of the gateway."],
 };
 

@@ -20,6 +20,9 @@ export function assertSound({ status, headers, text }: Answered, about: string, 
   if (status === 204) return assert.equal(text, "", shown);
   const contentType = headers.get("content-type") ?? "";
   if (status < 300 && contentType === "text/event-stream") return;
+  if (status < 300 && ["text/csv", "application/x-ndjson"].includes(contentType.split(";")[0]!)) {
+    return assert.equal(headers.get("x-content-type-options"), "nosniff", shown);
+  }
   if (status < 400 && !contentType.startsWith("application/json")) {
     // A page, or a redirect to one.
     assert.equal(headers.get("x-content-type-options"), "nosniff", shown);
