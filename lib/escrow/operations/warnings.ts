@@ -40,13 +40,13 @@ export function collectablePayments({ mostEntries }: FootprintTerms): number {
  * read fails. Never rejects.
  */
 export function createWarnings({ reads, terms }: {
-  reads: Pick<EscrowReads, "card" | "walletDevices" | "paidSinceClaim" | "ways">;
+  reads: Pick<EscrowReads, "card" | "walletSize" | "paidSinceClaim" | "ways">;
   /** The network's limits. */
   terms: { read(): Promise<FootprintTerms> };
 }): (source: string, operation: Operation) => Promise<string | undefined> {
   /** For a wallet with too many cards to revoke them. */
   async function ofFullWallet(wallet: string): Promise<string | undefined> {
-    const cards = (await reads.walletDevices(wallet)).length + 1;
+    const cards = await reads.walletSize(wallet) + 1;
     // Contracts with another storage may have another limit.
     if (reads.ways().walletDevices !== "entries") return undefined;
     const { most, inAnyOrder } = revocableCards(await terms.read());

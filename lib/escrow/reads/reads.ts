@@ -63,6 +63,8 @@ export interface EscrowReads {
   policy(deviceHash: string): Policy | Promise<Policy>;
   /** In the registry's order. */
   walletDevices(wallet: string): string[] | Promise<string[]>;
+  /** The number of a wallet's devices: one entry, however many there are. */
+  walletSize(wallet: string): number | Promise<number>;
   /** The payments that a merchant can claim; lists at most 500. */
   pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
   /** The state of one card, with undefined for absent parts. */
@@ -112,6 +114,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const devices = cache<Device>();
   const policies = cache<Policy>();
   const wallets = cache<string[]>();
+  const walletSizes = cache<number>();
   const pendings = cache<PendingAnswer>();
 
   /** @param compared what is compared first; the read itself when absent */
@@ -128,6 +131,13 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
     const running = await codes.of(kind);
     await choice.choose(kind, running, { byEntries: () => ask(byEntries), byCalls: () => ask(byCalls) });
   }
+
+  const readWallet = (wallet: string, atMost?: number) =>
+    read(
+      "walletDevices",
+      (source) => source.walletDevices(wallet, atMost),
+      (source) => source.walletDevices(wallet, COMPARED_DEVICES),
+    );
 
   const card = (deviceHash: string) =>
     cards.get(deviceHash, async () => {
@@ -152,12 +162,14 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
     },
     walletDevices(wallet) {
       return wallets.get(wallet, async () => {
-        const { ledger, value } = await read(
-          "walletDevices",
-          (source) => source.walletDevices(wallet),
-          (source) => source.walletDevices(wallet, COMPARED_DEVICES),
-        );
+        const { ledger, value } = await readWallet(wallet);
         return { ledger, value: value.devices };
+      });
+    },
+    walletSize(wallet) {
+      return walletSizes.get(wallet, async () => {
+        const { ledger, value } = await readWallet(wallet, 0);
+        return { ledger, value: value.count };
       });
     },
     pending(merchant) {

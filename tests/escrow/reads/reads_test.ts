@@ -243,6 +243,9 @@ describe("the conditions of reads", () => {
     const before = asked();
     await gateway.escrow.reads.walletDevices(sandbox.owner.publicKey());
     assert.equal(asked() - before, 2);
+    // Its size is one entry, which that read has cached.
+    assert.equal(await gateway.escrow.reads.walletSize(sandbox.owner.publicKey()), hashes.length + 1);
+    assert.equal(asked() - before, 2);
   });
 
   test("a pending payment counts as long as it lives", async () => {
