@@ -23,8 +23,8 @@ export interface SqliteAttempts {
 
 export function sqliteAttempts({ database, sql }: SqliteContext): SqliteAttempts {
   const columns = `place, ${ATTEMPT_COLUMNS}`;
-  const insert = sql.prepare(
-    `INSERT OR REPLACE INTO attempt (${columns}) SELECT ${columns} FROM ${sql.given(columns)} WHERE true`,
+  const insert = sql.prepare<never>(
+    `INSERT OR REPLACE INTO attempt (${columns}) VALUES (${columns.split(",").map((_, n) => `$${n + 1}`).join(", ")})`,
   );
   const list = database.prepare<AttemptRow>(`
     SELECT * FROM attempt WHERE place >= ? AND place <= ? AND ordinal <= ? ORDER BY place DESC LIMIT ?`);
@@ -34,13 +34,12 @@ export function sqliteAttempts({ database, sql }: SqliteContext): SqliteAttempts
 
   return {
     write(made) {
-      const rows = made.flatMap(({ subscription, newest, attempts }) =>
+      return made.flatMap(({ subscription, newest, attempts }) =>
         attempts.map((attempt, n) => {
           const ordinal = newest + n + 1;
-          return { place: placeOf(subscription, ordinal), ...attemptRow(attempt, ordinal) };
+          return insert(placeOf(subscription, ordinal), ...Object.values(attemptRow(attempt, ordinal)));
         })
       );
-      return rows.length === 0 ? [] : [insert(rows)];
     },
     list(subscription, newest, limit) {
       if (newest < 1) return [];
