@@ -14,6 +14,7 @@ export const STORE_NOUNS = [
   "subscriptions",
   "deliveries",
   "transactions",
+  "payments",
 ] as const;
 
 /** What stands around each call of a store, and makes it. */

@@ -1,4 +1,4 @@
-import { StrKey, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
+import { Address, StrKey, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { calledIn } from "../../lib/stellar/transactions/envelope.ts";
 import type { Climate } from "./climate.ts";
 import type { World } from "./world.ts";
@@ -12,6 +12,8 @@ interface Sent {
   validUntil: number;
   /** Tells payments apart: no two are meant to be of the same amount. */
   amount: string;
+  deviceHash: string;
+  merchant: string;
 }
 
 /** A payment that a ledger took in. */
@@ -88,8 +90,8 @@ export class Accounts {
   #read(envelope: string): Sent {
     const transaction = TransactionBuilder.fromXdr(envelope, this.passphrase);
     if (!("sequence" in transaction)) throw new TypeError("nobody here sends fee bumps");
-    const amount = calledIn(envelope)!.args[4]!;
-    if (amount.type !== "scvI128") throw new TypeError(`got an amount of type ${amount.type}`);
+    const [, card, merchant, , amount] = calledIn(envelope)!.args;
+    if (amount?.type !== "scvI128" || card?.type !== "scvBytes") throw new TypeError("nobody here calls anything else");
     return {
       hash: xdr.encodeBytes(transaction.hash(), "hex"),
       xdr: envelope,
@@ -97,6 +99,8 @@ export class Accounts {
       sequence: BigInt(transaction.sequence),
       validUntil: Number(transaction.timeBounds!.maxTime),
       amount: String(amount.i128.lo),
+      deviceHash: xdr.encodeBytes(card.bytes.value, "hex"),
+      merchant: Address.fromScVal(merchant!).toString(),
     };
   }
 }

@@ -153,6 +153,7 @@ function climateOf(world: World): Climate {
     lastsMs: fate.integer(60_000, LONGEST_RUN_MS),
     lookers: 1,
     payers: 0,
+    strangers: 0,
     unknownEvents: 0,
     lingers: false,
   };

@@ -4,6 +4,7 @@ import type { RawEvent } from "../../lib/stellar/rpc/schemas.ts";
 import { rpcId } from "../events/simulated_node.ts";
 import { Accounts, type Applied } from "./accounts.ts";
 import type { Climate } from "./climate.ts";
+import { drawHabits, EscrowState, type Habits, merchantOf, type TrueClaim, type TruePayment } from "./escrow_state.ts";
 import { Dice, START_MS, type World } from "./world.ts";
 
 const contractId = (byte: number) => StrKey.encodeContract(new Uint8Array(32).fill(byte));
@@ -25,8 +26,15 @@ export const LEDGER_MS = 5_000;
 /** So many ledgers there are from the beginning: a node that lags shows others, and not one for long, as one that rests does. */
 const HISTORY = 25;
 
+/** All payments are made with this card, which has enough from the beginning. */
+export const PAYING_CARD = "1".padStart(64, "0");
+const ENOUGH = 1_000_000_000n;
+/** How often each stranger pays in a ledger, and how much at most. */
+const STRANGERS = { pays: 0.4, most: 50 };
+
 /** Apart from the dice of all else. */
 const DICE = 12_000_000_017;
+const ESCROW = 16_000_000_003;
 
 /** One thing that happened on the network. */
 export interface Happened {
@@ -43,6 +51,7 @@ export interface Ledgers {
   closeTimes: Map<number, number>;
   hashes: Map<number, string>;
   events: Map<number, RawEvent[]>;
+  escrow: EscrowState;
 }
 
 /** What really happens: the network whose nodes may lie about it. */
@@ -56,17 +65,35 @@ export class Chain {
   former: Ledgers | undefined;
   /** When its last ledger closed, the world's ms. */
   closedAtMs = 0;
+  /** From now on merchants claim nothing, and payers pay through gateways only. */
+  isQuiet = false;
   #count = 0;
   readonly #dice: Dice;
-  readonly #mostUnknown: number;
+  readonly #escrowDice: Dice;
+  readonly #habits: Habits;
+  readonly #isPaying: boolean;
 
-  constructor(readonly world: World, firstLedger: number, { payments, unknownEvents }: Climate) {
+  constructor(readonly world: World, firstLedger: number, readonly climate: Climate) {
     this.#dice = new Dice(world.seed + DICE);
-    this.#mostUnknown = unknownEvents;
-    this.accounts = new Accounts(world, PASSPHRASE, payments);
-    this.ledgers = newLedgers(0, firstLedger);
+    this.#escrowDice = new Dice(world.seed + ESCROW);
+    this.#habits = drawHabits(this.#escrowDice);
+    this.#isPaying = climate.payers + climate.strangers > 0;
+    this.accounts = new Accounts(world, PASSPHRASE, climate.payments);
+    this.ledgers = this.#newLedgers(0, firstLedger);
     for (let age = HISTORY; age > 0; age--) this.#closeEmpty(START_MS - age * LEDGER_MS);
     this.close([]);
+  }
+
+  #newLedgers(generation: number, first: number): Ledgers {
+    return {
+      generation,
+      first,
+      latest: first - 1,
+      closeTimes: new Map(),
+      hashes: new Map(),
+      events: new Map(),
+      escrow: new EscrowState(this.#habits, this.#escrowDice),
+    };
   }
 
   /** Answers its number and its close time. */
@@ -85,10 +112,11 @@ export class Chain {
     this.closedAtMs = world.nowMs;
     const { ledger, closeTime } = this.#closeEmpty(START_MS + world.nowMs);
     const paid = this.accounts.close(ledger, closeTime);
-    const events = [
-      ...cards.map((card, index) => this.#cardEvent(card, ledger, index)),
-      ...paid.filter(({ isSuccess }) => isSuccess).map((one, index) => this.#payment(one, cards.length + index)),
-    ];
+    const events = cards.map((card, index) => this.#cardEvent(card, ledger, index));
+    if (this.#isPaying && ledgers.events.size === 0) {
+      events.push(this.#funding(PAYING_CARD, ENOUGH, ledger, events.length));
+    }
+    events.push(...this.#escrowEvents(ledger, closeTime, paid.filter(({ isSuccess }) => isSuccess), events.length));
     events.push(...this.#unknownEvents(ledger, events.length));
     if (events.length > 0) ledgers.events.set(ledger, events);
     world.note(`ledger ${ledger} with ${events.length}${paid.map(({ amount }) => ` paid ${amount}`).join("")}`);
@@ -97,32 +125,103 @@ export class Chain {
   /** The network begins anew, as test networks do every few months. */
   reset(firstLedger: number): void {
     this.former = this.ledgers;
-    this.ledgers = newLedgers(this.former.generation + 1, firstLedger);
+    this.ledgers = this.#newLedgers(this.former.generation + 1, firstLedger);
     this.world.note(`network reset to ${firstLedger}`);
     this.close([]);
   }
 
+  /** The payment that this transaction made, and in which life of the network. */
+  truthOf(txHash: string): { payment: TruePayment; life: Ledgers } | undefined {
+    for (const life of [this.ledgers, this.former]) {
+      const payment = life?.escrow.payments.find((one) => one.txHash === txHash);
+      if (payment !== undefined) return { payment, life: life! };
+    }
+    return undefined;
+  }
+
+  /** The payments and claims of a ledger, in their order. */
+  #escrowEvents(ledger: number, at: number, paid: Applied[], from: number): RawEvent[] {
+    const { escrow } = this.ledgers;
+    const events: RawEvent[] = [];
+    const claim = () => {
+      if (this.isQuiet) return;
+      for (const one of escrow.claimSome(ledger, () => this.#nextHash("c"))) {
+        events.push(this.#claim(one, from + events.length));
+      }
+    };
+    const isClaimFirst = this.#escrowDice.chance(0.5);
+    if (isClaimFirst) claim();
+    for (const { hash: txHash, merchant, deviceHash, amount } of [...paid, ...this.#strangersPayments()]) {
+      escrow.authorize({ txHash, merchant, deviceHash, amount: BigInt(amount), ledger, at });
+      events.push(this.#payment({ txHash, merchant, deviceHash, amount }, ledger, from + events.length));
+    }
+    if (!isClaimFirst) claim();
+    escrow.extendOne(ledger);
+    return events;
+  }
+
+  /** Payments past the gateways. Two equal ones of a ledger differ by their slots only, which a gateway may not know. */
+  #strangersPayments(): Pick<Applied, "hash" | "merchant" | "deviceHash" | "amount">[] {
+    const dice = this.#escrowDice;
+    return Array.from({ length: this.isQuiet ? 0 : this.climate.strangers }, (_, n) => n)
+      .filter(() => dice.chance(STRANGERS.pays))
+      .map((n) => ({
+        hash: this.#nextHash("b"),
+        merchant: merchantOf(n),
+        deviceHash: PAYING_CARD,
+        amount: String(n * STRANGERS.most + dice.integer(1, STRANGERS.most)),
+      }));
+  }
+
+  /** Hashes whose last digits are by chance, as those of transactions are. */
+  #nextHash(kind: string): string {
+    const byChance = this.#escrowDice.integer(0, 255).toString(16).padStart(2, "0");
+    return ((++this.#count).toString(16) + byChance).padStart(64, kind);
+  }
+
   #cardEvent(deviceHash: string, ledger: number, index: number): RawEvent {
+    if (index % 4 !== 3) return this.#funding(deviceHash, 1_000n, ledger, index);
     const txHash = (++this.#count).toString(16).padStart(64, "0");
-    const isFunding = index % 4 !== 3;
     return this.#event(ledger, index, txHash, {
-      contractId: isFunding ? CONTRACTS.paymentEscrow : CONTRACTS.deviceRegistry,
-      topic: [symbol(isFunding ? "fund" : "revoke"), bytes(deviceHash)],
-      value: isFunding ? i128(1_000n) : xdr.ScVal.scvVoid().toXdr("base64"),
+      contractId: CONTRACTS.deviceRegistry,
+      topic: [symbol("revoke"), bytes(deviceHash)],
+      value: xdr.ScVal.scvVoid().toXdr("base64"),
     });
   }
 
-  #payment({ ledger, hash, source, amount }: Applied, index: number): RawEvent {
-    return this.#event(ledger, index, hash, {
+  #funding(deviceHash: string, amount: bigint, ledger: number, index: number): RawEvent {
+    this.ledgers.escrow.fund(deviceHash, amount, ledger);
+    const txHash = (++this.#count).toString(16).padStart(64, "0");
+    return this.#event(ledger, index, txHash, {
       contractId: CONTRACTS.paymentEscrow,
-      topic: [symbol("authorize"), bytes("1".padStart(64, "0")), new Address(source).toScVal().toXdr("base64")],
+      topic: [symbol("fund"), bytes(deviceHash)],
+      value: i128(amount),
+    });
+  }
+
+  #payment(
+    { txHash, merchant, deviceHash, amount }: { txHash: string; merchant: string; deviceHash: string; amount: string },
+    ledger: number,
+    index: number,
+  ): RawEvent {
+    return this.#event(ledger, index, txHash, {
+      contractId: CONTRACTS.paymentEscrow,
+      topic: [symbol("authorize"), bytes(deviceHash), new Address(merchant).toScVal().toXdr("base64")],
       value: i128(BigInt(amount)),
+    });
+  }
+
+  #claim({ txHash, merchant, amount, ledger }: TrueClaim, index: number): RawEvent {
+    return this.#event(ledger, index, txHash, {
+      contractId: CONTRACTS.paymentEscrow,
+      topic: [symbol("claim"), new Address(merchant).toScVal().toXdr("base64")],
+      value: i128(amount),
     });
   }
 
   /** What an unknown version of a contract tells: nothing that the gateway can read. */
   #unknownEvents(ledger: number, from: number): RawEvent[] {
-    return Array.from({ length: this.#dice.integer(0, this.#mostUnknown) }, (_, n) => {
+    return Array.from({ length: this.#dice.integer(0, this.climate.unknownEvents) }, (_, n) => {
       const txHash = (++this.#count).toString(16).padStart(64, "a");
       return this.#raw(ledger, from + n, txHash, {
         contractId: CONTRACTS.paymentEscrow,
@@ -148,10 +247,6 @@ export class Chain {
       ...event,
     };
   }
-}
-
-function newLedgers(generation: number, first: number): Ledgers {
-  return { generation, first, latest: first - 1, closeTimes: new Map(), hashes: new Map(), events: new Map() };
 }
 
 const symbol = (name: string) => nativeToScVal(name, { type: "symbol" }).toXdr("base64");

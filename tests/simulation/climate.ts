@@ -81,6 +81,8 @@ export interface Climate {
   hurried: number[];
   /** How many pay. */
   payers: number;
+  /** How many pay past the gateways. */
+  strangers: number;
   /** They pay without a key, and go by what prepare warns of. */
   isKeyless?: true;
   /** Some of those begin with a key, and go on without it. */
@@ -118,6 +120,7 @@ const REFUSALS = 5_000_000_029;
 const KEEPING = 7_000_000_001;
 const LINGERING = 9_000_000_001;
 const PICKING = 11_000_000_003;
+const PASSING = 16_000_000_057;
 /** By these nobody asks in the worlds that were kept before anybody did: they are as they were. */
 const ASKING = 13_000_674_179;
 
@@ -137,6 +140,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const keeping = new Dice(seed + KEEPING);
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
   const picking = new Dice(seed + PICKING);
+  const passing = new Dice(seed + PASSING);
   const asking = new Dice(seed + ASKING);
   const asks = asking.chance(0.2);
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
@@ -167,6 +171,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
     eventsOfLedger: dice.random.pick([1, 3, 12]),
     hurried: Array.from({ length: dice.integer(0, 3) }, () => dice.random.pick([20, 60, 120])),
     payers,
+    strangers: passing.chance(0.2) ? passing.random.pick([1, 3]) : 0,
     payments: {
       late: dice.random.pick([0, 0.3, 0.8]),
       never: dice.random.pick([0, 0.1]),

@@ -10,6 +10,7 @@ const LOSING = 15_006_000_001;
 /** Nobody does anything. */
 const ALL_QUIET = {
   payers: 0,
+  strangers: 0,
   hooks: 0,
   deeds: [],
   hurried: [],
@@ -36,14 +37,15 @@ const FOCUSES = {
     isKeyless: true,
     ...(new Dice(seed + LOSING).chance(0.4) ? { losesKeys: true } : {}),
   }),
+  claims: (dice: Dice): Done => ({
+    ...read(dice, ["temper", "burst"]),
+    ambushed: ["payments.", "events.append", "leases.", "getEvents", "getLedgerEntries", "getTransactions"],
+    strangers: dice.random.pick([1, 2, 4]),
+  }),
   history: (dice: Dice): Done => {
-    const misfortunes = some(dice, ["temper"]);
-    const has = (kind: Misfortune) => misfortunes.some(([what]) => what === kind);
     return {
-      misfortunes,
+      ...read(dice, ["temper"]),
       ambushed: ["getEvents", "getHealth", "getLedgers", "events.", "leases.", "sharedState."],
-      ailments: ["lag", "withholds", "repeats", ...(dice.chance(0.5) ? ["showsFormer" as const] : [])],
-      lingers: has("reset") && !has("prune") && dice.chance(0.1),
       eventsOfLedger: dice.random.pick([1, 1, 3]),
       followers: 2,
     };
@@ -88,6 +90,17 @@ export function focused(climate: Climate, focus: Focus, seed: number): Climate {
     ambushes: [...AMBUSHES],
     misfortuneEveryMs: dice.random.pick([2_000, 6_000]),
     restartMs: dice.random.pick([1_000, 1_000, 20_000]),
+  };
+}
+
+/** The network is read, and nothing else. */
+function read(dice: Dice, never: Misfortune[]): Done {
+  const misfortunes = some(dice, never);
+  const has = (kind: Misfortune) => misfortunes.some(([what]) => what === kind);
+  return {
+    misfortunes,
+    ailments: ["lag", "withholds", "repeats", ...(dice.chance(0.5) ? ["showsFormer" as const] : [])],
+    lingers: has("reset") && !has("prune") && dice.chance(0.1),
   };
 }
 

@@ -1,11 +1,14 @@
-import { type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
+import { EVENT_TYPES } from "../../lib/escrow/events.ts";
+import { isOwnType, type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { checkWalks } from "./backward_reader.ts";
+import { checkBooks } from "./books_invariant.ts";
 import type { HistoryReader } from "./client.ts";
 import { checkCards, checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
 import { checkDeliveries, checkHooks, checkReplays } from "./delivery_invariants.ts";
 import type { Machine } from "./machine.ts";
+import { checkOwnEvents, checkPaymentStates, checkReferences } from "./payment_invariants.ts";
 import type { People } from "./people.ts";
 import type { Site } from "./site.ts";
 
@@ -32,7 +35,7 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
       taken.set(name, { by: machine, atMs: site.world.nowMs });
     }
     const written = args[0] as { lease?: { name: string; term: number }; leases?: { name: string; term: number }[] };
-    const isWrite = ["events.append", "deliveries.settle"].includes(method);
+    const isWrite = ["events.append", "deliveries.settle", "payments.commit"].includes(method);
     if (!isWrite) return;
     for (const { name, term } of [...(written.lease ? [written.lease] : []), ...(written.leases ?? [])]) {
       if (term !== newest.get(name)) {
@@ -64,13 +67,23 @@ export async function brokenInvariants(
   for (const stream of streams) checkStream(site, stream, broken);
   checkCards(site, cardReaders, payers, broken);
   checkPayments(site, payers, broken);
+  await checkReferences(site, payers, broken);
+  await checkPaymentStates(site, log, state, broken);
+  checkOwnEvents(site, log, broken);
+  // What is missing is missing in the books, too.
+  if (broken.length === 0) await checkBooks(site, state, broken);
   return broken;
 }
 
 async function wholeLog({ driver }: Site): Promise<LoggedEvent[]> {
   const log: LoggedEvent[] = [];
   while (true) {
-    const page = await driver.events.read({ filter: {}, after: log.at(-1)?.sequence, order: "asc", limit: 1_000 });
+    const page = await driver.events.read({
+      filter: { types: [...EVENT_TYPES] },
+      after: log.at(-1)?.sequence,
+      order: "asc",
+      limit: 1_000,
+    });
     log.push(...page);
     if (page.length < 1_000) return log;
   }
@@ -78,7 +91,7 @@ async function wholeLog({ driver }: Site): Promise<LoggedEvent[]> {
 
 /** Each event that happened is in the log once, or in a gap that is shown; nothing else is. */
 function checkLog({ chain, readBeforeReset }: Site, log: LoggedEvent[], state: WatcherState, broken: string[]): void {
-  const byHash = Map.groupBy(log, ({ txHash }) => txHash);
+  const byHash = Map.groupBy(log.filter(({ type }) => !isOwnType(type)), ({ txHash }) => txHash);
   for (const [index, { sequence }] of log.entries()) {
     if (sequence !== index + 1) return void broken.push(`sequence ${sequence} stands at place ${index + 1} of the log`);
   }

@@ -4,7 +4,7 @@ import { accountEntry } from "../stellar/account_entry.ts";
 import { calledIn } from "../../lib/stellar/transactions/envelope.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import type { Climate } from "./climate.ts";
-import { contractEntry, toldBy } from "./contract_state.ts";
+import { contractEntry, lifeEntry, pendingEntry, toldBy } from "./contract_state.ts";
 import { type Answer, bend, type Lie } from "./lies.ts";
 import { type Owner, START_MS, type World } from "./world.ts";
 
@@ -37,6 +37,7 @@ export const AILMENTS = Object.keys(WELL) as (keyof Ailment)[];
 
 /** An older event is shown by all: who looks a second time some minutes later must find it. */
 const WITHHELD_MS = 100_000;
+const LIFE_SETTING = "configSettingStateArchival";
 export const HELD_LEDGERS = 100_000;
 
 interface Params {
@@ -218,7 +219,12 @@ export class SimulatedNode {
 
   #entry(key: string): Answer[] {
     const decoded = xdr.LedgerKey.fromXdr(key, "base64");
-    const { latest } = this.#range();
+    const { ledgers: { escrow }, latest } = this.#range();
+    if (decoded.type === "configSetting" && decoded.configSetting.configSettingId.name === LIFE_SETTING) {
+      return [{ key, xdr: lifeEntry(escrow.habits.life), lastModifiedLedgerSeq: 1 }];
+    }
+    const pending = decoded.type === "contractData" ? pendingEntry(decoded.contractData, escrow, latest) : undefined;
+    if (pending !== undefined) return [{ key, ...pending }];
     if (decoded.type === "contractData" && this.#hasCards) {
       const entry = contractEntry(decoded.contractData, latest);
       return entry === undefined ? [] : [{ key, xdr: entry, lastModifiedLedgerSeq: latest }];

@@ -1,7 +1,8 @@
 import { TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { Accounts } from "./accounts.ts";
-import { ASSET, PASSPHRASE } from "./chain.ts";
+import { ASSET, PASSPHRASE, PAYING_CARD } from "./chain.ts";
 import type { Answered, Client } from "./client.ts";
+import { merchantOf } from "./escrow_state.ts";
 import { NOBODY, START_MS } from "./world.ts";
 
 /** A payment that somebody means to make once. */
@@ -9,6 +10,9 @@ export interface PaymentIntent {
   /** No two are of the same. */
   amount: string;
   source: string;
+  merchant: string;
+  /** The payer's own name for it. */
+  reference: string;
   /** What its payer was told is its success. */
   told?: string;
   /** Transactions that were said to have failed for good, by hash. */
@@ -23,6 +27,8 @@ export interface PaymentIntent {
 const FIRST_AMOUNT = 1_000;
 /** What an envelope is valid for, what a clock may be off that is taken for right, and half a minute for answers that are old. */
 const VALID_MS = 390_000;
+/** How often a payer looks for its payment afterwards. */
+const LOOKS = 0.3;
 
 /** One who pays, again and again, each time until it was told that the payment was made. */
 export abstract class Payer {
@@ -45,12 +51,25 @@ export abstract class Payer {
       const intent = {
         amount,
         source: Accounts.address(this.number),
+        merchant: merchantOf(this.number),
+        reference: `order ${amount}`,
         awakeMs: world.nowMs,
         saidFailed: new Set<string>(),
       };
       this.intents.push(intent);
       await this.pay(intent);
+      if (this.may(LOOKS)) await this.#lookForIt(intent);
       await this.pause(0, 10_000);
+    }
+  }
+
+  /** The payment may not be there yet. No other payment is. */
+  async #lookForIt({ reference, told }: PaymentIntent): Promise<void> {
+    const { client } = this;
+    const answered = await client.ask("GET", `/v1/payments?${new URLSearchParams({ reference })}`);
+    for (const one of answered?.status === 200 ? answered.body.payments : []) {
+      if (one.reference === reference && one.txHash === told) continue;
+      client.site.faults.push(`${one.txHash} was shown as ${reference}, which is ${told}`);
     }
   }
 
@@ -89,11 +108,11 @@ export abstract class Payer {
   }
 }
 
-export function operationOf({ amount, source }: PaymentIntent) {
-  const deviceHash = "1".padStart(64, "0");
+export function operationOf({ amount, source, merchant, reference }: PaymentIntent) {
   return {
     source,
-    operation: { kind: "authorize", deviceHash, merchant: source, asset: ASSET, amount, nonce: amount },
+    reference,
+    operation: { kind: "authorize", deviceHash: PAYING_CARD, merchant, asset: ASSET, amount, nonce: amount },
   };
 }
 

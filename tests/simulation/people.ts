@@ -1,3 +1,4 @@
+import { OWN_EVENT_TYPES } from "../../lib/store/event.ts";
 import { BackwardReader } from "./backward_reader.ts";
 import { CardReader } from "./card_reader.ts";
 import { cardAt, TYPES } from "./chain.ts";
@@ -7,7 +8,8 @@ import { askAtOnce, comeBack } from "./hurry.ts";
 import { KeyedPayer } from "./keyed_payer.ts";
 import { KeylessPayer } from "./keyless_payer.ts";
 import type { Payer } from "./payer.ts";
-import { drawQuestion } from "./question.ts";
+import { PaymentReader } from "./payment_reader.ts";
+import { drawQuestion, OWN_EVENTS } from "./question.ts";
 import { FIRST_LEDGER, type Site } from "./site.ts";
 import { StreamReader } from "./stream_reader.ts";
 import { Dice, NOBODY } from "./world.ts";
@@ -51,6 +53,8 @@ export class People {
   readonly streams: StreamReader[];
   readonly backward: BackwardReader[];
   readonly cardReaders: CardReader[];
+  /** None in worlds without payments. */
+  readonly paymentReaders: PaymentReader[];
   readonly hooks: Hook[] = [];
   /** Those who make webhooks: their keys come and go. */
   readonly makers: Client[];
@@ -75,6 +79,9 @@ export class People {
     this.readers = followers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
     this.streams = followers.map((client, n) => new StreamReader(client, n + 1));
     this.backward = this.#askWithQuestions();
+    const isPaying = climate.payers + climate.strangers > 0;
+    this.paymentReaders = isPaying ? [new PaymentReader(this.makers[1]!)] : [];
+    if (isPaying) this.readers.push(new HistoryReader(this.makers[0]!, 20, OWN_EVENTS));
     this.cardReaders = Array.from({ length: climate.lookers }, (_, n) => new CardReader(this.makers[n % 2]!, n + 1));
   }
 
@@ -112,7 +119,7 @@ export class People {
     }
     for (const payer of this.payers) void payer.live();
     for (const stream of this.streams) void stream.live();
-    for (const reader of this.cardReaders) void reader.live();
+    for (const reader of [...this.cardReaders, ...this.paymentReaders]) void reader.live();
   }
 
   /** One of them does something. */
@@ -176,10 +183,11 @@ export class People {
     if (this.#urls >= MOST_HOOKS) return;
     const client = world.doings.random.pick(this.makers);
     const url = `https://hook${++this.#urls}.example/`;
-    const { tempers } = this.climate;
+    const { tempers, payers, strangers } = this.climate;
+    const types = payers + strangers > 0 ? [...TYPES, ...OWN_EVENT_TYPES] : TYPES;
     receivers.setTemper(url, this.isCalm || world.doings.chance(0.4) ? "well" : world.doings.random.pick(tempers));
     const filter = {
-      ...(world.doings.chance(0.3) ? { types: [world.doings.random.pick(TYPES)] } : {}),
+      ...(world.doings.chance(0.3) ? { types: [world.doings.random.pick(types)] } : {}),
       ...(world.doings.chance(0.3) ? { deviceHash: cardAt(world.doings) } : {}),
       ...(world.doings.chance(this.climate.ordered) ? { ordered: true } : {}),
     };

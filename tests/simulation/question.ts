@@ -1,4 +1,4 @@
-import { heightOf, heightOfEvent, type LoggedEvent, matches } from "../../lib/store/event.ts";
+import { heightOf, heightOfEvent, type LoggedEvent, matches, OWN_EVENT_TYPES } from "../../lib/store/event.ts";
 import { cardAt, TYPES } from "./chain.ts";
 import type { Climate } from "./climate.ts";
 import { FIRST_LEDGER } from "./site.ts";
@@ -10,7 +10,10 @@ export interface Question {
   isAnswer(event: LoggedEvent): boolean;
 }
 
-export const EVERYTHING: Question = { query: {}, isAnswer: () => true };
+export const EVERYTHING: Question = { query: {}, isAnswer: (event) => matches({}, event) };
+/** Own events come only to a question that names their types. */
+const types = [...OWN_EVENT_TYPES];
+export const OWN_EVENTS: Question = { query: { types: types.join() }, isAnswer: (event) => matches({ types }, event) };
 
 /** The path, or a name, with the question behind it. Where it begins a cursor says by itself. */
 export function asked(

@@ -52,6 +52,8 @@ const OVERLAPPING = 0.3;
 const LAST_MS = 30_000;
 /** … and nobody at all: what happened has its time to arrive. */
 const SETTLING_MS = 15_000;
+/** … and the ends of payments settle, which takes a few turns where processes take turns. */
+const TELLING_MS = 400_000;
 /** Who follows the live stream may have waited before reading on. */
 const STREAMING_MS = 30_000;
 
@@ -115,16 +117,27 @@ class Story {
     }, NOBODY);
     await this.#until(climate.lastsMs);
     await this.#becomeCalm();
-    this.#isEnding = true;
+    this.#isEnding = site.chain.isQuiet = true;
     await this.#until(LAST_MS + this.#turnsMs);
     if (this.broken.length > 0) return this.broken;
     this.#isOver = true;
     if (climate.isTurned) void site.turn();
     await this.#until(SETTLING_MS);
+    for (let ms = 0; ms < TELLING_MS && !await this.#isTold(); ms += LEDGER_MS) await this.#until(LEDGER_MS);
     for (const reader of people.readers) await this.#readToTheEnd(reader);
     await this.#until(STREAMING_MS);
-    for (const follower of [...people.streams, ...people.cardReaders]) follower.isOver = true;
+    for (const follower of [...people.streams, ...people.cardReaders, ...people.paymentReaders]) follower.isOver = true;
     return [...this.broken, ...await brokenInvariants(site, people)];
+  }
+
+  /** Whether there is nothing left to tell of payments. */
+  async #isTold(): Promise<boolean> {
+    const { chain, store: { payments } } = this.site;
+    const upToLedger = chain.ledgers.latest;
+    const due = (["last_quarter", "end", "settling"] as const)
+      .map((what) => payments.due({ for: what, upToLedger, limit: 1 }));
+    const found = await Promise.all([...due, payments.owing({ limit: 1 })]);
+    return found.flat().length === 0;
   }
 
   /** Crons take no notice of how the story goes. */

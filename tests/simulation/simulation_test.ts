@@ -75,6 +75,7 @@ test("all invariants hold in worlds with one kind of action, and the action happ
   const done = {
     payments: "payments",
     keyless: "payments",
+    claims: "events",
     history: "events",
     webhooks: "deliveries",
     requests: "events",

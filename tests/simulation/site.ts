@@ -3,7 +3,8 @@ import { readConfig } from "../../cli/read_config.ts";
 import { createGateway, type Gateway } from "../../lib/gateway/gateway.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
-import type { StoreDriver } from "../../lib/store/checked_store.ts";
+import { checkedStore, type StoreDriver } from "../../lib/store/checked_store.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { openMemoryDriver } from "../../lib/store/sqlite/open.ts";
 import type { Climate } from "./climate.ts";
 import { Chain, CONTRACTS, PASSPHRASE } from "./chain.ts";
@@ -78,6 +79,8 @@ export async function askNode(
 
 /** Everything that is there: one store, several machines with a gateway each, nodes of one network, receivers. */
 export class Site {
+  /** The store as seen from outside, where no call fails. */
+  readonly store: Store;
   readonly chain: Chain;
   readonly nodes: SimulatedNode[];
   readonly receivers: Receivers;
@@ -109,6 +112,7 @@ export class Site {
     readonly driver: StoreDriver,
     readonly time: StoreTime,
   ) {
+    this.store = checkedStore(driver, () => world.nowMs);
     this.chain = new Chain(world, climate.isKeyless ? FIRST_OF_ALL : FIRST_LEDGER, climate);
     this.nodes = Array.from(
       { length: climate.nodes },
