@@ -2,6 +2,7 @@ import { nativeToScVal, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar
 import { rpcId } from "../events/simulated_node.ts";
 import { accountEntry } from "../stellar/account_entry.ts";
 import { calledIn } from "../../lib/stellar/transactions/envelope.ts";
+import { appliedTransactions } from "./applied_transactions.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import type { Climate } from "./climate.ts";
 import { contractEntry, lifeEntry, pendingEntry, toldBy } from "./contract_state.ts";
@@ -169,14 +170,12 @@ export class SimulatedNode {
     simulateTransaction: ({ transaction }) => this.#simulation(transaction!),
     sendTransaction: ({ transaction }) => this.#send(transaction!),
     getTransaction: ({ hash }) => this.#transaction(hash!),
+    getTransactions: ({ pagination }) => this.#transactions(pagination!),
   };
 
   #ledgers({ startLedger = 0, pagination }: Params): Answer {
     const { ledgers, oldest, latest } = this.#range();
-    if (startLedger < oldest || startLedger > latest) {
-      const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
-      throw new Refusal(-32600, `start ledger (${startLedger}) must be ${range}`);
-    }
+    if (startLedger < oldest || startLedger > latest) throw outOfRange(startLedger, oldest, latest);
     const end = Math.min(latest, startLedger + pagination!.limit - 1);
     const list = [];
     for (let sequence = startLedger; sequence <= end; sequence++) {
@@ -269,6 +268,15 @@ export class SimulatedNode {
     };
   }
 
+  #transactions({ limit, cursor }: Params["pagination"] & object): Answer {
+    const { ledgers, oldest, latest } = this.#range();
+    const place = BigInt(cursor!);
+    const first = Number(place >> 32n);
+    if (first < oldest || first > latest) throw outOfRange(first, oldest, latest);
+    const transactions = appliedTransactions(this.chain, ledgers, { place, latest, limit });
+    return { transactions, cursor, ...this.#newest() };
+  }
+
   /** Says what it is to say that is wrong, where it fits. */
   #bent(method: string, answer: Answer, asker: Owner): Answer {
     const lie = this.#lie;
@@ -285,6 +293,11 @@ export class SimulatedNode {
     const hasEntries = method === "getLedgerEntries" || method === "simulateTransaction";
     return hasEntries && this.ailment.lag > 0 && Number(latestLedger) <= this.chain.ledgers.latest + MAY_BE_THERE;
   }
+}
+
+function outOfRange(startLedger: number, oldest: number, latest: number): Refusal {
+  const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
+  return new Refusal(-32600, `start ledger (${startLedger}) must be ${range}`);
 }
 
 /** Ledgers above the newest that a gateway believes at once, at most: what it is told further up may not be there yet. */

@@ -15,6 +15,8 @@ interface Known {
   row: StoredPayment;
   payment: TruePayment;
   life: Ledgers;
+  /** Transactions of claims whose metadata the gateway knows. */
+  shownClaims: Set<string>;
 }
 
 /** Each payment of the log is in the state that is true. */
@@ -25,6 +27,7 @@ export async function checkPaymentStates(
   broken: string[],
 ): Promise<void> {
   const ids = new Set(log.map(({ id }) => id));
+  const shownClaims = new Set(log.filter(({ payment }) => payment?.taken !== undefined).map(({ txHash }) => txHash));
   for (const { id, txHash } of log.filter(({ type }) => type === "payment.authorized")) {
     const row = await site.store.payments.get(id);
     if (row === undefined) {
@@ -32,7 +35,7 @@ export async function checkPaymentStates(
       continue;
     }
     const { payment, life } = site.chain.truthOf(txHash)!;
-    if (!mayBe({ site, state, row, payment, life })) {
+    if (!mayBe({ site, state, row, payment, life, shownClaims })) {
       broken.push(`payment ${id} is ${inWords(payment)}, and told as ${JSON.stringify(row)}`);
     }
     if (row.expired !== undefined && !ids.has(row.expired.eventId)) broken.push(`${id} expired without an event`);
@@ -60,12 +63,13 @@ function hasGapSince({ epoch, gaps }: WatcherState, ledger: number): boolean {
   );
 }
 
-/** A claim without metadata came after the end as last read. So the gateway may not know whether somebody had extended the payment. */
-function isUndecided({ row, payment, life }: Known): boolean {
+/** A claim came after the end as last read, and metadata is missing. So the gateway may not know about an extension. */
+function isUndecided({ row, payment, life, shownClaims }: Known): boolean {
   const { claim } = payment;
   const next = claim ??
     life.escrow.claims.find(({ merchant, ledger }) => merchant === payment.merchant && ledger > payment.ledger);
-  return row.slot === undefined && next !== undefined && next.ledger > row.expiresAtLedger;
+  if (next === undefined || next.ledger <= row.expiresAtLedger) return false;
+  return row.slot === undefined || !shownClaims.has(next.txHash);
 }
 
 /** The gateways' own events come once, and are true in their ledger. */
