@@ -21,19 +21,20 @@ export async function hashOfEvent({ events }: Pick<Store, "events">, id: string)
   return (await events.get(ownerOf(id)))?.txHash;
 }
 
+/** Keys that may have given a reference. */
+const MOST_KEYS = 1_000;
+
 /** The newest transactions that API keys prepared with this reference, and whether there are more. */
 export async function transactionsOf(
   store: Pick<Store, "references" | "sharedState">,
   reference: string,
 ): Promise<{ newest: GivenReference[]; isMore: boolean }> {
+  // A fee bump may hide every second one.
+  const limit = 2 * (MOST_LISTED + 1);
   const found: GivenReference[] = [];
-  let after: GivenReference | undefined;
-  while (true) {
-    const page = await store.references.list({ after, limit: 500 });
-    found.push(...page.filter((one) => one.reference === reference));
-    found.sort((one, other) => other.preparedAtMs - one.preparedAtMs).splice(2 * MOST_LISTED);
-    if (page.length < 500) break;
-    after = page.at(-1)!;
+  for (const keyId of await store.references.keysOf({ reference, limit: MOST_KEYS })) {
+    found.push(...await store.references.ofReference({ keyId, reference, order: "desc", limit }));
+    found.sort((one, other) => other.preparedAtMs - one.preparedAtMs).splice(limit);
   }
   const outer = await withoutBumped(store, found);
   return { newest: outer.slice(0, MOST_LISTED), isMore: outer.length > MOST_LISTED };

@@ -61,6 +61,7 @@ export const BOUNDS: Bounds = {
     isAny: unbounded,
     find: (hashes) => checkBatch(hashes, 1_000),
     ofReference: ({ limit }) => checkLimit(limit, 1_000),
+    keysOf: ({ limit }) => checkLimit(limit, 1_000),
     list: ({ limit }) => checkLimit(limit, 500),
     delete: (records) => checkBatch(records, 500),
     prune: unbounded,

@@ -38,6 +38,8 @@ export interface ReferenceStore {
   ofKey(keyId: string, hashes: string[]): Promise<Map<string, string>>;
   /** At most `limit` (≤ 1 000) records of a key with this reference, by time and hash. The cost depends on `limit` only. */
   ofReference(query: ReferenceQuery): Promise<GivenReference[]>;
+  /** At most `limit` (≤ 1 000) ids of the API keys that gave this reference, ascending. The cost depends on `limit` only. */
+  keysOf(query: Pick<ReferenceQuery, "reference" | "limit">): Promise<string[]>;
   /**
    * Sets the references of events of the log (at most 1 000), with one `find`. While the store has no reference, it reads
    * nothing. A shared store is asked once for new events.

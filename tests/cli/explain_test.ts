@@ -223,8 +223,8 @@ describe("the story of a store without a node", () => {
     await store.submissions.record({ hash: HASH, validUntil: START_MS / 1_000 + 300, submittedAtMs: START_MS - 1_000 });
     await append(store, [eventAt(101, 1, { ...moved, type: "payment.authorized" })], 200);
   });
-  const explain = (named: string, options?: FakeIoOptions) =>
-    run([named, "--store", beside.setting, "--rpc-url", "http://127.0.0.1:9"], options);
+  const explain = (named: string, options?: FakeIoOptions, ...more: string[]) =>
+    run([named, "--store", beside.setting, "--rpc-url", "http://127.0.0.1:9", ...more], options);
 
   test("has what the store has, and says that no node answers", async () => {
     const { store } = beside;
@@ -249,6 +249,18 @@ describe("the story of a store without a node", () => {
     assert.match(out, /\n {10}webhook {3}wh_dead given up\n/);
     assert.match(out, /event {5}payment\.authorized\n {20}40000000 of an unknown asset, card/);
     assert.match(out, /\n\nFrom the store alone, because .*127\.0\.0\.1:9/);
+  });
+
+  test("a reference of many transactions lists the newest of all keys, and says that there are more", async () => {
+    const { store } = beside;
+    const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+    const record = (n: number, keyId: string) =>
+      store.references.record({ hash: hashOf(n), keyId, reference: "batch", preparedAtMs: START_MS + n });
+    for (let n = 1; n <= 30; n++) await record(n, n === 28 ? "key1" : "key2");
+    await record(1_000, "key1");
+    const { transactions, more } = JSON.parse((await explain("batch", {}, "--json")).out);
+    const newest = [1_000, ...Array.from({ length: 19 }, (_, n) => 30 - n)].map(hashOf);
+    assert.deepEqual([transactions.map(({ hash }: { hash: string }) => hash), more], [newest, true]);
   });
 
   test("an expired payment has its end", async () => {

@@ -89,6 +89,19 @@ export function referenceContract({ store, anotherHandle, isShared }: Subject): 
     assert.deepEqual(await references.ofReference({ keyId: "k3", reference: "one", order: "asc", limit: 9 }), []);
   });
 
+  test("references.keysOf returns the keys that gave a reference, by id", async () => {
+    const { references } = store();
+    for (const keyId of ["k2", "k1", "k10"]) {
+      for (const n of [1, 2, 3]) await references.record(given(n, { keyId, reference: "one" }));
+    }
+    await references.record(given(4, { keyId: "k3" }));
+    assert.deepEqual(await references.keysOf({ reference: "one", limit: 9 }), ["k1", "k10", "k2"]);
+    assert.deepEqual(await references.keysOf({ reference: "one", limit: 2 }), ["k1", "k10"]);
+    assert.deepEqual(await references.keysOf({ reference: "on", limit: 9 }), []);
+    await references.delete([1, 2, 3].map((n) => given(n, { keyId: "k1", reference: "one" })));
+    assert.deepEqual(await references.keysOf({ reference: "one", limit: 9 }), ["k10", "k2"]);
+  });
+
   test("references.delete deletes these records and no others", async () => {
     const { references } = store();
     const all = Array.from({ length: 230 }, (_, n) => given(n, { reference: "same" }));

@@ -288,6 +288,7 @@ function describePlans(programs: string): void {
       await references.find(Array.from({ length: 100 }, (_, n) => `h${n * 7}`));
       await references.list({ after: { preparedAtMs: 5, hash: "h5", keyId: "k" }, preparedBeforeMs: 900, limit: 100 });
       await references.ofReference({ keyId: "k0", reference: "r4", order: "desc", limit: 100 });
+      await references.keysOf({ reference: "r4", limit: 100 });
       await references.delete(Array.from({ length: 50 }, (_, n) => {
         return { hash: `h${n}`, keyId: "k0", reference: "r", preparedAtMs: 1 };
       }));

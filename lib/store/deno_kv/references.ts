@@ -51,7 +51,7 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
     isAny: async () => (await collect(kv.list({ prefix: REFERENCE }, { limit: 1 }))).length > 0,
     find: async (hashes) => (await Promise.all(hashes.map(ofHash))).flat(),
     async ofReference({ keyId, reference, order, after, limit }) {
-      const prefix = referenceTextKey(keyId, reference);
+      const prefix = [...referenceTextKey(reference), keyId];
       const place = after && [...prefix, after.preparedAtMs, after.hash];
       const range = place === undefined
         ? { prefix }
@@ -61,6 +61,17 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
       const options = { limit, batchSize: Math.min(limit, 500), reverse: order === "desc" };
       const keys = (await collect(kv.list(range, options))).map(({ key }) => key);
       return await namedBy(keys, (key) => referenceKey({ hash: key[4] as string, keyId }));
+    },
+    async keysOf({ reference, limit }) {
+      const prefix = referenceTextKey(reference);
+      const keys: string[] = [];
+      while (keys.length < limit) {
+        const start = keys.length === 0 ? undefined : [...prefix, keys.at(-1)!, Infinity];
+        const [next] = await collect(kv.list({ prefix, start }, { limit: 1 }));
+        if (next === undefined) break;
+        keys.push(next.key[2] as string);
+      }
+      return keys;
     },
     list: byTime,
     delete: remove,
@@ -74,5 +85,5 @@ export function denoKvReferences({ kv, retry }: DenoKvContext): NounDriver<Refer
 
 function indexKeys(given: GivenReference): KvKey[] {
   const { keyId, reference, preparedAtMs, hash } = given;
-  return [referenceTimeKey(given), [...referenceTextKey(keyId, reference), preparedAtMs, hash]];
+  return [referenceTimeKey(given), [...referenceTextKey(reference), keyId, preparedAtMs, hash]];
 }

@@ -83,8 +83,8 @@ export const referenceTimeKey = ({ hash, keyId, preparedAtMs }: ReferencePlace):
   keyId,
 ];
 
-/** The transactions that a key prepared with a reference. Time and hash follow. */
-export const referenceTextKey = (keyId: string, reference: string): KvKey => ["reference_by_text", keyId, reference];
+/** The transactions that keys prepared with a reference. Key, time and hash follow. */
+export const referenceTextKey = (reference: string): KvKey => ["reference_by_text", reference];
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];

@@ -37,6 +37,9 @@ export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
       ORDER BY prepared_at_ms ${order}, hash ${order} LIMIT $5`,
     );
   const [ascending, descending] = [ofReference("asc"), ofReference("desc")];
+  const nextKey = sql.prepare<{ key_id: string }>(
+    `SELECT key_id FROM ${table} WHERE reference = $1 AND key_id > $2 ORDER BY key_id LIMIT 1`,
+  );
   const list = sql.prepare<ReferenceRow>(
     `SELECT ${COLUMNS} FROM ${table} WHERE (prepared_at_ms, hash, key_id) > ($1, $2, $3) AND prepared_at_ms < $4
     ORDER BY prepared_at_ms, hash, key_id LIMIT $5`,
@@ -60,6 +63,15 @@ export function sqlReferences({ sql }: SqlContext): NounDriver<ReferenceRows> {
       const [select, ms] = order === "asc" ? [ascending, -1] : [descending, AFTER_ALL_MS];
       const found = select(keyId, reference, after?.preparedAtMs ?? ms, after?.hash ?? "", limit);
       return (await sql.read(found)).map(toGiven);
+    },
+    async keysOf({ reference, limit }) {
+      const keys: string[] = [];
+      while (keys.length < limit) {
+        const [next] = await sql.read(nextKey(reference, keys.at(-1) ?? ""));
+        if (next === undefined) break;
+        keys.push(next.key_id);
+      }
+      return keys;
     },
     async list({ after, preparedBeforeMs = AFTER_ALL_MS, limit }) {
       const { preparedAtMs = -1, hash = "", keyId = "" } = after ?? {};

@@ -95,7 +95,7 @@ export function sharedTables(words: SchemaWords): string {
     PRIMARY KEY (hash, key_id)
   )${endByKey};
   CREATE INDEX reference_by_time ON ${prefix}reference (prepared_at_ms, hash, key_id);
-  CREATE INDEX reference_by_text ON ${prefix}reference (key_id, reference, prepared_at_ms, hash);
+  CREATE INDEX reference_by_text ON ${prefix}reference (reference, key_id, prepared_at_ms, hash);
   CREATE TABLE ${prefix}intent (
     key_id text NOT NULL,
     kind text NOT NULL,
