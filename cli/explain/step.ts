@@ -23,7 +23,16 @@ export interface Money {
 /** A step of a transaction's life, from the store or the node. */
 export type StepFacts =
   | { step: "prepared"; keyId: string; keyName: string | null; reference: string }
-  | { step: "sent"; source: string | null; validUntil: string }
+  | {
+    /** Of one API key. `keyId`, `kind` and `idempotencyKey` are null when the store does not say who submitted it. */
+    step: "sent";
+    keyId: string | null;
+    keyName: string | null;
+    kind: string | null;
+    source: string | null;
+    idempotencyKey: string | null;
+    validUntil: string | null;
+  }
   | { step: "applied"; ledger: number }
   | { step: "failed"; ledger: number | null; refusal: Refusal }
   | { step: "rejected"; refusal: Refusal }

@@ -7,7 +7,8 @@ import { rejection } from "../../lib/stellar/transactions/rejections.ts";
 import type { TransactionAnswer } from "../../lib/stellar/rpc/schemas.ts";
 import type { LoggedEvent } from "../../lib/store/event.ts";
 import type { StoredPayment } from "../../lib/store/payment.ts";
-import type { Submission } from "../../lib/store/submission.ts";
+import type { Submission, SubmissionOutcome } from "../../lib/store/submission.ts";
+import type { SubmittedTransaction } from "../../lib/store/transaction.ts";
 import type { StoreAndNode } from "../store_and_node.ts";
 import { storedLedgers } from "../stored_ledgers.ts";
 import { addDeliveries } from "./deliveries.ts";
@@ -26,26 +27,23 @@ export interface StoryParts extends Pick<StoreAndNode, "store" | "node" | "netwo
 /** The story of a transaction. Undefined when neither the store nor the node knows it. */
 export async function storyOf(parts: StoryParts, hash: string): Promise<Story | undefined> {
   const { store, node } = parts;
-  const [given, submission, events, onNetwork] = await Promise.all([
+  const [given, sent, submission, events, onNetwork] = await Promise.all([
     store.references.find([hash]),
+    store.transactions.find([hash]),
     store.submissions.get(hash),
     store.events.read({ filter: { txHash: hash }, withOwn: true, order: "asc", limit: MOST_EVENTS }),
     askNode(parts, hash),
   ]);
   const isFound = onNetwork !== undefined && onNetwork.status !== "NOT_FOUND";
-  if (given.length + events.length === 0 && submission === undefined && !isFound) return undefined;
+  if (given.length + sent.length + events.length === 0 && submission === undefined && !isFound) return undefined;
   const timeline = createTimeline();
   let last = -Infinity;
   for (const { keyId, reference, preparedAtMs } of given) {
     const keyName = await parts.keyName(keyId);
     last = timeline.add({ at: isoTime(preparedAtMs), step: "prepared", keyId, keyName, reference }, last);
   }
-  if (submission !== undefined) {
-    const { submittedAtMs, source = null, validUntil } = submission;
-    const sent = { source, validUntil: isoSeconds(validUntil * 1_000) };
-    last = timeline.add({ at: isoTime(submittedAtMs), step: "sent", ...sent }, last);
-  }
-  last = timeline.add(await outcomeOf(hash, { submission, events, onNetwork }, await node.problem()), last);
+  for (const step of await sentSteps(parts, sent, submission)) last = timeline.add(step, last);
+  last = timeline.add(await outcomeOf(hash, { sent, submission, events, onNetwork }, await node.problem()), last);
   const moneyOf = createMoney(parts);
   const places = new Map<LoggedEvent, number>();
   for (const event of events) {
@@ -72,16 +70,50 @@ async function askNode({ node }: Pick<StoryParts, "node">, hash: string): Promis
   return await node.rpc.getTransaction(hash).catch(() => undefined);
 }
 
+/** One step for each API key. The inner transaction of a fee bump has only a submission. */
+async function sentSteps(
+  { keyName }: StoryParts,
+  sent: SubmittedTransaction[],
+  submission: Submission | undefined,
+): Promise<Step[]> {
+  const validUntil = validUntilOf(submission);
+  if (sent.length === 0) {
+    if (submission === undefined) return [];
+    const { source = null, submittedAtMs } = submission;
+    const unknown = { keyId: null, keyName: null, kind: null, idempotencyKey: null };
+    return [{ at: isoTime(submittedAtMs), step: "sent", ...unknown, source, validUntil }];
+  }
+  const inOrder = sent.toSorted((one, other) => one.submittedAtMs - other.submittedAtMs);
+  return await Promise.all(inOrder.map(async ({ keyId, kind, source, idempotencyKey = null, submittedAtMs }) => {
+    const by = { keyId, keyName: await keyName(keyId) };
+    return { at: isoTime(submittedAtMs), step: "sent" as const, ...by, kind, source, idempotencyKey, validUntil };
+  }));
+}
+
+function validUntilOf(submission: Submission | undefined): string | null {
+  return submission === undefined ? null : isoSeconds(submission.validUntil * 1_000);
+}
+
+/** The keys' records outlive the submission, without the error. */
+function storedOutcome(
+  [record]: SubmittedTransaction[],
+  submission: Submission | undefined,
+): SubmissionOutcome | undefined {
+  if (submission !== undefined || record === undefined || record.status === "pending") return submission?.outcome;
+  return { status: record.status, ledger: record.ledger };
+}
+
 async function outcomeOf(
   hash: string,
-  { submission, events, onNetwork }: {
+  { sent, submission, events, onNetwork }: {
+    sent: SubmittedTransaction[];
     submission: Submission | undefined;
     events: LoggedEvent[];
     onNetwork: TransactionAnswer | undefined;
   },
   nodeProblem: string | undefined,
 ): Promise<Step> {
-  const { outcome } = submission ?? {};
+  const outcome = storedOutcome(sent, submission);
   const seen = onNetwork?.status === "NOT_FOUND" ? undefined : onNetwork;
   const closedAt = events[0]?.ledgerClosedAt ??
     (seen?.createdAt === undefined ? null : isoSeconds(seen.createdAt * 1_000));
@@ -100,9 +132,8 @@ async function outcomeOf(
   const asked = onNetwork === undefined
     ? `no node answers: ${nodeProblem}`
     : `the node does not have it in its ledgers ${onNetwork.oldestLedger} to ${onNetwork.latestLedger}`;
-  const isSent = submission !== undefined;
-  const validUntil = isSent ? isoSeconds(submission.validUntil * 1_000) : null;
-  return { at: null, step: "unresolved", isSent, validUntil, why: asked };
+  const isSent = submission !== undefined || sent.length > 0;
+  return { at: null, step: "unresolved", isSent, validUntil: validUntilOf(submission), why: asked };
 }
 
 async function refusalOf(error: RefusalNames & { message?: string; retry?: string }): Promise<Refusal> {

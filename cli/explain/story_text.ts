@@ -30,7 +30,7 @@ export function storyText({ hash, payments, steps, nodeProblem }: Story, room: n
 function stepLines(step: Step, day: string, room: number): string[] {
   const { label, texts } = toldStep(step, day);
   const head = `${(step.at?.slice(11, 19) ?? "").padEnd(10)}${label.padEnd(LABEL_WIDTH)}`;
-  const shown = texts.filter((text) => text !== "").map((text) => visible(text));
+  const shown = texts.flatMap((text) => text ? [visible(text)] : []);
   const [first = "", ...others] = shown;
   if (room >= WIDE) {
     return [
@@ -51,14 +51,16 @@ function indented(text: string, indent: number, room: number): string[] {
 }
 
 /** @param day of the line above: times of that day stand alone */
-function toldStep(step: Step, day: string): { label: string; texts: string[] } {
+function toldStep(step: Step, day: string): { label: string; texts: (string | null)[] } {
   switch (step.step) {
-    case "prepared": {
-      const by = step.keyName === null ? step.keyId : `${step.keyName} (${step.keyId})`;
-      return { label: "prepared", texts: [`reference ${step.reference}`, `by ${by}`] };
+    case "prepared":
+      return { label: "prepared", texts: [`reference ${step.reference}`, keyText(step.keyId, step.keyName)] };
+    case "sent": {
+      const { keyId, keyName, kind, source, idempotencyKey } = step;
+      const what = [kind ?? "", source === null ? "" : `from ${shortId(source)}`].filter((text) => text !== "");
+      const by = keyId === null ? "" : keyText(keyId, keyName);
+      return { label: "sent", texts: [what.join(" "), by, idempotencyKey && `Idempotency-Key ${idempotencyKey}`] };
     }
-    case "sent":
-      return { label: "sent", texts: [step.source === null ? "" : `from ${shortId(step.source)}`] };
     case "applied":
       return { label: "ledger", texts: [`success in ${step.ledger}`] };
     case "failed":
@@ -70,10 +72,8 @@ function toldStep(step: Step, day: string): { label: string; texts: string[] } {
       return { label: "rejected", texts: refusalTexts(step.refusal) };
     case "unresolved": {
       if (!step.isSent) return { label: "not sent", texts: ["by this gateway", step.why] };
-      return {
-        label: "unknown",
-        texts: [step.why, `the network can include it until ${timeText(step.validUntil!, day)}`],
-      };
+      const until = step.validUntil && `the network can include it until ${timeText(step.validUntil, day)}`;
+      return { label: "unknown", texts: [step.why, until] };
     }
     case "event": {
       const { deviceHash, merchant, agent, amount } = step;
@@ -105,6 +105,10 @@ function toldStep(step: Step, day: string): { label: string; texts: string[] } {
     case "unknown":
       return { label: "unknown", texts: ["the gateway lacks events, so it does not know the payment's end"] };
   }
+}
+
+function keyText(keyId: string, name: string | null): string {
+  return `by ${name === null ? keyId : `${name} (${keyId})`}`;
 }
 
 /** Payments of a claim in a text. `--json` has all. */

@@ -60,10 +60,16 @@ describe("the story of a sandbox's transactions", () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     webhook = (await api.post("/v1/webhooks", { url, types: ["payment.authorized", "payment.claimed"] })).body.id;
 
-    async function prepare(by: typeof owner, operation: object, reference?: string) {
-      const { body } = await api.post("/v1/transactions/prepare", { source: by.address, operation, reference });
+    async function prepare(by: typeof owner, operation: object, reference?: string, key?: string) {
+      const headers = key === undefined ? undefined : { "idempotency-key": key };
+      const { body } = await api.post(
+        "/v1/transactions/prepare",
+        { source: by.address, operation, reference },
+        headers,
+      );
       if (reference !== undefined) hashes[reference] = body.hash;
-      return () => api.post("/v1/transactions/submit", { xdr: signed(body.xdr, body.networkPassphrase, by.secret) });
+      const xdr = signed(body.xdr, body.networkPassphrase, by.secret);
+      return () => api.post("/v1/transactions/submit", { xdr }, headers);
     }
     async function write(...args: Parameters<typeof prepare>): Promise<void> {
       const { status, body } = await (await prepare(...args))();
@@ -73,7 +79,7 @@ describe("the story of a sandbox's transactions", () => {
     await write(owner, { kind: "registerAgent", deviceHash, agent: agent.address, asset, maxAmount: "50000000" });
     await write(owner, { kind: "fundEscrow", deviceHash, asset, amount: "100000000" });
     const pay = { kind: "authorize", deviceHash, merchant: merchant.address, asset, amount: "40000000" };
-    await write(agent, pay, "order 1");
+    await write(agent, pay, "order 1", "checkout-1");
     await until(() => received === 1);
     await write(merchant, { kind: "claim", asset }, "claim 1");
     await until(() => received === 2);
@@ -107,7 +113,10 @@ claimed, 4 XLM to ACCOUNT
 DATE UTC
 TIME  prepared  reference order 1
   by sandbox (KEY)
-TIME  sent      from ACCOUNT
+TIME  sent
+  authorize from ACCOUNT
+  by sandbox (KEY)
+  Idempotency-Key checkout-1
 TIME  ledger    success in N
 TIME  event     payment.authorized
   4 XLM, card abab…abab, merchant
@@ -139,6 +148,8 @@ HASH
     assert.deepEqual(story.steps.map(({ step }: { step: string }) => step), [
       ...["prepared", "sent", "applied", "event", "attempt", "claimed"],
     ]);
+    const { keyName, kind, idempotencyKey } = story.steps[1];
+    assert.deepEqual([keyName, kind, idempotencyKey], ["sandbox", "authorize", "checkout-1"]);
     const attempt = story.steps.at(-2);
     assert.deepEqual([attempt.webhook, attempt.outcome, attempt.statusCode], [webhook, "rejected", 410]);
   });
@@ -251,7 +262,7 @@ describe("the story of a store without a node", () => {
     assert.match(out, /\n\nFrom the store alone, because .*127\.0\.0\.1:9/);
   });
 
-  test("a reference of many transactions lists the newest of all keys, and says that there are more", async () => {
+  test("a reference of many transactions lists the newest of all keys, with `more`", async () => {
     const { store } = beside;
     const hashOf = (n: number) => n.toString(16).padStart(64, "0");
     const record = (n: number, keyId: string) =>
@@ -261,6 +272,18 @@ describe("the story of a store without a node", () => {
     const { transactions, more } = JSON.parse((await explain("batch", {}, "--json")).out);
     const newest = [1_000, ...Array.from({ length: 19 }, (_, n) => 30 - n)].map(hashOf);
     assert.deepEqual([transactions.map(({ hash }: { hash: string }) => hash), more], [newest, true]);
+  });
+
+  test("has what each API key submitted, also when the submission is deleted", async () => {
+    const { store } = beside;
+    const [hash, source] = ["cd".repeat(32), merchant];
+    const sent = { hash, kind: "claim", source, submittedAtMs: START_MS + 5_000, status: "rejected" } as const;
+    await store.transactions.add({ ...sent, keyId: "key2", idempotencyKey: "claim-9" });
+    await store.transactions.add({ ...sent, keyId: "key1", submittedAtMs: START_MS + 2_000 });
+    const { out } = await explain(hash, { isTerminal: true, columns: 80 });
+    assert.match(out, /:02 {2}sent {6}claim from GAAA…AWHF\n {20}by shop \(key1\)\n/);
+    assert.match(out, /:05 {2}sent {6}claim from GAAA…AWHF\n {20}by key2\n {20}Idempotency-Key claim-9\n/);
+    assert.match(out, /\n {10}rejected {2}the store does not say why\n/);
   });
 
   test("an expired payment has its end", async () => {
