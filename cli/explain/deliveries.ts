@@ -1,7 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { FAILED_STATES, filterOf, type StoredConsumer, type Subscription } from "../../lib/store/webhook.ts";
+import { filterOf, type Subscription } from "../../lib/store/webhook.ts";
+import { deliveryState } from "../../lib/webhooks/delivery_state.ts";
 import { storedAttempts } from "../../lib/webhooks/failed_deliveries.ts";
 import type { Timeline } from "./step.ts";
 
@@ -54,21 +55,7 @@ async function addOfWebhook(
   }
   for (const { event, after, attempts } of byId.values()) {
     if (attempts > 0) continue;
-    const state = await stateOf(store, consumer, event);
+    const state = await deliveryState(store, consumer, event);
     timeline.add({ at: null, step: "delivery", webhook, url, eventId: event.id, eventType: event.type, state }, after);
   }
-}
-
-/** The state of a delivery of which no attempt is stored. */
-async function stateOf(
-  { deliveries }: WebhookStore,
-  { subscription, progress }: StoredConsumer,
-  { sequence }: LoggedEvent,
-) {
-  for (const state of FAILED_STATES) {
-    const beyond = state === "retrying" ? sequence - 1 : sequence + 1;
-    const [first] = await deliveries.failed({ subscriptionId: subscription.id, state, beyond, limit: 1 });
-    if (first?.delivery.sequence === sequence) return state;
-  }
-  return sequence > progress.cursor ? "waiting" : "delivered";
 }

@@ -1,4 +1,5 @@
 import type { AttemptOutcome } from "../../lib/store/webhook.ts";
+import type { DeliveryState } from "../../lib/webhooks/delivery_state.ts";
 import type { PublicPayment } from "../../lib/escrow/payments/payment_reads.ts";
 
 /** Why the network or a contract refused a transaction, and what lets it pass. */
@@ -66,7 +67,7 @@ export type StepFacts =
     url: string;
     eventId: string;
     eventType: string;
-    state: "delivered" | "waiting" | "retrying" | "rejected" | "dead";
+    state: DeliveryState;
   }
   | { step: "collected"; payments: string[]; isMore: boolean }
   | { step: "claimed"; paymentId: string; ledger: number; txHash: string }

@@ -459,6 +459,17 @@ export type PaymentClaimed = {
   asset: string | null;
 };
 
+export type PaymentDelivery = {
+  /** Id of the webhook. */
+  webhookId: string;
+  /** Id of the event. */
+  eventId: string;
+  /** Type of the event. */
+  type: string;
+  /** `delivered`: the receiver accepted the event. `waiting`: the gateway has not delivered it yet. `retrying`: the delivery failed, and a retry is due. `rejected`: the receiver refused it. `dead`: the gateway gave it up. Of the last two a webhook keeps its newest 10000 each; an earlier one counts as `delivered`. */
+  state: "delivered" | "waiting" | "retrying" | "rejected" | "dead";
+};
+
 export type PaymentExpired = {
   /** Unique id of the event, by which receivers deduplicate. */
   id: string;
@@ -548,7 +559,7 @@ export type PaymentTransaction = {
 
 export type PaymentVerdict = PaymentWouldPass | PaymentWouldFail;
 
-export type PaymentWithTransaction = {
+export type PaymentWithDeliveries = {
   /** Id of the payment: that of its `payment.authorized` event. */
   id: string;
   /** `pending`: no claim of the merchant took the payment yet. `claimed`: one did. `expired`: it ended unclaimed. `unknown`: the gateway cannot tell, because the network was reset or events are missing. */
@@ -583,6 +594,8 @@ export type PaymentWithTransaction = {
   /** Idempotency-Key that the calling API key sent with its submit; null for none, and for other keys. */
   idempotencyKey: string | null;
   transaction: PaymentTransaction;
+  /** Deliveries of the payment's events to the calling API key's webhooks. A webhook has those of its filter, of ledgers after its creation. Replays of earlier events are not in the list. */
+  deliveries: (PaymentDelivery)[];
 };
 
 export type PaymentWouldFail = {
@@ -1179,13 +1192,13 @@ export interface Endpoints {
     };
     answer: PaymentPage;
   };
-  /** One payment with its state and its transaction */
+  /** One payment with its state, its transaction, and the deliveries to the key's webhooks */
   "GET /v1/payments/:id": {
     params: {
       /** Id of the event: 19 and 10 digits with a hyphen, after a network reset with the epoch and a hyphen in front. */
       id: string;
     };
-    answer: PaymentWithTransaction;
+    answer: PaymentWithDeliveries;
   };
   /** The symbol, the name and the decimals of an asset */
   "GET /v1/assets/:asset": {

@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import { type CreationIntent, IntentRefused } from "../store/intent.ts";
-import { publicEvent } from "../store/event.ts";
+import { type LoggedEvent, publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt, FailedDelivery, StoredConsumer } from "../store/webhook.ts";
 import {
@@ -12,6 +12,7 @@ import {
   withSecret,
 } from "./creation.ts";
 import { type Attempter, type EventMessage, recipientOf, type SignedPost, signedPost } from "./delivery/attempt.ts";
+import { deliveriesOf } from "./delivery_state.ts";
 import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts";
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
 import { beginReplay, isUnderWay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
@@ -139,6 +140,9 @@ export function createSubscriptions(parts: SubscriptionsParts) {
       await own(keyId, id);
       return await failedDeliveries(store, id, page);
     },
+
+    /** The deliveries of these events to all subscriptions of the key; see `deliveriesOf`. */
+    deliveriesOf: (keyId: string, events: LoggedEvent[]) => deliveriesOf(store, keyId, events),
 
     /** One attempt and its request. @throws {GatewayError} `not_found` when it is not stored */
     async sent(keyId: string, id: string, attemptId: string): Promise<Sent> {

@@ -27,7 +27,15 @@ before(async () => {
   const owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
   issueCard(on, owner, CARD, 1_000_000);
   const settings = { metricsToken: METRICS_TOKEN };
-  api = await startGateway(on, { settings, started: false, monotonicMs: () => performance.now() + passedMs });
+  api = await startGateway(on, {
+    settings,
+    started: false,
+    monotonicMs: () => performance.now() + passedMs,
+    targets: {
+      resolve: () => Promise.resolve(["1.1.1.1"]),
+      poster: { post: () => Promise.resolve({ statusCode: 204, responseBody: "", durationMs: 1 }), close() {} },
+    },
+  });
 });
 after(async () => {
   await api?.stop();
@@ -53,6 +61,10 @@ const own = async () => (await get("/v1/events?types=payment.expiring,payment.ex
 test("an unclaimed payment is announced, expires, and is an alarm until somebody acknowledges it", async () => {
   const { accounts: { owner, merchant }, contracts: { paymentEscrow }, asset } = on.sandbox;
   const [signer, other] = [Keypair.fromSecret(owner.secret), Keypair.random().publicKey()];
+  const types = ["payment.authorized", "payment.expiring", "payment.expired"];
+  for (const body of [{ types }, {}]) {
+    await api.request("POST", "/v1/webhooks", { body: { url: "https://shop.example/hook", ...body } });
+  }
   const pay = { kind: "authorize", deviceHash: CARD, merchant: merchant.address, asset };
   const { hash } = await api.write(owner, { ...pay, amount: "5" });
   const past = [addressOf(signer), hashVal(CARD), addressOf(other), addressOf(asset), i128(6), u64(9_000_000_000_000n)];
@@ -96,6 +108,8 @@ test("an unclaimed payment is announced, expires, and is an alarm until somebody
   assert.deepEqual(ended.expired, { eventId: expired.id, ledger: expired.ledger, expiredAt: expired.ledgerClosedAt });
   assert.ok(expired.ledger > ours.expiresAtLedger);
   assert.equal((await own()).length, 4);
+  const delivered = ended.deliveries.map(({ type, state }: Record<string, string>) => [type, state]);
+  assert.deepEqual(delivered.sort(), ["payment.authorized", ...types].map((type) => [type, "delivered"]).sort());
   const all = (await get("/v1/events")).events.map(({ type }: { type: string }) => type);
   assert.ok(!all.includes("payment.expired") && !all.includes("payment.expiring"), "opt-in");
   const status = await get("/v1/status");

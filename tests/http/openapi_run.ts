@@ -191,12 +191,12 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   run.examples.operations.streamEvents = { responses: { 200: { event: await firstOfStream(api) } } };
   await until(async () => (await api.request("GET", "/v1/payments?state=claimed")).body.payments.length === 1);
   await run.ask("listPayments", "claimed", { query: { state: "claimed", limit: "10" } });
+  const params = { id };
+  await posted(run, params, 3);
   await run.ask("getPayment", "claimed", { params: { id: page.events[3].id } });
   await run.ask("getPayment", "not_found", { params: { id: "0000000000000000001-0000000001" } });
   await run.ask("getEvent", "payment_authorized", { params: { id: page.events[3].id } });
   await run.ask("getEvent", "not_found", { params: { id: "0000000000000000001-0000000001" } });
-  const params = { id };
-  await posted(run, params, 3);
   const { body: { deliveries } } = await run.ask("listWebhookDeliveries", "attempts", {
     params,
     query: { limit: "3" },

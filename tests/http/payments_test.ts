@@ -88,8 +88,8 @@ describe("the payments", () => {
       idempotencyKey: null,
     });
     assert.ok(expiresAtLedger > paid.ledger && Date.parse(expiresAt) > Date.parse(paid.ledgerClosedAt));
-    const { transaction, ...same } = (await api.request("GET", `/v1/payments/${paid.id}`)).body;
-    assert.deepEqual(same, five);
+    const { transaction, deliveries, ...same } = (await api.request("GET", `/v1/payments/${paid.id}`)).body;
+    assert.deepEqual([same, deliveries], [five, []]);
     assert.deepEqual([transaction.hash, transaction.ledger], [paid.txHash, paid.ledger]);
   });
 
@@ -148,7 +148,7 @@ describe("the payments", () => {
     const { payments: [newest] } = await payments();
     const one = await client.payment(newest.id);
     assert.ok(one.ok);
-    const { transaction: _, ...same } = one;
+    const { transaction: _, deliveries: __, ...same } = one;
     assert.deepEqual(same, { ok: true, ...newest });
     await assert.rejects(client.payments({ from: "yesterday" }).next(), FeedError);
   });

@@ -1,6 +1,7 @@
 import { isoSeconds } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { LedgerTimes } from "../../stellar/ledger_clock.ts";
+import { type LoggedEvent, OWN_EVENT_TYPES } from "../../store/event.ts";
 import type { PaymentFilter, PaymentState, StoredPayment } from "../../store/payment.ts";
 import type { Store } from "../../store/store.ts";
 import { type Order, placeCursor, readPlaceCursor } from "../place_cursor.ts";
@@ -37,6 +38,12 @@ export interface PaymentWithTransaction extends PublicPayment {
   transaction: { hash: string; ledger: number; source: string | null; fee: string | null };
 }
 
+/** A payment, and its events in the order of its life. */
+export interface PaymentWithEvents {
+  payment: PaymentWithTransaction;
+  events: LoggedEvent[];
+}
+
 export interface PaymentPage {
   payments: PublicPayment[];
   /** Null on the last page. */
@@ -58,9 +65,11 @@ export interface PaymentReads {
   /** @throws {GatewayError} `invalid_request` for a cursor of another list */
   list(query: PaymentListQuery): Promise<PaymentPage>;
   /** @throws {GatewayError} `not_found` */
-  payment(id: string, keyId: string): Promise<PaymentWithTransaction>;
+  payment(id: string, keyId: string): Promise<PaymentWithEvents>;
 }
 
+/** The network bounds the payments of a transaction. A payment has two events of the gateway's own. */
+const MOST_OWN_EVENTS = 1_000;
 const PLACE = /^(\d{1,12}) ((?:[1-9]\d{0,3}-)?\d{19}-\d{10})$/;
 
 /** Reads payments from the store. */
@@ -99,6 +108,17 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger, sourceAnd
     }));
   }
 
+  /** Of the authorisation, of the gateway's own, and of the claim. Deleted events are missing. */
+  async function eventsOf({ id, txHash, claim }: StoredPayment): Promise<LoggedEvent[]> {
+    const filter = { txHash, types: [...OWN_EVENT_TYPES] };
+    const [authorized, own, claimed] = await Promise.all([
+      store.events.get(id),
+      store.events.read({ filter, order: "asc", limit: MOST_OWN_EVENTS }),
+      claim && store.events.get(claim.eventId),
+    ]);
+    return [authorized, ...own.filter(({ payment }) => payment?.of === id), claimed].filter((one) => one !== undefined);
+  }
+
   return {
     async list(query) {
       const { keyId, filter: { reference, ...filter } } = query;
@@ -113,9 +133,9 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger, sourceAnd
       const row = await store.payments.get(id);
       if (row === undefined) throw new GatewayError("not_found", `payment ${JSON.stringify(id)} is not held`);
       const { txHash: hash, ledger } = row;
-      const [[payment], known] = await Promise.all([shownTo(keyId, [row]), sourceAndFee(hash)]);
+      const [[payment], known, events] = await Promise.all([shownTo(keyId, [row]), sourceAndFee(hash), eventsOf(row)]);
       const { source = null, fee = null } = known ?? {};
-      return { ...payment!, transaction: { hash, ledger, source, fee } };
+      return { payment: { ...payment!, transaction: { hash, ledger, source, fee } }, events };
     },
   };
 }

@@ -7,8 +7,10 @@ import { accountAddress, address, amountAnswer, contractId, deviceHash, unixSeco
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../request_context.ts";
 import { PAYMENT_STATES } from "../../store/payment.ts";
+import { DELIVERY_STATES } from "../../webhooks/delivery_state.ts";
 import { anyEventId, count, flag, isoTime, ledgerSequence, nextCursor, text } from "../response_fields.ts";
 import { paymentsQuery } from "../validation/payment_query.ts";
+import { WEBHOOK_EXAMPLE } from "./deliveries.ts";
 import { eventId } from "./events.ts";
 import { exportedPayments, PAYMENT_FILE } from "./payment_export.ts";
 import { ownIdempotencyKey, ownReference } from "./transactions.ts";
@@ -64,7 +66,7 @@ const payment = z.object({
   idempotencyKey: ownIdempotencyKey,
 }).meta({ id: "Payment", description: "An authorised payment, and what became of it." });
 
-const paymentWithTransaction = payment.extend({
+const paymentWithDeliveries = payment.extend({
   transaction: z.object({
     hash: text("Hash of the transaction: 64 hex digits.", EXAMPLE.txHash),
     ledger: ledgerSequence("Ledger of the transaction."),
@@ -78,7 +80,25 @@ const paymentWithTransaction = payment.extend({
       example: "685899",
     }),
   }).meta({ id: "PaymentTransaction", description: "The transaction that authorised a payment." }),
-}).meta({ id: "PaymentWithTransaction", description: "A payment with its transaction." });
+  deliveries: z.array(
+    z.object({
+      webhookId: text("Id of the webhook.", WEBHOOK_EXAMPLE),
+      eventId: anyEventId("Id of the event."),
+      type: text("Type of the event.", "payment.authorized"),
+      state: z.enum(DELIVERY_STATES).meta({
+        description:
+          "`delivered`: the receiver accepted the event. `waiting`: the gateway has not delivered it yet. `retrying`: the delivery " +
+          "failed, and a retry is due. `rejected`: the receiver refused it. `dead`: the gateway gave it up. Of the last two a webhook " +
+          "keeps its newest 10000 each; an earlier one counts as `delivered`.",
+        example: "delivered",
+      }),
+    }).meta({ id: "PaymentDelivery", description: "The delivery of an event of a payment to a webhook." }),
+  ).meta({
+    description:
+      "Deliveries of the payment's events to the calling API key's webhooks. A webhook has those of its filter, of ledgers " +
+      "after its creation. Replays of earlier events are not in the list.",
+  }),
+}).meta({ id: "PaymentWithDeliveries", description: "A payment with its transaction and its deliveries." });
 
 /** Payments, pending payments, payment checks and assets. */
 export const payments = new Hono<AppEnv>()
@@ -198,11 +218,14 @@ export const payments = new Hono<AppEnv>()
     endpoint({
       operationId: "getPayment",
       scopes: ["read"],
-      summary: "One payment with its state and its transaction",
+      summary: "One payment with its state, its transaction, and the deliveries to the key's webhooks",
       params: z.object({ id: eventId }),
-      response: paymentWithTransaction,
+      response: paymentWithDeliveries,
       errors: ["not_found"],
-    }, ({ key, params }, { paymentReads }) => paymentReads.payment(params.id, key.id)),
+    }, async ({ key, params }, { paymentReads, webhooks }) => {
+      const { payment, events } = await paymentReads.payment(params.id, key.id);
+      return { ...payment, deliveries: await webhooks.deliveriesOf(key.id, events) };
+    }),
   )
   .get(
     "/v1/assets/:asset",
