@@ -15,7 +15,7 @@ import { STORE_AND_NODE_ROWS, type StoreAndNode, withStoreAndNode } from "../sto
 import { storedLedgers } from "../stored_ledgers.ts";
 import { openResumableFile, type ResumableFile } from "./resumable_file.ts";
 
-const NAMES = ["payments", "events"] as const;
+const NAMES = ["payments", "transactions", "events"] as const;
 type Name = (typeof NAMES)[number];
 
 const FLAGS = [
@@ -29,16 +29,18 @@ const FLAGS = [
 
 export const command: Command = {
   help: helpText({
-    usage: ["export payments|events --output FILE [FLAGS]"],
+    usage: ["export payments|transactions|events --output FILE [FLAGS]"],
     about:
       "Writes a list of the store into a file, the oldest first, also while gateways use the store. The columns are " +
-      "those of GET /v1/payments and GET /v1/events with format=csv. References are those of all API keys.\n\n" +
+      "those of GET /v1/payments, /v1/transactions and /v1/events with format=csv. The lists are of all API keys: they have " +
+      "every key's references, and each transaction has its keyId.\n\n" +
       "An export that was interrupted continues where it stopped: run the same command again. Until the file is whole it " +
       "is FILE.part, beside FILE.part.json.\n\n" +
-      "The time of a payment is its authorisation. The node is asked only for the decimals of assets, once for each.",
+      "The time of a payment is its authorisation, that of a transaction its first submit. The node is asked only for the decimals of assets, once for each.",
     lists: {
       Lists: [
         ["payments", "Each payment with its state, and its claim or its end"],
+        ["transactions", "What each API key submitted, with its status"],
         ["events", "The history, in the order of the log"],
       ],
     },

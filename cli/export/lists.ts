@@ -1,8 +1,10 @@
 import { createHistory } from "../../lib/events/history.ts";
+import { inMs, publicTransaction } from "../../lib/escrow/operations/submitted_transactions.ts";
 import { publicPayment } from "../../lib/escrow/payments/payment_reads.ts";
 import type { ExportedList, ReadPage } from "../../lib/http/exported_list.ts";
 import { EVENT_FILE } from "../../lib/http/routes/event_export.ts";
 import { PAYMENT_FILE } from "../../lib/http/routes/payment_export.ts";
+import { TRANSACTION_FILE } from "../../lib/http/routes/transaction_export.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { StoreNode } from "../store_and_node.ts";
 import type { storedLedgers } from "../stored_ledgers.ts";
@@ -25,7 +27,7 @@ export interface ListParts {
 }
 
 /** The lists that can be exported, by name. */
-export const LISTS: Record<"payments" | "events", (parts: ListParts) => StoredList> = {
+export const LISTS: Record<"payments" | "transactions" | "events", (parts: ListParts) => StoredList> = {
   payments: ({ store, times, ledgers }) => ({
     file: PAYMENT_FILE,
     async read({ cursor, limit }) {
@@ -34,6 +36,18 @@ export const LISTS: Record<"payments" | "events", (parts: ListParts) => StoredLi
       const last = rows.at(-1);
       const items = await withReferences(store, rows.map((row) => publicPayment(row, ledgers)));
       const place = () => JSON.stringify({ authorizedAt: last!.authorizedAt, id: last!.id });
+      return { items, cursor: rows.length < limit ? null : place() };
+    },
+  }),
+  transactions: ({ store, times }) => ({
+    // Each key sees its own. This list is of all, so it names the key.
+    file: { ...TRANSACTION_FILE, columns: [...TRANSACTION_FILE.columns, "keyId"] },
+    async read({ cursor, limit }) {
+      const after = cursor === undefined ? undefined : JSON.parse(cursor);
+      const rows = await store.transactions.all({ ...inMs(times), after, limit });
+      const last = rows.at(-1);
+      const items = rows.map((row) => ({ ...publicTransaction(row), keyId: row.keyId }));
+      const place = () => JSON.stringify({ submittedAtMs: last!.submittedAtMs, hash: last!.hash, keyId: last!.keyId });
       return { items, cursor: rows.length < limit ? null : place() };
     },
   }),

@@ -1299,6 +1299,8 @@ export interface Endpoints {
       limit?: QueryValue;
       /** Cursor of an earlier page with the same filters. */
       cursor?: QueryValue;
+      /** `csv` or `jsonl`: a file with all transactions, or limit of them. The header Accept decides when absent. */
+      format?: "json" | "csv" | "jsonl";
     };
     answer: TransactionPage;
   };

@@ -125,7 +125,7 @@ export const BOUNDS: Bounds = {
     add: unbounded,
     find: (hashes) => checkBatch(hashes, 1_000),
     list: ({ limit }) => checkLimit(limit, 1_000),
-    all: ({ limit }) => checkLimit(limit, 500),
+    all: ({ limit }) => checkLimit(limit, 1_000),
     prune: unbounded,
   },
 };

@@ -64,8 +64,16 @@ export interface TransactionStore {
    * or on the rarity of matches. With several of source, kind and reference it depends on the rarest of them.
    */
   list(query: TransactionQuery): Promise<SubmittedTransaction[]>;
-  /** Every record: at most `limit` (≤ 500) after the one of `after`, ascending by hash and key. */
-  all(page: { after?: Pick<SubmittedTransaction, "hash" | "keyId">; limit: number }): Promise<SubmittedTransaction[]>;
+  /**
+   * The records of all keys, ascending by time, hash and key: at most `limit` (≤ 1 000) after the one of `after`. `fromMs` is
+   * inclusive, `toMs` exclusive. The cost depends on `limit` only.
+   */
+  all(page: {
+    fromMs?: number;
+    toMs?: number;
+    after?: TransactionPlace & Pick<SubmittedTransaction, "keyId">;
+    limit: number;
+  }): Promise<SubmittedTransaction[]>;
   /** Deletes records submitted before this time, those of at most 500 hashes. Returns their number. */
   prune(submittedBeforeMs: number): Promise<number>;
 }

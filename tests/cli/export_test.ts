@@ -115,6 +115,32 @@ test("an export that was killed continues, and the file is the same byte for byt
   assert.equal(existsSync(`${path}.part.json`), false);
 });
 
+test("transactions of all keys come by the time of their submit with the key, and a killed export continues", async () => {
+  const keyOf = (n: number) => `key${n % 3}`;
+  const transactionOf = (n: number) => ({
+    ...{ keyId: keyOf(n), hash: hashOf(n), kind: "claim", source: "G", status: "success" as const, ledger: 1_000 + n },
+    ...{ submittedAtMs: FIRST_SECOND * 1_000 + 250 * n, idempotencyKey: `pay-${n}` },
+  });
+  const all = Array.from({ length: 1_200 }, (_, n) => transactionOf(n));
+  // The second key submits the envelope, too.
+  all.push({ ...transactionOf(999), keyId: "second" });
+  await Promise.all(all.map((one) => beside.store.transactions.add(one)));
+  const path = newFile();
+  await killedAt(1_000, ["transactions", "--output", path]);
+  assert.equal((await run(["transactions", "--output", path])).out, `1201 transactions in ${path}\n`);
+  const [head, ...lines] = linesOf(path);
+  assert.equal(head, "hash,kind,source,status,ledger,reference,idempotencyKey,submittedAt,keyId");
+  const inOrder = [...all.slice(0, 1_000), all.at(-1)!, ...all.slice(1_000, -1)];
+  const cells = lines.map((line) => line.split(","));
+  assert.deepEqual(cells.map((row) => [row[0], row.at(-1)]), inOrder.map(({ hash, keyId }) => [hash, keyId]));
+  const submittedAt = new Date(FIRST_SECOND * 1_000 + 250).toISOString();
+  assert.equal(lines[1], `${hashOf(1)},claim,G,success,1001,order 1,pay-1,${submittedAt},key1`);
+  const range = ["--from", String(FIRST_SECOND + 10), "--to", String(FIRST_SECOND + 11)];
+  const { out } = await run(["transactions", ...range, "--output", "-", "--format", "jsonl"]);
+  const [first, ...more] = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual([first.hash, first.keyId, more.length], [hashOf(40), keyOf(40), 3]);
+});
+
 test("a file is replaced only with --force, and so is the beginning of another export", async () => {
   const path = newFile();
   writeFileSync(path, "mine");
@@ -148,8 +174,8 @@ test("it shows its progress on a terminal, and keeps CSV's line ends on standard
 test("a wrong call and a file that cannot be written are named", async () => {
   for (
     const [args, message] of [
-      [[], "expected one of payments, events; got nothing"],
-      [["payment"], 'expected one of payments, events; got "payment"; did you mean payments?'],
+      [[], "expected one of payments, transactions, events; got nothing"],
+      [["payment"], 'expected one of payments, transactions, events; got "payment"; did you mean payments?'],
       [["payments"], "--output is missing: pass a file, or - for standard output"],
       [["payments", "--output", "a", "--format", "xlsx"], '--format must be csv or jsonl; got "xlsx"'],
       [["payments", "--output", "a", "--from", "2", "--to", "1"], "--from must be before --to: "],

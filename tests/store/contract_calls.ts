@@ -137,7 +137,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [1_000, (limit) => references.ofReference({ keyId: "k", reference: "r", order: "asc", limit })],
       [1_000, (limit) => references.keysOf({ reference: "r", limit })],
       [1_000, (limit) => transactions.list({ keyId: "k", filter: {}, order: "asc", limit })],
-      [500, (limit) => transactions.all({ limit })],
+      [1_000, (limit) => transactions.all({ limit })],
       [500, (limit) => intents.list({ limit })],
       [500, (limit) => sharedState.list({ limit })],
       [1_000, (limit) => payments.list({ filter: {}, order: "asc", limit })],

@@ -158,15 +158,25 @@ export function transactionContract({ store, anotherHandle }: Subject): void {
     assert.deepEqual([...first, ...rest].map(({ hash }) => hash[0]), ["0", "1", "2", "3"]);
   });
 
-  test("transactions.all returns every record by hash and key", async () => {
-    const all = [1, 2, 3].flatMap((n) => ["k1", "k2"].map((keyId) => sampleTransaction(n, { keyId })));
+  test("transactions.all returns the records of all keys, or those of a time, by time, hash and key", async () => {
+    const all = [[1, 5], [2, 5], [0, 7], [3, 8]].flatMap(([n, at]) =>
+      ["k1", "k2"].map((keyId) => sampleTransaction(n!, { keyId, submittedAtMs: at! }))
+    );
     for (const one of all.toReversed()) await store().transactions.add(one);
-    const listed: SubmittedTransaction[] = [];
-    for (let page; (page = await store().transactions.all({ after: listed.at(-1), limit: 4 })).length > 0;) {
-      assert.ok(page.length <= 4);
-      listed.push(...page);
+    const times = [[undefined, undefined, all], [5, 7, all.slice(0, 4)], [6, 9, all.slice(4)], [
+      9,
+      undefined,
+      [],
+    ]] as const;
+    for (const [fromMs, toMs, wanted] of times) {
+      const listed: SubmittedTransaction[] = [];
+      const page = () => store().transactions.all({ fromMs, toMs, after: listed.at(-1), limit: 3 });
+      for (let some; (some = await page()).length > 0;) {
+        assert.ok(some.length <= 3);
+        listed.push(...some);
+      }
+      assert.deepEqual(listed, wanted);
     }
-    assert.deepEqual(listed, all);
   });
 
   test("transactions.prune deletes records from before the time, of 500 hashes at a call, and returns their number", async () => {

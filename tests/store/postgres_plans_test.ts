@@ -296,7 +296,7 @@ function describePlans(programs: string): void {
       await submissions.record({ hash: "h0", validUntil: 1, submittedAtMs: 1 }, sent);
       await transactions.add({ ...sent, hash: "h8", status: "pending" });
       await transactions.find(Array.from({ length: 100 }, (_, n) => `h${n * 7}`));
-      await transactions.all({ after: { hash: "h5", keyId: "k" }, limit: 100 });
+      await transactions.all({ after: { submittedAtMs: 5, hash: "h5", keyId: "k" }, toMs: 900, limit: 100 });
       for (const [subject, value] of [["source", "G1"], ["kind", "k1"], ["reference", "r7"]] as const) {
         for (const filter of [{}, { [subject]: value, status: "failed" as const }, { [subject]: value, kind: "k2" }]) {
           const after = { submittedAtMs: 15_000, hash: "h" };

@@ -38,12 +38,16 @@ export type ListTransactions = (query: TransactionListQuery) => Promise<Transact
 
 const PLACE = /^(\d{1,15}) ([0-9a-f]{64})$/;
 
+/** Times in Unix seconds as those of a `TransactionFilter`. */
+export function inMs({ from, to }: { from?: number; to?: number }): Pick<TransactionFilter, "fromMs" | "toMs"> {
+  return { fromMs: from && Math.round(from * 1_000), toMs: to && Math.round(to * 1_000) };
+}
+
 export function createTransactionList({ transactions }: Pick<Store, "transactions">): ListTransactions {
   return async function list({ keyId, filter: { from, to, ...filter }, cursor, limit, ...query }) {
     const { order, place } = readPlaceCursor(cursor, query.order, PLACE);
     const after = place && { submittedAtMs: Number(place[0]), hash: place[1]! };
-    const range = { fromMs: from && Math.round(from * 1_000), toMs: to && Math.round(to * 1_000) };
-    const rows = await transactions.list({ keyId, filter: { ...filter, ...range }, order, after, limit });
+    const rows = await transactions.list({ keyId, filter: { ...filter, ...inMs({ from, to }) }, order, after, limit });
     const last = rows.at(-1);
     return {
       transactions: rows.map(publicTransaction),
@@ -52,7 +56,8 @@ export function createTransactionList({ transactions }: Pick<Store, "transaction
   };
 }
 
-function publicTransaction(row: SubmittedTransaction): PublicTransaction {
+/** A transaction as the key of its record sees it. */
+export function publicTransaction(row: SubmittedTransaction): PublicTransaction {
   const { hash, kind, source, status, ledger = null, reference = null, idempotencyKey = null, submittedAtMs } = row;
   const submittedAt = isoTime(submittedAtMs);
   return { hash, kind: kind as OperationKind, source, status, ledger, reference, idempotencyKey, submittedAt };

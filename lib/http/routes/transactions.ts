@@ -10,6 +10,7 @@ import type { AppEnv } from "../request_context.ts";
 import { isoTime, ledgerSequence, nextCursor } from "../response_fields.ts";
 import { TRANSACTION_STATUSES } from "../../store/transaction.ts";
 import { TRANSACTION_CURSOR, transactionsQuery } from "../validation/transaction_query.ts";
+import { exportedTransactions, TRANSACTION_FILE } from "./transaction_export.ts";
 
 const envelopeRule = "must be a base64 transaction envelope";
 const XDR_EXAMPLE = "AAAAAgAAAAA6muDJmPRTU0PH/nhNtX6Sc0YezCuNpHtinnV4ir5abw…";
@@ -179,15 +180,18 @@ export const transactions = new Hono<AppEnv>()
         summary: "The transactions that the calling API key submitted, the newest first",
         description:
           "Each transaction that the gateway sent to the network for this key, once. The gateway keeps it as long as the events. " +
-          "An outcome appears moments after the response of the submit.",
+          "An outcome appears moments after the response of the submit.\n\n" +
+          "With Accept text/csv or application/jsonl, or with format, the response is a file: all transactions of the query, or " +
+          "limit of them. A file that could not be finished breaks off its connection. A key has one export at a time.",
         query: transactionsQuery,
+        file: { ...TRANSACTION_FILE, pages: exportedTransactions },
         response: z.object({
           transactions: z.array(submittedTransaction).meta({ description: "The transactions of the page." }),
           cursor: nextCursor("Cursor of the next page; null on the last page.", TRANSACTION_CURSOR),
         }).meta({ id: "TransactionPage", description: "A page of submitted transactions." }),
         errors: [],
       },
-      ({ key, query: { order, limit = 100, cursor, ...filter } }, { transactions }) =>
+      ({ key, query: { format: _, order, limit = 100, cursor, ...filter } }, { transactions }) =>
         transactions.list({ keyId: key.id, filter, order, limit, cursor }),
     ),
   )

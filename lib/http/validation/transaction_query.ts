@@ -3,7 +3,7 @@ import { OPERATION_KINDS } from "../../escrow/contracts/interfaces.ts";
 import { EXAMPLE } from "../../escrow/example_values.ts";
 import { accountAddress, mustBeOneOf, reference } from "../../escrow/values.ts";
 import { TRANSACTION_STATUSES } from "../../store/transaction.ts";
-import { integerText, isTimeOrder, timeOrder, timeText } from "./query.ts";
+import { integerText, isTimeOrder, listFormat, timeOrder, timeText } from "./query.ts";
 
 const ORDERS = ["asc", "desc"] as const;
 export const TRANSACTION_CURSOR =
@@ -46,4 +46,5 @@ export const transactionsQuery = z.strictObject({
     description: "Cursor of an earlier page with the same filters.",
     example: TRANSACTION_CURSOR,
   }),
+  format: listFormat("transactions"),
 }).refine(isTimeOrder, timeOrder);

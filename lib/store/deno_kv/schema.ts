@@ -50,8 +50,9 @@ export const transactionKey = ({ hash, keyId }: Pick<SubmittedTransaction, "hash
   hash,
   keyId,
 ];
+export const TRANSACTION_BY_TIME: KvKey = ["sent_by_time"];
 export const transactionTimeKey = ({ submittedAtMs, hash, keyId }: SubmittedTransaction): KvKey => [
-  "sent_by_time",
+  ...TRANSACTION_BY_TIME,
   submittedAtMs,
   hash,
   keyId,

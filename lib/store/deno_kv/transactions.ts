@@ -10,12 +10,13 @@ import {
   type TransactionStore,
   type TransactionSubject,
 } from "../transaction.ts";
-import { chunks, collect, commit, type DenoKvContext, getAll, pageAfter, present } from "./database.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll, present } from "./database.ts";
 import { rarest, readPlaced } from "./placed_list.ts";
 import {
   referenceKey,
   submissionKey,
   TRANSACTION,
+  TRANSACTION_BY_TIME,
   transactionIndex,
   transactionKey,
   transactionSubjectIndex,
@@ -57,12 +58,18 @@ export function denoKvTransactions({ kv, retry }: DenoKvContext): NounDriver<Tra
         (row) => matchesTransaction(filter, row),
       );
     },
-    all: async ({ after, limit }) => {
-      const rest = after === undefined ? [] : [after.hash, after.keyId];
-      return (await pageAfter<SubmittedTransaction>(kv, TRANSACTION, rest, limit)).map(({ value }) => value);
-    },
+    all: async ({ fromMs, toMs, after, limit }) =>
+      await readPlaced<SubmittedTransaction>(
+        kv,
+        {
+          ...{ indexes: [TRANSACTION_BY_TIME], from: fromMs, to: toMs, order: "asc", limit },
+          after: after && [after.submittedAtMs, after.hash, after.keyId],
+        },
+        ([, hash, keyId]) => transactionKey({ hash: hash as string, keyId: keyId as string }),
+        () => true,
+      ),
     async prune(submittedBeforeMs) {
-      const range = { prefix: ["sent_by_time"], end: ["sent_by_time", submittedBeforeMs] };
+      const range = { prefix: TRANSACTION_BY_TIME, end: [...TRANSACTION_BY_TIME, submittedBeforeMs] };
       const old = await collect(kv.list(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
       for (const some of chunks(old, ROWS_PER_COMMIT)) {
         const keys = some.map(({ key: [, , hash, keyId] }) => [...TRANSACTION, hash!, keyId!]);

@@ -81,7 +81,7 @@ export function sharedTables(words: SchemaWords): string {
     ledger ${int},
     PRIMARY KEY (hash, key_id)
   )${end};
-  CREATE INDEX sent_transaction_by_time ON ${prefix}sent_transaction (submitted_at_ms);
+  CREATE INDEX sent_transaction_by_time ON ${prefix}sent_transaction (submitted_at_ms, hash, key_id);
   CREATE INDEX sent_transaction_by_status ON ${prefix}sent_transaction (key_id, status, place);
   CREATE INDEX sent_transaction_by_source ON ${prefix}sent_transaction (key_id, source, status, place);
   CREATE INDEX sent_transaction_by_kind ON ${prefix}sent_transaction (key_id, kind, status, place);

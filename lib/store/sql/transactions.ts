@@ -21,6 +21,8 @@ interface TransactionRow {
   ledger: number | null;
 }
 
+/** Later than any time. */
+const AFTER_ALL_MS = Number.MAX_SAFE_INTEGER + 1;
 const SELECTED = "hash, key_id, kind, source, reference, idempotency_key, submitted_at_ms, status, ledger";
 const TYPES = "hash text, key_id text, kind text, source text, reference text, idempotency_key text, " +
   "submitted_at_ms bigint, status text, ledger bigint, place text";
@@ -60,7 +62,8 @@ export function sqlTransactions({ sql }: SqlContext): SqlTransactions {
     `SELECT ${SELECTED} FROM ${table} WHERE hash ${sql.oneOf(`SELECT hash FROM ${sql.given("hash text")}`)}`,
   );
   const all = sql.prepare<TransactionRow>(
-    `SELECT ${SELECTED} FROM ${table} WHERE (hash, key_id) > ($1, $2) ORDER BY hash, key_id LIMIT $3`,
+    `SELECT ${SELECTED} FROM ${table} WHERE (submitted_at_ms, hash, key_id) > ($1, $2, $3) AND submitted_at_ms < $4
+    ORDER BY submitted_at_ms, hash, key_id LIMIT $5`,
   );
   const prune = sql.prepare(
     `DELETE FROM ${table} WHERE hash ${
@@ -105,8 +108,10 @@ export function sqlTransactions({ sql }: SqlContext): SqlTransactions {
         };
         return (await readPlaced<TransactionRow>(sql, listed, query)).map(toTransaction);
       },
-      all: async ({ after, limit }) =>
-        (await sql.read(all(after?.hash ?? "", after?.keyId ?? "", limit))).map(toTransaction),
+      async all({ fromMs = 0, toMs = AFTER_ALL_MS, after, limit }) {
+        const { submittedAtMs, hash, keyId } = after ?? { submittedAtMs: fromMs, hash: "", keyId: "" };
+        return (await sql.read(all(submittedAtMs, hash, keyId, toMs, limit))).map(toTransaction);
+      },
       prune: async (submittedBeforeMs) => (await sql.write(prune(submittedBeforeMs))).count,
     },
   };
