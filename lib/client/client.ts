@@ -45,7 +45,7 @@ type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infe
 type PaymentsQuery = Omit<Query<"GET /v1/payments">, "format">;
 /** A payment and what became of it. */
 export type Payment = Answer<"GET /v1/payments">["payments"][number];
-type TransactionsQuery = Query<"GET /v1/transactions">;
+type TransactionsQuery = Omit<Query<"GET /v1/transactions">, "format">;
 /** A transaction that this API key submitted. */
 export type SubmittedTransaction = Answer<"GET /v1/transactions">["transactions"][number];
 type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;
