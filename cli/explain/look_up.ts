@@ -10,15 +10,12 @@ export type Form = "hash" | "payment" | "reference";
 
 export function formOf(text: string): Form {
   if (/^[0-9a-f]{64}$/i.test(text)) return "hash";
-  return parseEventId(ownerOf(text)) === undefined ? "reference" : "payment";
+  return parseEventId(text) === undefined ? "reference" : "payment";
 }
-
-/** The payment's id in that of an event of the gateway's own. */
-const ownerOf = (id: string) => id.replace(/\.expir(ing|ed)$/, "");
 
 /** The transaction of a payment, or of any event. */
 export async function hashOfEvent({ events }: Pick<Store, "events">, id: string): Promise<string | undefined> {
-  return (await events.get(ownerOf(id)))?.txHash;
+  return (await events.get(id))?.txHash;
 }
 
 /** Keys that may have given a reference. */
