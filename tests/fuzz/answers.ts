@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ERRORS, INVALID_REQUEST_STATUSES } from "../../lib/errors.ts";
+import { MEDIA_TYPES } from "../../lib/http/file_formats.ts";
 
 /** An answer of the gateway, independent of how a test requested it. */
 export interface Answered {
@@ -20,7 +21,7 @@ export function assertSound({ status, headers, text }: Answered, about: string, 
   if (status === 204) return assert.equal(text, "", shown);
   const contentType = headers.get("content-type") ?? "";
   if (status < 300 && contentType === "text/event-stream") return;
-  if (status < 300 && ["text/csv", "application/x-ndjson"].includes(contentType.split(";")[0]!)) {
+  if (status < 300 && Object.values(MEDIA_TYPES).includes(contentType.split(";")[0]!)) {
     return assert.equal(headers.get("x-content-type-options"), "nosniff", shown);
   }
   if (status < 400 && !contentType.startsWith("application/json")) {
