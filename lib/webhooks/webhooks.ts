@@ -1,4 +1,3 @@
-import { createRecentMap } from "../bounded_map.ts";
 import type { Clock } from "../clock.ts";
 import { type LoggedEvent, publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
@@ -120,22 +119,18 @@ export function createWebhooks(parts: WebhooksParts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Messages of so many events stay in memory, because each webhook reads the events by itself. */
-const REMEMBERED_MESSAGES = 1_000;
-
 /** Creates messages of events. An event for many receivers is written as JSON once, apart from one with a key's reference. */
 function createMessages(): (event: LoggedEvent, keyId: string) => EventMessage {
-  const messages = createRecentMap<EventMessage>(REMEMBERED_MESSAGES);
+  const messages = new WeakMap<LoggedEvent, EventMessage>();
   const newMessage = (event: LoggedEvent, keyId?: string): EventMessage => {
     return { id: event.id, type: event.type, json: JSON.stringify(publicEvent(event, keyId)) };
   };
   return function messageOf(event, keyId) {
     if (event.references?.has(keyId)) return newMessage(event, keyId);
-    const name = `${event.id} ${event.asset ?? ""}`;
-    let message = messages.get(name);
+    let message = messages.get(event);
     if (message === undefined) {
       message = newMessage(event);
-      messages.set(name, message);
+      messages.set(event, message);
     }
     return message;
   };

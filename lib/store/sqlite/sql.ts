@@ -44,9 +44,9 @@ export function createSqliteSql(
     const { statement, returnsRows, takesNow } = prepared.get(text) ?? prepareOnce(text);
     const values = parameters.map(bound);
     if (takesNow) values.push(now());
-    if (!returnsRows) return Object.assign([], { count: statement.run(...values).changes });
-    const rows = statement.all(...values) as Row[];
-    return Object.assign(rows, { count: rows.length });
+    const rows = (returnsRows ? statement.all(...values) : []) as unknown as Rows<Row>;
+    rows.count = returnsRows ? rows.length : statement.run(...values).changes;
+    return rows;
   }
 
   function run<T>(work: Work<T>): T {

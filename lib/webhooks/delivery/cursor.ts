@@ -35,7 +35,9 @@ export function cursorAt(sequence: number): Cursor {
 
 /** All events up to here are finished or do not match. */
 export function positionOf({ scannedTo, open }: Pick<Cursor, "scannedTo" | "open">): number {
-  return open.size === 0 ? scannedTo : Math.min(...open) - 1;
+  let position = scannedTo;
+  for (const sequence of open) position = Math.min(position, sequence - 1);
+  return position;
 }
 
 export function openReplay(subscription: Subscription, replay: Replay): ReplayCursor {

@@ -20,6 +20,8 @@ export interface PostingParts extends EligibilityParts {
   networkMs(): number;
   /** Whether a begun post may still be made after a check. */
   mayPost(consumer: Consumer): boolean;
+  /** Called with each outcome to commit. A post without one was not made, or its result is unknown. */
+  made(outcome: Outcome): void;
   /** Called after every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
 }
@@ -32,7 +34,9 @@ export function createPosting(parts: PostingParts) {
   const { clock, queue, limits, networkMs } = parts;
   const cutting = new AbortController();
   const checking = new Map<Consumer, Promise<void>>();
-  const underWay = new Set<Promise<Outcome | undefined>>();
+  /** The number of posts under way. */
+  let underWay = 0;
+  let ended = () => {};
 
   async function make(consumer: Consumer): Promise<Outcome | undefined> {
     const slot = queue.begin(consumer, clock.monotonicMs());
@@ -130,24 +134,29 @@ export function createPosting(parts: PostingParts) {
   }
 
   return {
-    /**
-     * Posts the next delivery, and returns the outcome to commit; undefined when there was no post, or its outcome is
-     * unknown. Rejects when the store fails.
-     */
-    post(consumer: Consumer): Promise<Outcome | undefined> {
-      const made = make(consumer).finally(() => underWay.delete(made));
-      underWay.add(made);
-      return made;
+    /** Posts the next delivery, and passes its outcome on. Rejects when the store fails. */
+    async post(consumer: Consumer): Promise<void> {
+      underWay++;
+      try {
+        const outcome = await make(consumer);
+        if (outcome !== undefined) parts.made(outcome);
+      } finally {
+        underWay--;
+        if (underWay === 0) ended();
+      }
     },
     giveUp,
     /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
     async drain(drainMs: number): Promise<void> {
-      const ended = Promise.all(underWay);
+      const idle = new Promise<void>((resolve) => {
+        ended = resolve;
+        if (underWay === 0) resolve();
+      });
       const waiting = new AbortController();
-      if (drainMs > 0) await Promise.race([ended, clock.wait(drainMs, waiting.signal)]);
+      if (drainMs > 0) await Promise.race([idle, clock.wait(drainMs, waiting.signal)]);
       waiting.abort();
       cutting.abort();
-      await ended;
+      await idle;
     },
   };
 }

@@ -3,8 +3,9 @@
  * `worker.ts` decides when to read.
  */
 
+import { createRecentMap } from "../../bounded_map.ts";
 import type { Clock } from "../../clock.ts";
-import { heightOf } from "../../store/event.ts";
+import { type EventFilter, heightOf, type LoggedEvent, matches } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import { become, type Consumer, enqueue, isHeldUp, keep, restsUntil, retries, scannedTo } from "./consumer.ts";
 import type { ReplayCursor } from "./cursor.ts";
@@ -14,10 +15,46 @@ import { hasBreaks } from "./endpoint.ts";
 export const READ_AHEAD = 64;
 /** How often it checks whether the watcher has reached the end of a replay. */
 const ASK_MS = 1_000;
+/** Consumers that share pages are near one another. */
+const PAGES_KEPT = 8;
 
 interface ReadingParts {
-  store: Pick<Store, "events" | "references" | "deliveries">;
+  store: Pick<Store, "deliveries" | "events" | "references">;
   clock: Clock;
+  pages: LogPages;
+}
+
+/** Pages of the log. Consumers with the same filter at the same place share one. */
+export interface LogPages {
+  /** At most `READ_AHEAD` matching events after one sequence, up to another, and how far the page reaches. */
+  read(filter: EventFilter, after: number, upTo: number): Promise<{ events: LoggedEvent[]; scannedTo: number }>;
+  /** Call it when events were deleted, or the log is shorter: the pages are wrong. */
+  clear(): void;
+}
+
+export function createLogPages({ events, references }: Pick<Store, "events" | "references">): LogPages {
+  const pages = createRecentMap<Promise<LoggedEvent[]>>(PAGES_KEPT);
+
+  async function readPage(filter: EventFilter, after: number, upTo: number): Promise<LoggedEvent[]> {
+    const page = await events.read({ filter, after, upTo, order: "asc", limit: READ_AHEAD });
+    await references.attach(page);
+    return page;
+  }
+
+  return {
+    async read(filter, after, upTo) {
+      const place = `${after} ${upTo} ${JSON.stringify(filter)}`;
+      let page = pages.get(place);
+      if (page === undefined) {
+        page = readPage(filter, after, upTo);
+        pages.set(place, page);
+        page.catch(pages.clear);
+      }
+      const found = await page;
+      return { events: found, scannedTo: found.length < READ_AHEAD ? upTo : found.at(-1)!.sequence };
+    },
+    clear: pages.clear,
+  };
 }
 
 /** Whether to read the store for a consumer. @param tail the known end of the log */
@@ -60,34 +97,51 @@ export async function readOn(parts: ReadingParts, consumer: Consumer, tail: numb
   }
 }
 
-async function readNext({ store, clock }: ReadingParts, consumer: Consumer, tail: number): Promise<boolean> {
-  const { subscription, cursor, inFlight, endpoint, dueAtMs } = consumer;
+/** Until its first failure, a consumer reads nothing but the log. */
+async function readNext(parts: ReadingParts, consumer: Consumer, tail: number): Promise<boolean> {
+  if (consumer.dueAtMs !== undefined) return await readWithFailed(parts, consumer, tail);
+  const { subscription, cursor, filter, inFlight } = consumer;
+  const { scannedTo: after, requeued } = cursor;
+  if (after >= tail) return true;
+  const taken = new Set([...inFlight, ...cursor.beyond]);
+  // Only late events are of before the webhook: without that bound the page is the same for more consumers.
+  const { events, scannedTo } = await parts.pages.read({ ...filter, fromHeight: undefined }, after, tail);
+  // A failure meanwhile has emptied the queue, and the next read starts there.
+  const isHeldUpNow = subscription.ordered && consumer.dueAtMs !== undefined;
+  if (cursor.requeued !== requeued || isHeldUpNow) return true;
+  const open = events.filter((event) => matches(filter, event) && !taken.has(event.sequence));
+  enqueue(consumer, open.map((event) => ({ event, failed: null })), cursor);
+  cursor.scannedTo = scannedTo;
+  return true;
+}
+
+async function readWithFailed({ store, clock }: ReadingParts, consumer: Consumer, tail: number): Promise<boolean> {
+  const { subscription, cursor, inFlight, endpoint } = consumer;
   const { scannedTo: after, requeued, written } = cursor;
+  const dueAtMs = consumer.dueAtMs!;
   const taken = [...inFlight, ...cursor.beyond];
   const query = { after, upTo: tail, limit: READ_AHEAD, inFlight: taken, nowMs: clock.now() };
   // A commit during this read may be due earlier than the answer says.
-  if (dueAtMs !== undefined) consumer.dueAtMs = Infinity;
+  consumer.dueAtMs = Infinity;
   const found = await store.deliveries.next(subscription, { ...query, isProbing: hasBreaks(endpoint) })
     .then(async (next) => {
       await store.references.attach(next?.deliveries.map(({ event }) => event) ?? []);
       return next;
     })
     .catch((cause) => {
-      if (dueAtMs !== undefined) keep(consumer, dueAtMs);
+      keep(consumer, dueAtMs);
       throw cause;
     });
   if (found === undefined || found.cursor < written) return false;
   if (found.nextDueAtMs !== null) keep(consumer, found.nextDueAtMs);
-  // A failure meanwhile has emptied the queue, and the next read starts there.
-  const isHeldUpNow = subscription.ordered && dueAtMs === undefined && consumer.dueAtMs !== undefined;
-  const isRewound = cursor.requeued !== requeued || isHeldUpNow;
+  const isRewound = cursor.requeued !== requeued;
   enqueue(consumer, found.deliveries.filter(({ failed }) => failed !== null || !isRewound), cursor);
   if (!isRewound) cursor.scannedTo = found.scannedTo;
   return true;
 }
 
 async function readReplay(
-  { store, clock }: ReadingParts,
+  { store, clock, pages }: ReadingParts,
   consumer: Consumer,
   replay: ReplayCursor,
   tail: number,
@@ -100,13 +154,11 @@ async function readReplay(
   const { filter, scannedTo: after, requeued } = replay;
   const upTo = Math.min(replay.endSequence, tail);
   if (after >= upTo) return;
-  const events = await store.events.read({ filter, after, upTo, order: "asc", limit: READ_AHEAD });
-  await store.references.attach(events);
+  const { events, scannedTo } = await pages.read(filter, after, upTo);
   if (consumer.replay !== replay || replay.requeued !== requeued) return;
   // An event has one post at a time: the replay waits for one in flight.
   const stop = events.findIndex(({ sequence }) => consumer.inFlight.has(sequence));
   if (stop >= 0) replay.readAt = nowAt + ASK_MS;
-  const scannedTo = events.length < READ_AHEAD ? upTo : events.at(-1)!.sequence;
   replay.scannedTo = stop < 0 ? scannedTo : events[stop]!.sequence - 1;
   const open = events.slice(0, stop < 0 ? undefined : stop).filter(({ sequence }) => !replay.beyond.has(sequence));
   enqueue(consumer, open.map((event) => ({ event, failed: null })), replay);

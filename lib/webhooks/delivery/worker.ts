@@ -30,10 +30,10 @@ import { isDone } from "./cursor.ts";
 import { createPartitions } from "./partitions.ts";
 import { createPostQueue, oncePerTurn, WORKER_LIMITS, type WorkerLimits } from "./post_queue.ts";
 import { createPosting, type PostingParts } from "./posting.ts";
-import { mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
+import { createLogPages, mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
 
 export interface WorkerParts
-  extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "refresh"> {
+  extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "made" | "refresh"> {
   store: Pick<Store, "events" | "references" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   /** The holder of the leases, unique to this process. */
   holder: string;
@@ -61,11 +61,16 @@ export function createDeliveryWorker(parts: WorkerParts) {
   const limits = { ...WORKER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
   const consumers = createConsumers({ store, partitions, clock });
-  const log = new LogTail(store, () => consumers.close(consumers.all()));
+  const pages = createLogPages(store);
+  const log = new LogTail(store, () => {
+    pages.clear();
+    consumers.close(consumers.all());
+  });
   const queue = createPostQueue(limits);
   /** Network time: the close time of the latest ledger, Unix ms. */
   const networkMs = () => (log.watcher?.latestLedgerCloseTime ?? 0) * 1_000;
-  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost, refresh: consumers.refresh });
+  const made = (outcome: Outcome) => commits.add(outcome);
+  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost, made, refresh: consumers.refresh });
   const beforeRetry = () => log.look();
   const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry, fenced, committed });
   const stepOfClock = createStepWatch(clock);
@@ -103,6 +108,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
     const isSetBack = stepOfClock() <= -CLOCK_STEP_MS;
     const hasForgotten = forgotten > state.forgotten;
     state.forgotten = forgotten;
+    if (hasForgotten) pages.clear();
     for (const consumer of consumers.all()) {
       if (hasForgotten && consumer.ready.some(({ event }) => event.sequence <= forgotten)) requeue(consumer);
       // The store knows what is due now. An ordered consumer may wait at a deleted event.
@@ -155,7 +161,10 @@ export function createDeliveryWorker(parts: WorkerParts) {
       commits.add({ consumer, ended: replay });
     }
     if (commits.size <= MOST_PENDING && mayHaveMore(consumer, log.tail, clock.now(), nowAt)) {
-      ask(consumer, readOn(parts, consumer, log.tail).then((isThere) => isThere || consumers.close([consumer])));
+      ask(
+        consumer,
+        readOn({ store, clock, pages }, consumer, log.tail).then((isThere) => isThere || consumers.close([consumer])),
+      );
     }
     if (canPost(consumer, nowAt)) queue.offer(consumer);
   }
@@ -187,8 +196,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
   async function post(consumer: Consumer): Promise<void> {
     const posted = posting.post(consumer);
     schedule(consumer);
-    const outcome = await posted.catch((cause) => failed(consumer, cause));
-    if (outcome) commits.add(outcome);
+    await posted.catch((cause) => failed(consumer, cause));
     schedule(consumer);
     dispatchSoon();
   }

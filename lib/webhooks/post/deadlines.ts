@@ -20,6 +20,11 @@ export class TimeLimit {
     this.check();
   }
 
+  /** The steps are done. It holds nothing of them: a set that changes often may refer to it for long. */
+  end(): void {
+    this.#stop = undefined;
+  }
+
   check(): void {
     const why = this.reached;
     if (why !== undefined) this.#stop?.(why);
@@ -42,6 +47,7 @@ export function createDeadlines() {
     },
     /** The steps are done, and no callback follows. */
     clear(limit: TimeLimit): void {
+      limit.end();
       open.delete(limit);
       if (open.size > 0) return;
       clearInterval(timer);

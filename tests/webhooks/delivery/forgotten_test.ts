@@ -123,3 +123,16 @@ test("an ordered webhook continues as soon as the event that it retries is delet
   const { pending, dead } = await owedTo(made.store, "wh_1");
   assert.deepEqual({ pending, dead }, { pending: 0, dead: 1 });
 });
+
+test("events that retention deletes while the key is disabled are not posted once it is enabled", async () => {
+  let isEnabled = false;
+  await using made = await workerStage(() => "delivered", { starts: false, isKeyEnabled: () => isEnabled });
+  await made.owe(3, "wh_1");
+  made.worker.start();
+  await made.pass(5_000, 250);
+  await made.store.events.forget({ upTo: 2, undelivered: [] });
+  await made.pass(2_000, 250);
+  isEnabled = true;
+  await made.pass(5_000, 250);
+  assert.deepEqual(made.idsTo("wh_1"), [eventAt(103).id]);
+});

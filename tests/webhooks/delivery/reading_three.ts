@@ -1,5 +1,5 @@
 import { openConsumer } from "../../../lib/webhooks/delivery/consumer.ts";
-import { readOn } from "../../../lib/webhooks/delivery/reading.ts";
+import { createLogPages, readOn } from "../../../lib/webhooks/delivery/reading.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
 
@@ -8,7 +8,7 @@ export async function readingThree() {
   const store = await memoryStore();
   await insert(store, subscriptionOf("wh_1"));
   await append(store, [eventAt(101), eventAt(102), eventAt(103)], 200);
-  const parts = { store, clock: createTestClock(START_MS) };
+  const parts = { store, clock: createTestClock(START_MS), pages: createLogPages(store) };
   const consumer = openConsumer((await store.deliveries.consumer("wh_1"))!, 0, { name: "webhooks/0", term: 1 });
   return {
     store,
