@@ -143,10 +143,11 @@ function storedPayment(
 ): StoredPayment {
   const { id, contractId, ledger, txHash, asset, payment = {} } = event;
   const isExpired = expired !== undefined && told.state !== "claimed";
+  // A payment that ended stays pending until its end is an event of the log. No event of a former epoch is appended.
+  const ending = isFormer ? "unknown" : "pending";
   const row: StoredPayment = {
     id,
-    // An entry that ended stays pending until its end is an event of the log.
-    state: isExpired ? "expired" : told.state === "ended" ? "pending" : told.state,
+    state: isExpired ? "expired" : told.state === "ended" ? ending : told.state,
     contractId,
     ledger,
     authorizedAt: unixSeconds(event.ledgerClosedAt),
@@ -163,7 +164,7 @@ function storedPayment(
   if (isAnnounced) row.isAnnounced = true;
   if (expired !== undefined) row.expired = expired;
   if (told.state === "claimed") row.claim = claimOf(byId.get(told.claimId)!);
-  if (isExpired || told.state === "claimed") return row;
+  if (isExpired || isFormer || told.state === "claimed") return row;
   if (told.state === "ended") {
     const { ledger } = told;
     const decided = [...byId.values()].find((one) => one.type === "payment.claimed" && one.ledger === ledger);
@@ -171,7 +172,7 @@ function storedPayment(
   } else if (told.state === "pending" && isExpiring(row) && !isAnnounced) {
     row.owes = { type: "payment.expiring", ledger: reading!.aliveAt!, at: reading!.at };
   }
-  const due = isFormer || told.state === "ended" ? undefined : dueOf(row);
+  const due = told.state === "ended" ? undefined : dueOf(row);
   return due === undefined ? row : { ...row, due };
 }
 

@@ -2,61 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PaymentEntries } from "../../../lib/escrow/payments/payment_entries.ts";
-import { createPaymentsProjection, paymentsHoldTo, REBUILD } from "../../../lib/escrow/payments/projection.ts";
+import { paymentsHoldTo, REBUILD } from "../../../lib/escrow/payments/projection.ts";
 import { openStore } from "../../../lib/store/open.ts";
 import { formatEventId, type NewEvent } from "../../../lib/store/event.ts";
-import type { PaymentState, StoredPayment } from "../../../lib/store/payment.ts";
-import type { HistoryGap, Store, WatcherState } from "../../../lib/store/store.ts";
+import type { PaymentState } from "../../../lib/store/payment.ts";
 import { seededRandom } from "../../faults/seeded_random.ts";
-import { CONTRACT, sampleState, watcherLease } from "../../store/samples.ts";
+import { CONTRACT } from "../../store/samples.ts";
 import { forTier } from "../../tier.ts";
 import { liveWorld, type World } from "./payment_worlds.ts";
-
-const LIFE = 12;
-const START = 1_793_491_200;
-const CARD = "ab".repeat(32);
-
-/** A projection as the leader runs it. */
-function leaderOf(store: Store, readEntries: PaymentEntries = () => Promise.resolve(new Map()), ledger = () => 1_000) {
-  const projection = createPaymentsProjection({
-    store,
-    paymentEscrow: CONTRACT,
-    shortestLife: () => Promise.resolve(LIFE),
-    readEntries,
-    head: () => ({ sequence: ledger(), closeTime: ledger() }),
-  });
-  return {
-    projection,
-    follow: async () => await projection.follow(await watcherLease(store)),
-    read: async () => await projection.read(await watcherLease(store)),
-    owed: async () => await projection.owedEvents(await watcherLease(store)),
-  };
-}
-
-const stateAt = (scannedLedger: number, settledLedger: number, more: Partial<WatcherState> = {}) =>
-  sampleState(scannedLedger, {
-    settledLedger,
-    contracts: { [CONTRACT]: { fromLedger: 1, toLedger: null } },
-    ...more,
-  });
-
-const gap = (fromLedger: number, toLedger: number): HistoryGap => {
-  return {
-    epoch: 0,
-    fromLedger,
-    toLedger,
-    contractIds: [CONTRACT],
-    detectedAt: "2026-11-01T00:00:00Z",
-    reason: "pruned",
-  };
-};
-
-async function append(store: Store, events: NewEvent[], state: WatcherState): Promise<void> {
-  const lease = await watcherLease(store);
-  for (let at = 0; at === 0 || at < events.length; at += 100) {
-    await store.events.append({ lease, events: events.slice(at, at + 100), state });
-  }
-}
+import { append, CARD, gap, leaderOf, payment, rowsOf, START, stateAt } from "./projection_stage.ts";
 
 /** The events of a world as the watcher stores them. */
 function loggedEvents({ all }: World, n: number): NewEvent[] {
@@ -77,9 +31,6 @@ function loggedEvents({ all }: World, n: number): NewEvent[] {
     }),
   }));
 }
-
-const rowsOf = (store: Store): Promise<StoredPayment[]> =>
-  store.payments.list({ filter: {}, order: "asc", limit: 1_000 });
 
 test("payments end as they do in the contract, and their events come once, through late events, gaps, kills and a rebuild", async () => {
   const counts: Partial<Record<PaymentState, number>> = {};
@@ -166,13 +117,6 @@ test("payments end as they do in the contract, and their events come once, throu
   const { claimed = 0, expired = 0, unknown = 0 } = counts;
   assert.ok(claimed > 50 && expired > 50 && expiring > 20, `${expiring} ` + JSON.stringify(counts));
   assert.ok(unknown < (claimed + expired) / 20, JSON.stringify(counts));
-});
-
-const payment = (ledger: number, slot: number): NewEvent => ({
-  id: formatEventId({ epoch: 0, ledger, order: 4_096, index: 0 }),
-  ...{ type: "payment.authorized", contractId: CONTRACT, ledger, txHash: "t", deviceHash: CARD, merchant: "M" },
-  ...{ ledgerClosedAt: new Date(ledger * 5_000).toISOString().replace(".000", ""), amount: "5", knownAt: START },
-  payment: { slot, endLedger: ledger + LIFE - 1, agent: "A" },
 });
 
 test("a reset leaves open payments unknown and claimed ones claimed", async () => {
