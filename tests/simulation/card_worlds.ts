@@ -45,6 +45,7 @@ class CardSite {
   readonly running: CardReaders[] = [];
   readonly told: Site["told"] = new Map();
   readonly misnamed: Site["misnamed"] = new Set();
+  readonly faults: string[] = [];
   readonly shown: ShownCard[] = [];
   readonly applied: { ledger: number; machine: string; answeredMs: number }[] = [];
   readonly chain: Chain;
@@ -182,7 +183,7 @@ export async function runCards(seed: number, options: RunOptions = {}): Promise<
   await world.runUntil(climate.lastsMs);
   site.isOver = true;
   site.onDeath = () => {};
-  const broken: string[] = [];
+  const broken = [...site.faults];
   checkBackSteps(site, site.shown, site.applied, broken);
   for (const { machine } of [...site.running]) machine.die("at the end");
   return {

@@ -6,6 +6,7 @@ import { appliedTransactions } from "./applied_transactions.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import type { Climate } from "./climate.ts";
 import { contractEntry, lifeEntry, pendingEntry, toldBy } from "./contract_state.ts";
+import type { EscrowState } from "./escrow_state.ts";
 import { type Answer, bend, type Lie } from "./lies.ts";
 import { type Owner, START_MS, type World } from "./world.ts";
 
@@ -38,7 +39,11 @@ export const AILMENTS = Object.keys(WELL) as (keyof Ailment)[];
 
 /** An older event is shown by all: who looks a second time some minutes later must find it. */
 const WITHHELD_MS = 100_000;
-const LIFE_SETTING = "configSettingStateArchival";
+/** The settings of the network that nodes know. A network without frozen keys needs no entry of them. */
+const SETTINGS: Record<string, ((escrow: EscrowState) => string) | undefined> = {
+  configSettingStateArchival: ({ habits }) => lifeEntry(habits.life),
+  configSettingFrozenLedgerKeys: undefined,
+};
 export const HELD_LEDGERS = 100_000;
 
 interface Params {
@@ -219,8 +224,11 @@ export class SimulatedNode {
   #entry(key: string): Answer[] {
     const decoded = xdr.LedgerKey.fromXdr(key, "base64");
     const { ledgers: { escrow }, latest } = this.#range();
-    if (decoded.type === "configSetting" && decoded.configSetting.configSettingId.name === LIFE_SETTING) {
-      return [{ key, xdr: lifeEntry(escrow.habits.life), lastModifiedLedgerSeq: 1 }];
+    if (decoded.type === "configSetting") {
+      const { name } = decoded.configSetting.configSettingId;
+      if (!Object.hasOwn(SETTINGS, name)) throw new TypeError(`nobody reads the setting ${name} in a world`);
+      const setting = SETTINGS[name]?.(escrow);
+      return setting === undefined ? [] : [{ key, xdr: setting, lastModifiedLedgerSeq: 1 }];
     }
     const pending = decoded.type === "contractData" ? pendingEntry(decoded.contractData, escrow, latest) : undefined;
     if (pending !== undefined) return [{ key, ...pending }];

@@ -52,7 +52,10 @@ export class StoreTime {
 
 /** What a gateway on this machine is answered by a node. */
 export async function askNode(
-  { world, chain, nodes, told, misnamed }: Pick<Site, "world" | "chain" | "nodes" | "told" | "misnamed">,
+  { world, chain, nodes, told, misnamed, faults }: Pick<
+    Site,
+    "world" | "chain" | "nodes" | "told" | "misnamed" | "faults"
+  >,
   machine: Machine,
   url: string,
   { body, signal }: RequestInit,
@@ -69,10 +72,15 @@ export async function askNode(
     known.push({ ledger, atMs: world.nowMs });
     told.set(machine.name, known);
   };
-  const asked = machine.call(
-    `${node.name} ${JSON.parse(String(body)).method}`,
-    () => node.answer(String(body), machine, hear),
-  );
+  const asked = machine.call(`${node.name} ${JSON.parse(String(body)).method}`, () => {
+    try {
+      return node.answer(String(body), machine, hear);
+    } catch (error) {
+      // The gateway takes it for a node that fails.
+      faults.push(`${node.name} has no answer: ${error}`);
+      throw error;
+    }
+  });
   const answer = await Promise.race([asked, aborted]);
   return answer ?? await aborted;
 }
@@ -87,7 +95,7 @@ export class Site {
   readonly running: Running[] = [];
   /** Log lines of level warn and above, for whoever looks into a failure. */
   readonly logged: string[] = [];
-  /** Answers that no client should ever get. */
+  /** Answers that no client should ever get, and questions that no node can answer. */
   readonly faults: string[] = [];
   /** Where the log ended when each subscription was made, by id: what was known before is not owed to it. */
   readonly owedAfter = new Map<string, number>();
