@@ -2,6 +2,7 @@ import type { Focus } from "./focus.ts";
 import type { Kind } from "./kinds.ts";
 import { IN_DELIVERY } from "./planted_in_delivery.ts";
 import { IN_HISTORY } from "./planted_in_history.ts";
+import { IN_PAYMENTS } from "./planted_in_payments.ts";
 import { IN_REQUESTS } from "./planted_in_requests.ts";
 
 /** A bug: what stands in a file, and what stands there instead. */
@@ -22,4 +23,4 @@ export interface PlantedBug {
   wasReal?: boolean;
 }
 
-export const PLANTED: PlantedBug[] = [...IN_DELIVERY, ...IN_HISTORY, ...IN_REQUESTS];
+export const PLANTED: PlantedBug[] = [...IN_DELIVERY, ...IN_HISTORY, ...IN_REQUESTS, ...IN_PAYMENTS];
