@@ -222,4 +222,13 @@ test("the gateway refuses to claim 20 USDC in another asset, and allows both ass
     void callNow(on.network, merchant, contract, "claim", addressOf(xlm), addressOf(to))
   );
   assert.equal(past, "1 not_what_was_authorized");
+
+  // Both are claimed. Each keeps the asset it was authorised in, beside the one that it was paid in.
+  const claimed = await until(async () => {
+    const { body: { payments } } = await api.request("GET", `/v1/payments?merchant=${to}&state=claimed&order=asc`);
+    const own = payments.filter(({ deviceHash }: { deviceHash: string }) => [inUsdc, inXlm].includes(deviceHash));
+    return own.length === 2 ? own : undefined;
+  });
+  const assets = claimed.map(({ asset, claim }: { asset: string; claim: { asset: string } }) => [asset, claim.asset]);
+  assert.deepEqual(assets, [[usdc, xlm], [xlm, xlm]]);
 });

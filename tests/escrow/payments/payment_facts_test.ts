@@ -6,7 +6,7 @@ import { movedAsset } from "../../../lib/escrow/assets/moved_asset.ts";
 import { decodeEvent } from "../../../lib/escrow/events.ts";
 import { paymentFacts } from "../../../lib/escrow/payments/payment_facts.ts";
 import type { AppliedTransaction } from "../../../lib/stellar/rpc/schemas.ts";
-import { type NewEvent, publicEvent } from "../../../lib/store/event.ts";
+import { formatEventId, type NewEvent, parseEventId, publicEvent } from "../../../lib/store/event.ts";
 import { unixSeconds } from "../../../lib/store/codec.ts";
 import { sandboxOfFile } from "../sandbox.ts";
 
@@ -114,15 +114,34 @@ describe("the facts of a payment", () => {
 
   test("of a claim have the entries that its transaction overwrote", () => {
     const [first, second, , claim] = made as [...typeof made, never];
-    const [[before], [after]] = [slotEntries(first!.transaction), slotEntries(second!.transaction)];
-    const { LedgerEntryChange } = xdr;
-    const overwritten = [LedgerEntryChange.ledgerEntryState(before!), LedgerEntryChange.ledgerEntryUpdated(after!)];
+    const [[before], [other]] = [slotEntries(first!.transaction), slotEntries(second!.transaction)];
+    const { LedgerEntryChange, LedgerEntryData } = xdr;
+    assert.ok(before?.data.type === "contractData" && other?.data.type === "contractData");
+    // In the slot of the first payment, the second one.
+    const { val } = other.data.contractData;
+    const data = LedgerEntryData.contractData(new xdr.ContractDataEntry({ ...before.data.contractData, val }));
+    const after = new xdr.LedgerEntry({ ...before, data });
+    const overwritten = [LedgerEntryChange.ledgerEntryState(before), LedgerEntryChange.ledgerEntryUpdated(after)];
     const { event, transaction } = claim!;
     const facts = paymentFacts(event, withChanges(transaction, overwritten), sandbox.contracts);
     assert.deepEqual(facts?.taken, [
       { slot: 1, at: unixSeconds(first!.event.ledgerClosedAt) },
       { slot: 3, at: unixSeconds(made[2]!.event.ledgerClosedAt) },
     ]);
+  });
+
+  test("have the slot of what one transaction authorised after its claim, and none of what that claim took", () => {
+    const [first, second, , claim] = made as [...typeof made, never];
+    const eventsOf = ({ transaction: { events } }: typeof made[number]) => events!.contractEventsXdr!.flat();
+    const inOrder = [first!, claim!, second!];
+    const transaction = { ...second!.transaction, events: { contractEventsXdr: [inOrder.flatMap(eventsOf)] } };
+    const slots = inOrder.map(({ event }, n) => {
+      const before = inOrder.slice(0, n).flatMap(eventsOf).length;
+      const { index, ...place } = parseEventId(event.id)!;
+      const id = formatEventId({ ...place, index: before + index });
+      return paymentFacts({ ...event, id }, transaction, sandbox.contracts)?.slot;
+    });
+    assert.deepEqual(slots, [undefined, undefined, 2]);
   });
 
   test("stay unknown for invalid XDR and for other events", () => {
