@@ -39,6 +39,7 @@ export class PaymentReader {
     if (answered?.status !== 200) return;
     const shown = answered.body.payments as ShownPayment[];
     for (const one of shown) this.#check(one);
+    for (const one of shown) this.#checkPending(one, answered.body.latestLedger);
     if (shown.length === 0 || !this.#dice.chance(RATES.asksForOne)) return;
     const { id } = this.#dice.random.pick(shown);
     const one = await this.client.ask("GET", `/v1/payments/${id}`);
@@ -56,6 +57,17 @@ export class PaymentReader {
       ? (truth.payment.claim?.ledger ?? Infinity) <= claim!.ledger
       : state !== "expired" || hasEnded(chain, truth);
     if (!isTrue) faults.push(`payment ${id} was ${state}, and is ${inWords(truth.payment)}`);
+  }
+
+  /** A list has all claims up to its ledger, but those that nodes left out or hold no more. */
+  #checkPending({ id, txHash, state }: ShownPayment, latestLedger: number): void {
+    const { site: { chain, climate, faults } } = this.client;
+    const { payment, life } = chain.truthOf(txHash) ?? {};
+    const { claim } = payment ?? {};
+    const isPruned = climate.misfortunes.some(([what]) => what === "prune");
+    if (state !== "pending" || claim === undefined || life !== chain.ledgers || isPruned) return;
+    if (claim.ledger > latestLedger || chain.withheld.has(claim.txHash)) return;
+    faults.push(`payment ${id} was pending in ledger ${latestLedger}, and is ${inWords(payment!)}`);
   }
 }
 

@@ -53,6 +53,14 @@ export const IN_PAYMENTS = [
     focus: "claims",
   },
   {
+    name: "the first claim of a merchant decides no earlier payments",
+    file: RETELLING,
+    from: "last === undefined ? begin : heightOfEvent(last);",
+    to: "last === undefined ? from : heightOfEvent(last);",
+    seed: 5,
+    focus: "claims",
+  },
+  {
     name: "a payment stays unknown when the gap is filled",
     file: "lib/escrow/payments/projection.ts",
     from: '["pending", "unknown"] : ["unknown"];',
