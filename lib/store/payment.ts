@@ -63,6 +63,8 @@ export interface PaymentClaim {
 /** The progress of the projection. */
 export interface PaymentsCursor {
   epoch: number;
+  /** The contract of the payments. */
+  contractId: string;
   /** The payments have the effects of all events up to this sequence. */
   sequence: number;
   /** The payments hold up to this ledger. */
@@ -71,7 +73,7 @@ export interface PaymentsCursor {
   settledLedger: number;
   /** The gaps that were open. */
   gaps: Pick<HistoryGap, "epoch" | "fromLedger" | "toLedger">[];
-  /** The projection derives payments in these states again, because gaps or the epoch changed. */
+  /** The projection derives payments in these states again, because gaps, the epoch or the contract changed. */
   renewal?: { states: PaymentState[]; after?: PaymentPlace };
 }
 

@@ -53,7 +53,7 @@ const OWED_AT_ONCE = 100;
 /** Reads of one turn: five calls. */
 const READ_AT_ONCE = 1_000;
 const SETTLED_AT_ONCE = 100;
-const BEGINNING: PaymentsCursor = { epoch: 0, sequence: 0, latestLedger: 0, settledLedger: 0, gaps: [] };
+const BEGINNING = { sequence: 0, latestLedger: 0, settledLedger: 0 };
 /** Name of the shared value that asks for a rebuild. */
 export const REBUILD = "payments rebuild";
 
@@ -92,7 +92,8 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     const left = page.length === PAGE ? { states: [first!, ...others], after: page.at(-1)! } : { states: others };
     const { renewal: _, ...rest } = cursor;
     const next = left.states.length === 0 ? rest : { ...rest, renewal: placeOnly(left) };
-    await commit(lease, await tell(state, concernedBy(page.filter(isOwn))), next);
+    const former = page.filter((row) => !isOwn(row) && row.state === "pending").map(ofFormerContract);
+    await commit(lease, [...former, ...await tell(state, concernedBy(page.filter(isOwn)))], next);
   }
 
   const isOwn = ({ contractId }: { contractId: string }) => contractId === paymentEscrow;
@@ -138,7 +139,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
   }
 
   const beginningOf = (state: WatcherState): PaymentsCursor => {
-    return { ...BEGINNING, epoch: state.epoch, gaps: openGaps(state, paymentEscrow) };
+    return { ...BEGINNING, epoch: state.epoch, contractId: paymentEscrow, gaps: openGaps(state, paymentEscrow) };
   };
 
   /** Begins again, if an operator asked for it. The readings of entries stay with the payments. */
@@ -224,7 +225,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
       if (owing.length === 0) return [];
       const { epoch } = (await events.watcherState())!;
       const added: NewEvent[] = [];
-      for (const row of owing.filter(({ id }) => parseEventId(id)!.epoch === epoch)) {
+      for (const row of owing) {
         const { ledger } = row.owes!;
         const before = added.filter((one) => one.ledger === ledger).length;
         added.push(ownEvent(row, { epoch, index: await nextIndex(epoch, ledger) + before, knownAt: head().closeTime }));
@@ -244,6 +245,11 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
     const [newest] = await events.read({ filter, order: "desc", limit: 1 });
     return newest === undefined ? 0 : parseEventId(newest.id)!.index + 1;
   }
+}
+
+/** Nobody follows a former contract. Its payments are derived again once the gateway has that contract again. */
+function ofFormerContract({ due: _, owes: __, ...row }: StoredPayment): StoredPayment {
+  return { ...row, state: "unknown" };
 }
 
 /** An event of the gateway's own comes after all events of the network in its ledger. */
@@ -285,17 +291,22 @@ function openGaps(state: WatcherState, paymentEscrow: string): PaymentsCursor["g
     .map(({ epoch, fromLedger, toLedger }) => ({ epoch, fromLedger, toLedger }));
 }
 
-/** The cursor after a change of the gaps or of the epoch: which payments may have another state now. */
-function withRenewal(state: WatcherState, cursor: PaymentsCursor, paymentEscrow: string): PaymentsCursor {
+/**
+ * The cursor after a change of gaps, epoch or contract: which payments may have another state now. For another contract
+ * the projection begins again.
+ */
+function withRenewal(state: WatcherState, before: PaymentsCursor, paymentEscrow: string): PaymentsCursor {
   const gaps = openGaps(state, paymentEscrow);
-  const isNewEpoch = cursor.epoch !== state.epoch;
-  if (!isNewEpoch && isDeepStrictEqual(gaps, cursor.gaps)) return cursor;
+  const isSame = before.contractId === paymentEscrow;
+  const cursor = isSame ? before : { ...before, ...BEGINNING, contractId: paymentEscrow };
+  const isNew = !isSame || cursor.epoch !== state.epoch;
+  if (!isNew && isDeepStrictEqual(gaps, cursor.gaps)) return cursor;
   const isWithin = (gap: typeof gaps[number]) => (other: typeof gaps[number]) =>
     other.epoch === gap.epoch && other.fromLedger <= gap.fromLedger && other.toLedger >= gap.toLedger;
   const isOpened = !gaps.every((gap) => cursor.gaps.some(isWithin(gap)));
-  const states: PaymentState[] = isNewEpoch || isOpened ? ["pending", "unknown"] : ["unknown"];
+  const states: PaymentState[] = isNew || isOpened ? ["pending", "unknown"] : ["unknown"];
   const known = new Set([...states, ...cursor.renewal?.states ?? []]);
-  const settledLedger = isNewEpoch ? 0 : cursor.settledLedger;
+  const settledLedger = isNew ? 0 : cursor.settledLedger;
   return { ...cursor, epoch: state.epoch, gaps, settledLedger, renewal: { states: [...known] } };
 }
 

@@ -183,7 +183,14 @@ export class BooksWorld {
       const at = after === undefined ? 0 : found.findIndex(({ id }) => id === after.id) + 1;
       return Promise.resolve(found.slice(at, at + limit));
     };
-    const cursor = () => ({ epoch: state().epoch, sequence: Infinity, latestLedger: 0, settledLedger: 0, gaps: [] });
+    const cursor = () => ({
+      epoch: state().epoch,
+      contractId: CONTRACT,
+      sequence: Infinity,
+      latestLedger: 0,
+      settledLedger: 0,
+      gaps: [],
+    });
     return {
       events: {
         read: (query: Parameters<typeof log.read>[0]) => grown().read(query),

@@ -20,14 +20,15 @@ let ends: Map<string, number | undefined>;
 let asked: string[];
 let leader: ReturnType<typeof leaderOf>;
 
+const readEntries: Parameters<typeof leaderOf>[1] = (payments) => {
+  asked.push(...payments.map(({ id }) => id));
+  const living = (end: number | undefined) => end !== undefined && end >= ledger ? end : undefined;
+  return Promise.resolve(new Map(payments.map(({ id }) => [id, { ledger, endLedger: living(ends.get(id)) }])));
+};
+
 beforeEach(async () => {
   [store, ledger, ends, asked] = [await openStore("memory:"), MADE, new Map([[PAYMENT.id, END]]), []];
-  const read: Parameters<typeof leaderOf>[1] = (payments) => {
-    asked.push(...payments.map(({ id }) => id));
-    const living = (end: number | undefined) => end !== undefined && end >= ledger ? end : undefined;
-    return Promise.resolve(new Map(payments.map(({ id }) => [id, { ledger, endLedger: living(ends.get(id)) }])));
-  };
-  leader = leaderOf(store, read, () => ledger);
+  leader = leaderOf(store, readEntries, () => ledger);
 });
 
 /** The network comes to a ledger, and the log reads it. Ledgers settle eight later. */
@@ -165,6 +166,21 @@ describe("the end of a payment", () => {
     assert.deepEqual(await poll(1_000, [], { epoch: 1, formerEpochs }), []);
     assert.deepEqual(await states(), ["unknown"]);
     assert.deepEqual(await store.payments.owing({ limit: 9 }), []);
+  });
+
+  test("of a former contract is unknown and owes nothing, until the gateway has that contract again", async () => {
+    await poll(MADE, [PAYMENT]);
+    await poll(END + 1);
+    await scan(40, [payment(12, 2)]);
+    await leader.follow();
+    assert.equal((await rowsOf(store))[0]!.owes?.type, "payment.expired");
+    leader = leaderOf(store, readEntries, () => ledger, "C-other");
+    for (const at of [41, 42]) assert.deepEqual(await poll(at), []);
+    assert.deepEqual(await states(), ["unknown", "unknown"]);
+    leader = leaderOf(store, readEntries, () => ledger);
+    assert.deepEqual(await poll(50), [`payment.expired ${END + 1}`]);
+    assert.deepEqual(await poll(60), ["payment.expired 50"]);
+    assert.deepEqual(await states(), ["expired", "expired"]);
   });
 
   test("comes a second time with an id of its own, when a reverted network lives the same ledgers again", async () => {

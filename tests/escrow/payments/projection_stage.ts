@@ -14,10 +14,11 @@ export function leaderOf(
   store: Store,
   readEntries: PaymentEntries = () => Promise.resolve(new Map()),
   ledger = () => 1_000,
+  paymentEscrow = CONTRACT,
 ) {
   const projection = createPaymentsProjection({
     store,
-    paymentEscrow: CONTRACT,
+    paymentEscrow,
     shortestLife: () => Promise.resolve(LIFE),
     readEntries,
     head: () => ({ sequence: ledger(), closeTime: ledger() }),
