@@ -100,7 +100,8 @@ export class Chain {
   #closeEmpty(atMs: number): { ledger: number; closeTime: number } {
     const { ledgers } = this;
     const ledger = ledgers.latest += 1;
-    const closeTime = Math.floor(atMs / 1_000);
+    // The protocol has every ledger close later than the one before it.
+    const closeTime = Math.max(Math.floor(atMs / 1_000), 1 + (ledgers.closeTimes.get(ledger - 1) ?? 0));
     ledgers.closeTimes.set(ledger, closeTime);
     ledgers.hashes.set(ledger, (++this.#count).toString(16).padStart(64, "f"));
     return { ledger, closeTime };

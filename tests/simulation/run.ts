@@ -132,8 +132,12 @@ class Story {
 
   /** Whether there is nothing left to tell of payments. */
   async #isTold(): Promise<boolean> {
-    const { chain, store: { payments } } = this.site;
+    const { chain, driver, store: { payments } } = this.site;
     const upToLedger = chain.ledgers.latest;
+    // What a claim took may be known only once its ledger has settled.
+    const lastClaim = Math.max(0, ...chain.ledgers.escrow.claims.map(({ ledger }) => ledger));
+    const { settledLedger } = await driver.payments.cursor() ?? { settledLedger: 0 };
+    if (settledLedger < lastClaim) return false;
     const due = (["last_quarter", "end", "settling"] as const)
       .map((what) => payments.due({ for: what, upToLedger, limit: 1 }));
     const found = await Promise.all([...due, payments.owing({ limit: 1 })]);
