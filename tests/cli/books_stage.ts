@@ -76,7 +76,14 @@ async function writeLog(store: Store, world: BooksWorld): Promise<void> {
   for (let at = 0; at < payments.length; at += MAX_PAYMENT_ROWS) {
     await store.payments.commit({ lease, rows: payments.slice(at, at + MAX_PAYMENT_ROWS) });
   }
-  const cursor = { epoch: 0, sequence: events.length, latestLedger: ledger, settledLedger: ledger, gaps: [] };
+  const cursor = {
+    epoch: 0,
+    contractId: CONTRACT,
+    sequence: events.length,
+    latestLedger: ledger,
+    settledLedger: ledger,
+    gaps: [],
+  };
   await store.payments.commit({ lease, rows: [], cursor });
 }
 

@@ -15,7 +15,14 @@ import type { Subject } from "./store_contract.ts";
 
 const ACCOUNT = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMX3";
 const MERCHANTS = ["M", ACCOUNT, CONTRACT];
-const CURSOR: PaymentsCursor = { epoch: 0, sequence: 5, latestLedger: 1_010, settledLedger: 1_000, gaps: [] };
+const CURSOR: PaymentsCursor = {
+  epoch: 0,
+  contractId: CONTRACT,
+  sequence: 5,
+  latestLedger: 1_010,
+  settledLedger: 1_000,
+  gaps: [],
+};
 
 /** The payment `n`, in the ledger 1 000 + n of an epoch. */
 export function samplePayment(n: number, fields: Partial<StoredPayment> = {}, epoch = 0): StoredPayment {

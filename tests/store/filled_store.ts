@@ -4,6 +4,7 @@ import { samplePayment } from "./contract_payments.ts";
 import { sampleTransaction } from "./contract_transactions.ts";
 import {
   append,
+  CONTRACT,
   sampleEvent,
   sampleEventOf,
   sampleId,
@@ -104,7 +105,7 @@ async function fillLog(store: Store): Promise<void> {
 async function fillPayments(store: Store): Promise<void> {
   const lease = await watcherLease(store);
   const rows = Array.from({ length: 140 }, (_, n) => samplePayment(n));
-  const cursor = { epoch: 1, sequence: 450, latestLedger: 1_445, settledLedger: 1_400, gaps: [] };
+  const cursor = { epoch: 1, contractId: CONTRACT, sequence: 450, latestLedger: 1_445, settledLedger: 1_400, gaps: [] };
   await store.payments.commit({ lease, rows, cursor });
 }
 

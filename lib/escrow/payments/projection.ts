@@ -247,7 +247,7 @@ export function createPaymentsProjection(parts: ProjectionParts): PaymentsProjec
   }
 }
 
-/** Nobody follows a former contract. Its payments are derived again once the gateway has that contract again. */
+/** The gateway does not follow a former contract. Its payments are derived again once the gateway has that contract again. */
 function ofFormerContract({ due: _, owes: __, ...row }: StoredPayment): StoredPayment {
   return { ...row, state: "unknown" };
 }
@@ -281,7 +281,8 @@ export async function paymentsHoldTo({ events, payments }: Pick<Store, "events" 
   const { last } = await events.bounds();
   const cursor = await payments.cursor();
   if (state === undefined) return 0;
-  const { epoch, sequence, latestLedger, renewal } = cursor ?? { ...BEGINNING, epoch: state.epoch };
+  if (cursor === undefined) return last === 0 ? state.scannedLedger : 0;
+  const { epoch, sequence, latestLedger, renewal } = cursor;
   if (epoch !== state.epoch) return 0;
   return sequence >= last && renewal === undefined ? state.scannedLedger : latestLedger;
 }
