@@ -55,7 +55,7 @@ async function addOfWebhook(
   }
   for (const { event, after, attempts } of byId.values()) {
     if (attempts > 0) continue;
-    const state = await deliveryState(store, consumer, event);
+    const { state } = await deliveryState(store, consumer, event);
     timeline.add({ at: null, step: "delivery", webhook, url, eventId: event.id, eventType: event.type, state }, after);
   }
 }

@@ -468,6 +468,11 @@ export type PaymentDelivery = {
   type: string;
   /** `delivered`: the receiver accepted the event. `waiting`: the gateway has not delivered it yet. `retrying`: the delivery failed, and a retry is due. `rejected`: the receiver refused it. `dead`: the gateway gave it up. Of the last two a webhook keeps its newest 10000 each; an earlier one counts as `delivered`. */
   state: "delivered" | "waiting" | "retrying" | "rejected" | "dead";
+  /** Attempts so far, with those of replays, and those that only checked a failing endpoint. The gateway keeps a webhook's newest 1000 attempts, for 30 days by default. Earlier ones may be missing in the number. Null: delivered, and the gateway no longer keeps an attempt. */
+  attempts: number | null;
+  lastAttemptAt: string | null;
+  /** HTTP status of the receiver's response to the last attempt; null without a response, before the first attempt, and when the last attempt is no longer kept. */
+  lastStatus: number | null;
 };
 
 export type PaymentExpired = {

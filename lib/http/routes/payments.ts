@@ -92,6 +92,21 @@ const paymentWithDeliveries = payment.extend({
           "keeps its newest 10000 each; an earlier one counts as `delivered`.",
         example: "delivered",
       }),
+      attempts: z.int().nullable().meta({
+        description:
+          "Attempts so far, with those of replays, and those that only checked a failing endpoint. The gateway keeps a webhook's " +
+          "newest 1000 attempts, for 30 days by default. Earlier ones may be missing in the number. Null: delivered, and the " +
+          "gateway no longer keeps an attempt.",
+        example: 1,
+      }),
+      lastAttemptAt: isoTime("Start of the last attempt, UTC; null before the first, and when it is no longer kept.")
+        .nullable(),
+      lastStatus: z.int().nullable().meta({
+        description:
+          "HTTP status of the receiver's response to the last attempt; null without a response, before the first attempt, and " +
+          "when the last attempt is no longer kept.",
+        example: 200,
+      }),
     }).meta({ id: "PaymentDelivery", description: "The delivery of an event of a payment to a webhook." }),
   ).meta({
     description:
