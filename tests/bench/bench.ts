@@ -1,6 +1,7 @@
 // Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
 //   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|payment|webhook|start|movement|export|postgres …]
 //     [bun|deno …] [--short]
+// `export` measures on PostgreSQL, too, where it is installed.
 // `postgres` needs PostgreSQL and pgbouncer, too, and an hour for each runtime, with --short eight minutes: it has to be named.
 import { cpus } from "node:os";
 import { dirname } from "node:path";

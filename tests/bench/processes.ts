@@ -8,6 +8,9 @@ import packageJson from "../../package.json" with { type: "json" };
 export type RuntimeName = "bun" | "deno";
 export const RUNTIMES: RuntimeName[] = ["bun", "deno"];
 
+/** Before a command: it runs on the first CPU only. */
+export const PINNED = ["taskset", "-c", "0"];
+
 /** The command that runs a script of the project on a runtime at its pinned version. */
 export function runtimeCommand(runtime: RuntimeName): string[] {
   const path = process.env[`BENCH_${runtime.toUpperCase()}`];
@@ -66,8 +69,8 @@ export function cpuMicroseconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * (1_000_000 / ticksPerSecond);
 }
 
-/** Resident memory of a process, in MiB. */
-export function residentMib(pid: number): number {
-  const line = readFileSync(`/proc/${pid}/status`, "utf8").split("\n").find((text) => text.startsWith("VmRSS:"))!;
+/** The most resident memory that a process had so far, in MiB. */
+export function peakMib(pid: number): number {
+  const line = readFileSync(`/proc/${pid}/status`, "utf8").split("\n").find((text) => text.startsWith("VmHWM:"))!;
   return Number(line.replace(/\D/g, "")) / 1024;
 }
