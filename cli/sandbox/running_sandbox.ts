@@ -75,7 +75,7 @@ const CALL_TIMEOUT_MS = 150_000;
 /** HTTP status of a sandbox that is not ready yet. */
 const STARTING = 503;
 const METHOD_NOT_FOUND = -32601;
-const HINT = "start one with `gateway sandbox`, or pass the URL of its Stellar RPC with --sandbox";
+const HINT = "start one with `gateway sandbox`, or pass the URL of its gateway or Stellar RPC with --sandbox";
 /** How long `findSandbox` waits while nothing answers, and while a sandbox answers that it starts. */
 const START_MS = { absent: 10_000, starting: 60_000 };
 const RETRY_MS = 200;
@@ -88,7 +88,7 @@ export function waitingFor(io: CommandIo, command: string): (message: string) =>
 /**
  * Gets the info of a running sandbox.
  *
- * @param url of its RPC server
+ * @param url of its gateway or RPC server
  * @param onWait called once before it waits for the sandbox. Absent: it does not wait
  * @throws {CommandError} when no sandbox answers there
  */
