@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { flagsFor, makeKey, runGateway, startSandbox } from "../e2e/sandbox_process.ts";
 import { startServe } from "../faults/serve_process.ts";
 import { findPostgres, startCluster } from "../store/postgres_cluster.ts";
-import { type Figure, median, withSpread } from "./figures.ts";
+import { type Figure, median, table, withSpread } from "./figures.ts";
 import { listFigure } from "./list_bench.ts";
 import { fillWithPayments, type PaymentsBench } from "./payment_store.ts";
 import { innermost, peakMib, PINNED, runtimeCommand, type RuntimeName } from "./processes.ts";
@@ -55,6 +55,7 @@ async function figuresOn(bench: PaymentsBench): Promise<Figure[]> {
   try {
     const exported = await exportFigure(bench, { url: gateway.url, key, pid: innermost(gateway.pid) });
     const listed = await listFigure(bench, filled, { url: gateway.url, key });
+    process.stderr.write(`${table([listed, exported])}\n`);
     // The range of a report begins in the log, so the log needs a movement.
     const { code, stderr } = await runGateway(["trigger", "--sandbox", info.gateway], {}, program);
     if (code !== 0) throw new Error(`gateway trigger ended with ${code}:\n${stderr}`);

@@ -43,14 +43,19 @@ export async function reportFigure(
   };
 }
 
-/** The close time of the first movement in the log. */
+/** The close time of the first movement, when the payments hold up to the last event of a card's life. */
 async function firstMovement(url: string, key: string): Promise<string> {
-  const query = "types=escrow.funded&order=asc&limit=1";
-  for (;;) {
-    const response = await fetch(`${url}/v1/events?${query}`, { headers: { authorization: `Bearer ${key}` } });
-    const { events } = await response.json();
-    if (events.length > 0) return events[0].ledgerClosedAt;
-    await passed(SAMPLE_MS);
+  const get = async (path: string) => {
+    const response = await fetch(`${url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
+    if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
+    return await response.json();
+  };
+  for (;; await passed(SAMPLE_MS)) {
+    const { events: [last] } = await get("events?types=device.revoked&order=desc&limit=1");
+    const { latestLedger } = await get("payments?limit=1");
+    if (last === undefined || latestLedger < last.ledger) continue;
+    const { events: [first] } = await get("events?types=escrow.funded&order=asc&limit=1");
+    return first.ledgerClosedAt;
   }
 }
 
