@@ -11,8 +11,8 @@ export const IN_DELIVERY = [
   {
     name: "a cursor passes what is still being posted",
     file: CURSOR,
-    from: "return open.size === 0 ? scannedTo : Math.min(...open) - 1;",
-    to: "return scannedTo;",
+    from: "  for (const sequence of open) position = Math.min(position, sequence - 1);\n",
+    to: "",
     seed: 4,
   },
   {
