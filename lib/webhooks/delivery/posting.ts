@@ -34,38 +34,32 @@ export function createPosting(parts: PostingParts) {
   const { clock, queue, limits, networkMs } = parts;
   const cutting = new AbortController();
   const checking = new Map<Consumer, Promise<void>>();
-  /** The number of posts under way. */
-  let underWay = 0;
-  let ended = () => {};
+  /** Called when no post is under way. */
+  let whenIdle = () => {};
 
   async function make(consumer: Consumer): Promise<Outcome | undefined> {
-    const slot = queue.begin(consumer, clock.monotonicMs());
-    try {
-      if (!isEligible(consumer, clock.monotonicMs())) {
-        await check(consumer);
-        // Another process may have taken the consumer over during the check.
-        if (!isEligible(consumer, clock.monotonicMs()) || !parts.mayPost(consumer)) return undefined;
-      }
-      const post = take(consumer, clock.now());
-      const { event, failed, replayId, isProbe } = post;
-      const { eligible, subscription: { secret, keyId } } = consumer;
-      const made = await parts.attempt({
-        recipient: eligible!.recipient,
-        message: parts.message(event, keyId),
-        attempts: failed?.attempts ?? 0,
-        ageMs: ageOf(post),
-        kind: isProbe ? "probe" : "delivery",
-        replayId,
-        atMs: clock.now(),
-      }, cutting.signal);
-      // An aborted post has an unknown outcome, and is delivered again.
-      if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
-      const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
-      const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
-      return isClosed(consumer) ? undefined : attempted(consumer, post, isOutdated ? { ...made, ...again } : made);
-    } finally {
-      queue.end(slot);
+    if (!isEligible(consumer, clock.monotonicMs())) {
+      await check(consumer);
+      // Another process may have taken the consumer over during the check.
+      if (!isEligible(consumer, clock.monotonicMs()) || !parts.mayPost(consumer)) return undefined;
     }
+    const post = take(consumer, clock.now());
+    const { event, failed, replayId, isProbe } = post;
+    const { eligible, subscription: { secret, keyId } } = consumer;
+    const made = await parts.attempt({
+      recipient: eligible!.recipient,
+      message: parts.message(event, keyId),
+      attempts: failed?.attempts ?? 0,
+      ageMs: ageOf(post),
+      kind: isProbe ? "probe" : "delivery",
+      replayId,
+      atMs: clock.now(),
+    }, cutting.signal);
+    // An aborted post has an unknown outcome, and is delivered again.
+    if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
+    const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
+    const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
+    return isClosed(consumer) ? undefined : attempted(consumer, post, isOutdated ? { ...made, ...again } : made);
   }
 
   /** Posts of a consumer share a check. */
@@ -136,21 +130,21 @@ export function createPosting(parts: PostingParts) {
   return {
     /** Posts the next delivery, and passes its outcome on. Rejects when the store fails. */
     async post(consumer: Consumer): Promise<void> {
-      underWay++;
+      const slot = queue.begin(consumer, clock.monotonicMs());
       try {
         const outcome = await make(consumer);
         if (outcome !== undefined) parts.made(outcome);
       } finally {
-        underWay--;
-        if (underWay === 0) ended();
+        queue.end(slot);
+        if (queue.underWay === 0) whenIdle();
       }
     },
     giveUp,
     /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
     async drain(drainMs: number): Promise<void> {
       const idle = new Promise<void>((resolve) => {
-        ended = resolve;
-        if (underWay === 0) resolve();
+        whenIdle = resolve;
+        if (queue.underWay === 0) resolve();
       });
       const waiting = new AbortController();
       if (drainMs > 0) await Promise.race([idle, clock.wait(drainMs, waiting.signal)]);
