@@ -124,3 +124,31 @@ test("a worker delivers the new events of a log that lost its end: no cursor lie
   const posted = made.idsTo("wh_1");
   assert.deepEqual(posted.slice(-3), events.map(({ id }) => id));
 });
+
+test("a replay of a log that lost its end sends the events that the log has now", async () => {
+  const standby = await memoryStore();
+  const database = failover(standby);
+  await using made = await workerStage(() => "delivered", { store: database.store });
+  const replay = {
+    ...{ subscriptionId: "wh_1", fromHeight: 101, toHeight: 103, cursor: 0, endSequence: 3 },
+    ...{ deliveries: 3, atLeast: false, createdAtMs: START_MS },
+  };
+  await made.owe(3, "wh_1");
+  await made.pass(1_100);
+  await made.store.deliveries.insertReplay({ id: "rp_1", ...replay });
+  await made.worker.changed("wh_1");
+  await made.pass(3_000);
+  assert.equal(made.idsTo("wh_1").length, 6);
+
+  await replicated(standby, { withLeases: true });
+  database.end();
+  await made.pass(3_000);
+  const others = [eventAt(102, 2), eventAt(103, 2)];
+  await append(standby, others, 103);
+  await made.pass(3_000);
+  await standby.deliveries.insertReplay({ id: "rp_2", ...replay });
+  await made.worker.changed("wh_1");
+  await made.pass(3_000);
+  const expected = [eventAt(101), ...others].map(({ id }) => id);
+  assert.deepEqual(made.idsTo("wh_1").slice(-3), expected);
+});
