@@ -20,7 +20,8 @@ export interface RowPage {
 /** Reads a page of a list. */
 export type ReadPage<T> = (page: { cursor?: string; limit: number }) => Promise<{ items: T[]; cursor: string | null }>;
 
-const PAGE_ITEMS = 1_000;
+/** Small pages: what a page holds at a garbage collection stays in memory for long. */
+const PAGE_ITEMS = 250;
 
 /** The decimals of assets; null for an asset that the node does not know now. */
 export type Decimals = Map<string, number | null>;

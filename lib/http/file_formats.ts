@@ -36,20 +36,18 @@ export interface FileForm {
 /** CSV of RFC 4180 with a header, or JSON Lines. */
 export function fileForm(format: FileFormat, columns: readonly string[]): FileForm {
   if (format === "jsonl") return { head: "", textOf: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join("") };
-  const lineOf = (row: Row) => csvLine(columns.map((column) => row[column]));
-  return { head: csvLine(columns), textOf: (rows) => rows.map(lineOf).join("") };
+  const lineOf = (row: Row) => `${columns.map((column) => csvCell(row[column])).join(",")}\r\n`;
+  return { head: `${columns.map(csvCell).join(",")}\r\n`, textOf: (rows) => rows.map(lineOf).join("") };
 }
 
 /**
- * One line of CSV. A spreadsheet takes a cell that begins with one of = + - @ for a formula, and so gets an apostrophe before it,
- * except before a number.
+ * A spreadsheet takes a cell that begins with one of = + - @ for a formula, and so gets an apostrophe before it, except before
+ * a number.
  */
-function csvLine(cells: readonly Row[string][]): string {
-  return cells.map((cell) => {
-    const text = String(cell ?? "");
-    if (!/[",\r\n]|^[=+\-@\t]/.test(text)) return text;
-    const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text);
-    const safe = isFormula ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  }).join(",") + "\r\n";
+function csvCell(cell: Row[string]): string {
+  if (typeof cell !== "string") return cell == null ? "" : String(cell);
+  if (!/[",\r\n]|^[=+\-@\t]/.test(cell)) return cell;
+  const isFormula = /^[=+\-@\t\r]/.test(cell) && !/^[+-]?\d+(\.\d+)?$/.test(cell);
+  const safe = isFormula ? `'${cell}` : cell;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -48,8 +48,6 @@ export interface PaymentPage {
   payments: PublicPayment[];
   /** Null on the last page. */
   cursor: string | null;
-  /** The payments hold up to this ledger. */
-  latestLedger: number;
 }
 
 export interface PaymentListQuery {
@@ -63,7 +61,9 @@ export interface PaymentListQuery {
 
 export interface PaymentReads {
   /** @throws {GatewayError} `invalid_request` for a cursor of another list */
-  list(query: PaymentListQuery): Promise<PaymentPage>;
+  page(query: PaymentListQuery): Promise<PaymentPage>;
+  /** The payments hold up to this ledger. 0 while the gateway has read none. */
+  holdTo(): Promise<number>;
   /** @throws {GatewayError} `not_found` */
   payment(id: string, keyId: string): Promise<PaymentWithEvents>;
 }
@@ -97,10 +97,12 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger, sourceAnd
   /** As this API key sees them. */
   async function shownTo(keyId: string, rows: StoredPayment[]): Promise<PublicPayment[]> {
     const hashes = [...new Set(rows.map(({ txHash }) => txHash))];
-    const references = await store.references.ofKey(keyId, hashes);
-    const sent = hashes.length === 0 ? [] : await store.transactions.find(hashes);
+    const [references, sent, now] = await Promise.all([
+      store.references.ofKey(keyId, hashes),
+      hashes.length === 0 ? [] : store.transactions.find(hashes),
+      times(),
+    ]);
     const keys = new Map(sent.filter((one) => one.keyId === keyId).map((one) => [one.hash, one.idempotencyKey]));
-    const now = await times();
     return rows.map((row) => ({
       ...publicPayment(row, now),
       reference: references.get(row.txHash) ?? null,
@@ -120,14 +122,13 @@ export function createPaymentReads({ store, ledgerTimes, latestLedger, sourceAnd
   }
 
   return {
-    async list(query) {
+    holdTo: () => paymentsHoldTo(store),
+    async page(query) {
       const { keyId, filter: { reference, ...filter } } = query;
-      // Read first, so that the page holds up to this ledger at least.
-      const latestLedger = await paymentsHoldTo(store);
       const { rows, cursor } = reference === undefined
         ? await byTime(query)
         : await paymentsOfReference(store, { ...query, reference, filter });
-      return { payments: await shownTo(keyId, rows), cursor, latestLedger };
+      return { payments: await shownTo(keyId, rows), cursor };
     },
     async payment(id, keyId) {
       const row = await store.payments.get(id);

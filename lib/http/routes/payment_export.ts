@@ -49,7 +49,7 @@ export function exportedPayments(
   const { format: _, order, limit, cursor, ...filter } = query;
   const read: ReadPage<PublicPayment> = async (page) => {
     // A cursor holds the order of its list.
-    const { payments, cursor } = await paymentReads.list({ keyId: key.id, filter, order, ...page });
+    const { payments, cursor } = await paymentReads.page({ keyId: key.id, filter, order, ...page });
     return { items: payments, cursor };
   };
   return exportedPages(PAYMENT_FILE, read, { assets, cursor, limit });

@@ -224,8 +224,11 @@ export const payments = new Hono<AppEnv>()
         }).meta({ id: "PaymentPage", description: "A page of payments." }),
         errors: [],
       },
-      ({ key, query: { format: _, order, limit = 100, cursor, ...filter } }, { paymentReads }) =>
-        paymentReads.list({ keyId: key.id, filter, order, limit, cursor }),
+      async ({ key, query: { format: _, order, limit = 100, cursor, ...filter } }, { paymentReads }) => {
+        // Read first, so that the page holds up to this ledger at least.
+        const latestLedger = await paymentReads.holdTo();
+        return { ...await paymentReads.page({ keyId: key.id, filter, order, limit, cursor }), latestLedger };
+      },
     ),
   )
   .get(
