@@ -58,6 +58,7 @@ export async function* exportedPages<T extends object>(
 
 /** An amount has at most 39 digits. A token may claim to have four billion decimals. */
 const MOST_DECIMALS = 38;
+const ZEROS_AT_END = /\.?0*$/;
 
 /** Converts an amount of the smallest unit into units of its asset: 45000000 of a lumen is 4.5. Null for an unknown asset. */
 export function unitsOf(decimals: Decimals): (amount: string, asset?: string | null) => string | null {
@@ -66,6 +67,6 @@ export function unitsOf(decimals: Decimals): (amount: string, asset?: string | n
     if (places === null || places > MOST_DECIMALS) return null;
     const digits = amount.padStart(places + 1, "0");
     const point = digits.length - places;
-    return `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/\.?0*$/, "");
+    return `${digits.slice(0, point)}.${digits.slice(point)}`.replace(ZEROS_AT_END, "");
   };
 }

@@ -40,14 +40,16 @@ export function fileForm(format: FileFormat, columns: readonly string[]): FileFo
   return { head: `${columns.map(csvCell).join(",")}\r\n`, textOf: (rows) => rows.map(lineOf).join("") };
 }
 
+const QUOTED = /[",\r\n]/;
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^[+-]?\d+(\.\d+)?$/;
+
 /**
  * A spreadsheet takes a cell that begins with one of = + - @ for a formula, and so gets an apostrophe before it, except before
  * a number.
  */
 function csvCell(cell: Row[string]): string {
   if (typeof cell !== "string") return cell == null ? "" : String(cell);
-  if (!/[",\r\n]|^[=+\-@\t]/.test(cell)) return cell;
-  const isFormula = /^[=+\-@\t\r]/.test(cell) && !/^[+-]?\d+(\.\d+)?$/.test(cell);
-  const safe = isFormula ? `'${cell}` : cell;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
