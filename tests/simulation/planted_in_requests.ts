@@ -61,7 +61,7 @@ export const IN_REQUESTS = [
     file: "lib/stellar/transactions/envelope_lookup.ts",
     from: "askAnother(parts, hash, ledger, first[n]!.node)",
     to: "first[n]!",
-    seed: 19,
+    seed: 276,
     focus: "payments",
   },
   {
