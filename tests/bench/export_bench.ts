@@ -100,12 +100,10 @@ async function exportFigure(
     number: "19",
     work: `GET /v1/payments as CSV, ${payments} payments on ${kind}`,
     runtime,
-    measured: `${secondsOf(measured.map(({ ms }) => ms))}; ${
-      peakTold(smallMib, measured.map(({ peak }) => peak))
-    }, most of it garbage`,
+    measured: `${secondsOf(measured.map(({ ms }) => ms))}; ${peakTold(smallMib, measured.map(({ peak }) => peak))}`,
     reference: `its pages read from the store: ${secondsOf(measured.map(({ rawMs }) => rawMs))}`,
     ratio: withSpread(measured.map(({ ms, rawMs }) => ms / rawMs), 2),
-    goal: "≤ 3",
+    goal: "≤ 3; ≤ 64 MiB more",
   };
 }
 

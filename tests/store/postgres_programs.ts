@@ -72,5 +72,5 @@ export function startServer(command: string[], stopSignal: string): ChildProcess
 /** Runs one of PostgreSQL's programs in this directory as the user `nobody`. */
 export function runPostgresProgram(programs: string, directory: string, name: string, ...args: string[]) {
   const [first, ...rest] = [...AS_NOBODY, join(programs, name), ...args];
-  return run(first!, rest, { cwd: directory, env: { PATH: process.env.PATH, LC_ALL: "C", PGCONNECT_TIMEOUT: "30" } });
+  return run(first!, rest, { cwd: directory, env: { PATH: process.env.PATH, LC_ALL: "C", PGCONNECT_TIMEOUT: "5" } });
 }
