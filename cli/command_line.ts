@@ -35,7 +35,7 @@ export const COMMANDS: Record<string, Listed> = {
     load: () => load(import("./explain/explain.ts")),
   },
   export: {
-    summary: "Write payments or events into a CSV or JSON Lines file",
+    summary: "Write payments, transactions or events into a CSV or JSON Lines file",
     load: () => load(import("./export/export.ts")),
   },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },

@@ -9,7 +9,7 @@ import { askNewest } from "../lib/stellar/fresh_read.ts";
 import { createHead } from "../lib/stellar/head.ts";
 import { createRpcClient } from "../lib/stellar/rpc/client.ts";
 import type { Store } from "../lib/store/store.ts";
-import { CSV_ROW, printCsv, refuseTwoForms, withBooks } from "./books.ts";
+import { BOOKS_ROWS, printCsv, refuseTwoForms, withBooks } from "./books.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
@@ -19,7 +19,7 @@ const NAMES: SettingName[] = ["store", "rpcUrls", "networkPassphrase", "paymentE
 
 const FLAGS = [
   jsonRow("ok, fromLedger, toLedger, checkedAt, differences (kind, deviceHash, merchant, asset, log, chain, cause)"),
-  CSV_ROW,
+  ...BOOKS_ROWS,
 ] as const;
 
 export const command: Command = {
@@ -57,7 +57,7 @@ export const command: Command = {
   async run(args, io) {
     const { settings, flags } = parseSettingFlags(args, NAMES, FLAGS);
     refuseTwoForms(flags);
-    return await withBooks(settings, io, async (store, config) => {
+    return await withBooks({ settings, sandbox: flags.sandbox }, io, async (store, config) => {
       const found = await reconciled(store, config, io);
       await storeReconciliation(store.sharedState, config.paymentEscrow, found);
       const { differences, fromLedger, toLedger, checkedAt } = found;

@@ -3,7 +3,7 @@ import type { SettingName } from "../lib/config.ts";
 import { type AssetReport, type Report, report, type ReportRange } from "../lib/escrow/books/report.ts";
 import { timeText } from "../lib/http/validation/query.ts";
 import type { StoredPayment } from "../lib/store/payment.ts";
-import { CSV_ROW, printCsv, refuseTwoForms, withBooks } from "./books.ts";
+import { BOOKS_ROWS, printCsv, refuseTwoForms, withBooks } from "./books.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
@@ -17,7 +17,7 @@ const FLAGS = [
   jsonRow(
     "from, to, complete, assets (asset, opening, funded, defunded, swept, claimed, expired, closing, bypass), unknownCount, unknown",
   ),
-  CSV_ROW,
+  ...BOOKS_ROWS,
 ] as const;
 
 export const command: Command = {
@@ -44,7 +44,7 @@ export const command: Command = {
     if (range.from >= range.to) {
       throw new UsageError("--from must be before --to: --from is inclusive, --to is exclusive");
     }
-    return await withBooks(settings, io, async (store, { paymentEscrow }) => {
+    return await withBooks({ settings, sandbox: flags.sandbox }, io, async (store, { paymentEscrow }) => {
       const found = await report({ store, paymentEscrow }, range);
       if (flags.json) io.stdout(`${JSON.stringify(asJson(found, range))}\n`);
       else if (flags.csv) printCsv(io, COLUMNS, found.assets.map(assetJson));

@@ -38,10 +38,15 @@ test("beside a gateway, gateway reconcile finds that log and contracts agree, an
 
   const { body: { events: [first] } } = await api.get("/v1/events?types=escrow.funded&limit=1");
   const range = ["--from", first.ledgerClosedAt, "--to", "2100-01-01"];
-  const reported = await runGateway(["report", "--json", ...range, ...asArguments(books)], {}, HERE);
+  const reported = await runGateway(["report", "--json", ...range, "--sandbox", gateway], {}, HERE);
   assert.equal(reported.code, 0, reported.stderr);
   const { assets, complete } = JSON.parse(reported.stdout);
   const none = { opening: "0", swept: "0", expired: "0", bypass: "0" };
   const own = { funded: "100000000", defunded: "20000000", claimed: "45000000", closing: "35000000" };
   assert.deepEqual([complete, assets], [true, [{ asset, ...none, ...own }]]);
+  const again = await runGateway(["reconcile", "--sandbox", gateway], {}, HERE);
+  assert.deepEqual([again.code, again.stdout], [0, ""], again.stderr);
+  const both = await runGateway(["report", ...range, "--sandbox", gateway, "--store", store], {}, HERE);
+  assert.equal(both.code, 2);
+  assert.match(both.stderr, /^gateway report: --sandbox and --store exclude each other\n/);
 });
