@@ -5,10 +5,11 @@
  */
 
 import { isoSeconds } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
 import type { Head } from "../stellar/head.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { NewEvent } from "../store/event.ts";
-import { isFenced, type Lease, StoreError, type WatcherState } from "../store/store.ts";
+import { isFenced, type Lease, type WatcherState } from "../store/store.ts";
 import { afterReset, beginning, watchedContracts, withCheckpoint, withContracts, withoutAbove } from "./coverage.ts";
 import { createBackfill } from "./gaps.ts";
 import { createKnownUntil } from "./known_until.ts";
@@ -244,12 +245,13 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function derive(): Promise<void> {
     const [work, { lease }] = [parts.payments, log];
     if (work === undefined || lease === undefined) return;
-    // The store and the RPC client report their own errors, and the next poll repeats the work.
+    // Of a failure that lasts `owedEvents` learns, too.
     deriving ??= work.follow(lease).then(() => work.read(lease)).catch(() => {}).finally(() => deriving = undefined);
     if (!polling.isLooping) await deriving;
     const owed = await work.owedEvents(lease).catch((error) => {
-      if (error instanceof StoreError) throw error;
-      return [];
+      // No node answers, which the RPC client reports.
+      if (error instanceof GatewayError) return [];
+      throw error;
     });
     if (owed.length > 0) await log.appendOwn(owed);
   }

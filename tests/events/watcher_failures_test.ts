@@ -1,6 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
 import { StoreError } from "../../lib/store/store.ts";
 import { createFixture, empty, hashesOf, readAll, restart, simulate } from "./parts.ts";
 import { NodeRefusal, rpcId } from "./simulated_node.ts";
@@ -18,6 +19,32 @@ describe("the watcher with failures", () => {
     await turn();
     assert.deepEqual(kinds(), ["node_failed", "recovered"]);
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+  });
+
+  test("reports once that the payments cannot be derived, and goes on with the log", async () => {
+    const { network, node } = simulate();
+    network.close({});
+    let failure: Error | undefined = new TypeError("no such state");
+    const payments = {
+      follow: () => Promise.resolve(),
+      read: () => Promise.resolve(),
+      owedEvents: () => failure === undefined ? Promise.resolve([]) : Promise.reject(failure),
+      stop: () => {},
+    };
+    const { turn, problems, history } = await createFixture(network, { nodes: [node], payments });
+    for (let turns = 0; turns < 3; turns++) {
+      await turn();
+      network.close({});
+    }
+    failure = undefined;
+    await turn();
+    assert.deepEqual(problems.map(({ kind, message }) => [kind, message]), [
+      ["internal", "no such state"],
+      ["recovered", "the watcher follows the network's events again"],
+    ]);
+    assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+    failure = new GatewayError("upstream_error", "no node answers");
+    assert.equal((await turn()).outcome, "idle");
   });
 
   test("treats a refusal without a ledger range as a failure of the node, and skips no ledger", async () => {
