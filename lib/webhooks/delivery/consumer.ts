@@ -251,11 +251,17 @@ export function requeue(consumer: Consumer, ...probe: Post[]): void {
 }
 
 /** Records a commit. From now on the store returns a retried delivery again. */
-export function settled(consumer: Consumer, { sequence, cursor, failed }: Settled, nowMs: number): void {
-  consumer.inFlight.delete(sequence);
-  if (cursor !== undefined) {
-    const position = positionOf(cursor === consumer.cursor ? { ...cursor, scannedTo: scannedTo(consumer) } : cursor);
-    for (const passed of cursor.beyond.add(sequence)) if (passed <= position) cursor.beyond.delete(passed);
+export function settled(consumer: Consumer, deliveries: Settled[], nowMs: number): void {
+  for (const { sequence, cursor, failed } of deliveries) {
+    consumer.inFlight.delete(sequence);
+    cursor?.beyond.add(sequence);
+    if (failed?.state === "retrying") keep(consumer, isDue(failed, nowMs) ? 0 : failed.dueAtMs!);
   }
-  if (failed?.state === "retrying") keep(consumer, isDue(failed, nowMs) ? 0 : failed.dueAtMs!);
+  forgetPassed(consumer.cursor, scannedTo(consumer));
+  if (consumer.replay !== undefined) forgetPassed(consumer.replay, consumer.replay.scannedTo);
+}
+
+function forgetPassed({ open, beyond }: Cursor, scannedTo: number): void {
+  const position = positionOf({ open, scannedTo });
+  for (const sequence of beyond) if (sequence <= position) beyond.delete(sequence);
 }

@@ -38,6 +38,7 @@ export function createPostQueue(limits: WorkerLimits) {
   /** In starting order. */
   const slots = new Set<Slot>();
   let troubledPosts = 0;
+  let whenIdle = () => {};
 
   return {
     /** Queues a consumer that has something to post. */
@@ -74,6 +75,7 @@ export function createPostQueue(limits: WorkerLimits) {
       slots.delete(slot);
       if (slot.isTroubled) troubledPosts--;
       slot.consumer.posts--;
+      if (slots.size === 0) whenIdle();
     },
     /** Counts a post that takes long as troubled, which frees a slot for a quick one. */
     sweep(nowAt: number): void {
@@ -84,6 +86,13 @@ export function createPostQueue(limits: WorkerLimits) {
         troubledPosts++;
         slot.consumer.endpoint = slowed(slot.consumer.endpoint);
       }
+    },
+    /** Resolves when no post is under way. */
+    idle(): Promise<void> {
+      return new Promise((resolve) => {
+        whenIdle = resolve;
+        if (slots.size === 0) resolve();
+      });
     },
     get underWay() {
       return slots.size;

@@ -1,7 +1,7 @@
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import type { FailedDelivery, NewAttempt } from "../../store/webhook.ts";
-import type { Attempter, EventMessage } from "./attempt.ts";
+import type { Attempter, AttemptRequest, EventMessage } from "./attempt.ts";
 import type { Outcome } from "./commit.ts";
 import { type Consumer, type Delivery, fallBehind, isClosed, keep, type Post, requeue, take } from "./consumer.ts";
 import { checkEligible, type EligibilityParts, isEligible } from "./eligibility.ts";
@@ -20,8 +20,6 @@ export interface PostingParts extends EligibilityParts {
   networkMs(): number;
   /** Whether a begun post may still be made after a check. */
   mayPost(consumer: Consumer): boolean;
-  /** Called with each outcome to commit. A post without one was not made, or its result is unknown. */
-  made(outcome: Outcome): void;
   /** Called after every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
 }
@@ -34,19 +32,10 @@ export function createPosting(parts: PostingParts) {
   const { clock, queue, limits, networkMs } = parts;
   const cutting = new AbortController();
   const checking = new Map<Consumer, Promise<void>>();
-  /** Called when no post is under way. */
-  let whenIdle = () => {};
 
-  async function make(consumer: Consumer): Promise<Outcome | undefined> {
-    if (!isEligible(consumer, clock.monotonicMs())) {
-      await check(consumer);
-      // Another process may have taken the consumer over during the check.
-      if (!isEligible(consumer, clock.monotonicMs()) || !parts.mayPost(consumer)) return undefined;
-    }
-    const post = take(consumer, clock.now());
+  function requestOf({ eligible, subscription: { keyId } }: Consumer, post: Post): AttemptRequest {
     const { event, failed, replayId, isProbe } = post;
-    const { eligible, subscription: { secret, keyId } } = consumer;
-    const made = await parts.attempt({
+    return {
       recipient: eligible!.recipient,
       message: parts.message(event, keyId),
       attempts: failed?.attempts ?? 0,
@@ -54,12 +43,7 @@ export function createPosting(parts: PostingParts) {
       kind: isProbe ? "probe" : "delivery",
       replayId,
       atMs: clock.now(),
-    }, cutting.signal);
-    // An aborted post has an unknown outcome, and is delivered again.
-    if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
-    const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
-    const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
-    return isClosed(consumer) ? undefined : attempted(consumer, post, isOutdated ? { ...made, ...again } : made);
+    };
   }
 
   /** Posts of a consumer share a check. */
@@ -128,24 +112,29 @@ export function createPosting(parts: PostingParts) {
   }
 
   return {
-    /** Posts the next delivery, and passes its outcome on. Rejects when the store fails. */
-    async post(consumer: Consumer): Promise<void> {
-      const slot = queue.begin(consumer, clock.monotonicMs());
-      try {
-        const outcome = await make(consumer);
-        if (outcome !== undefined) parts.made(outcome);
-      } finally {
-        queue.end(slot);
-        if (queue.underWay === 0) whenIdle();
+    /**
+     * Posts the next delivery. Returns undefined when the post was not made, or its result is unknown. Rejects when the
+     * store fails.
+     */
+    async post(consumer: Consumer): Promise<Outcome | undefined> {
+      if (!isEligible(consumer, clock.monotonicMs())) {
+        await check(consumer);
+        // Another process may have taken the consumer over during the check.
+        if (!isEligible(consumer, clock.monotonicMs()) || !parts.mayPost(consumer)) return undefined;
       }
+      const { subscription: { secret } } = consumer;
+      const post = take(consumer, clock.now());
+      const made = await parts.attempt(requestOf(consumer, post), cutting.signal);
+      // An aborted post has an unknown outcome, and is delivered again.
+      if (cutting.signal.aborted && made.outcome !== "delivered") return undefined;
+      const isOutdated = made.outcome === "rejected" && await hasChangedSecret(consumer, secret);
+      const again = { outcome: "retry", nextAttemptAtMs: clock.now() + NOTICED_MS } as const;
+      return isClosed(consumer) ? undefined : attempted(consumer, post, isOutdated ? { ...made, ...again } : made);
     },
     giveUp,
     /** Waits for posts under way, for at most `drainMs`, and then aborts them. */
     async drain(drainMs: number): Promise<void> {
-      const idle = new Promise<void>((resolve) => {
-        whenIdle = resolve;
-        if (queue.underWay === 0) resolve();
-      });
+      const idle = queue.idle();
       const waiting = new AbortController();
       if (drainMs > 0) await Promise.race([idle, clock.wait(drainMs, waiting.signal)]);
       waiting.abort();

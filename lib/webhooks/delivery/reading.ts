@@ -103,13 +103,13 @@ async function readNext(parts: ReadingParts, consumer: Consumer, tail: number): 
   const { subscription, cursor, filter, inFlight } = consumer;
   const { scannedTo: after, requeued } = cursor;
   if (after >= tail) return true;
-  const taken = new Set([...inFlight, ...cursor.beyond]);
   // Only late events are of before the webhook: without that bound the page is the same for more consumers.
   const { events, scannedTo } = await parts.pages.read({ ...filter, fromHeight: undefined }, after, tail);
   // A failure meanwhile has emptied the queue, and the next read starts there.
   const isHeldUpNow = subscription.ordered && consumer.dueAtMs !== undefined;
   if (cursor.requeued !== requeued || isHeldUpNow) return true;
-  const open = events.filter((event) => matches(filter, event) && !taken.has(event.sequence));
+  const isTaken = (sequence: number) => inFlight.has(sequence) || cursor.beyond.has(sequence);
+  const open = events.filter((event) => matches(filter, event) && !isTaken(event.sequence));
   enqueue(consumer, open.map((event) => ({ event, failed: null })), cursor);
   cursor.scannedTo = scannedTo;
   return true;

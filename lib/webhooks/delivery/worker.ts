@@ -33,7 +33,7 @@ import { createPosting, type PostingParts } from "./posting.ts";
 import { createLogPages, mayHaveMore, READ_AHEAD, readOn } from "./reading.ts";
 
 export interface WorkerParts
-  extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "made" | "refresh"> {
+  extends Omit<PostingParts, "store" | "limits" | "queue" | "networkMs" | "mayPost" | "refresh"> {
   store: Pick<Store, "events" | "references" | "deliveries" | "leases" | "subscriptions" | "sharedState" | "isShared">;
   /** The holder of the leases, unique to this process. */
   holder: string;
@@ -69,8 +69,7 @@ export function createDeliveryWorker(parts: WorkerParts) {
   const queue = createPostQueue(limits);
   /** Network time: the close time of the latest ledger, Unix ms. */
   const networkMs = () => (log.watcher?.latestLedgerCloseTime ?? 0) * 1_000;
-  const made = (outcome: Outcome) => commits.add(outcome);
-  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost, made, refresh: consumers.refresh });
+  const posting = createPosting({ ...parts, limits, queue, networkMs, mayPost, refresh: consumers.refresh });
   const beforeRetry = () => log.look();
   const commits = createCommits({ store, clock, gatherMs, onProblem, beforeRetry, fenced, committed });
   const stepOfClock = createStepWatch(clock);
@@ -194,9 +193,16 @@ export function createDeliveryWorker(parts: WorkerParts) {
   }
 
   async function post(consumer: Consumer): Promise<void> {
+    const slot = queue.begin(consumer, clock.monotonicMs());
     const posted = posting.post(consumer);
     schedule(consumer);
-    await posted.catch((cause) => failed(consumer, cause));
+    try {
+      const outcome = await posted;
+      if (outcome !== undefined) commits.add(outcome);
+    } catch (cause) {
+      failed(consumer, cause);
+    }
+    queue.end(slot);
     schedule(consumer);
     dispatchSoon();
   }
@@ -213,8 +219,8 @@ export function createDeliveryWorker(parts: WorkerParts) {
   }
 
   function committed(outcomes: Outcome[]): void {
-    for (const { consumer, delivery } of outcomes) {
-      if (delivery !== undefined) settled(consumer, delivery, clock.now());
+    for (const [consumer, own] of Map.groupBy(outcomes, ({ consumer }) => consumer)) {
+      settled(consumer, own.flatMap(({ delivery }) => delivery ?? []), clock.now());
       schedule(consumer);
     }
     dispatch();

@@ -9,8 +9,9 @@ import { readingThree } from "./reading_three.ts";
 test("the worker does not read an event again that an endpoint accepted before earlier ones", async () => {
   const { store, consumer, read } = await readingThree();
   const finish = (sequence: number) => {
-    settlementsOf([{ consumer, delivery: { sequence, cursor: consumer.cursor, failed: undefined } }]);
-    settled(consumer, { sequence, cursor: consumer.cursor, failed: undefined }, START_MS);
+    const delivery = { sequence, cursor: consumer.cursor, failed: undefined };
+    settlementsOf([{ consumer, delivery }]);
+    settled(consumer, [delivery], START_MS);
   };
   assert.deepEqual(await read(), [1, 2, 3]);
   // The second probe of an endpoint that is down is the second event.
