@@ -40,6 +40,7 @@ export function fileForm(format: FileFormat, columns: readonly string[]): FileFo
   return { head: `${columns.map(csvCell).join(",")}\r\n`, textOf: (rows) => rows.map(lineOf).join("") };
 }
 
+const SPECIAL = /^[=+\-@\t\r]|[",\r\n]/;
 const QUOTED = /[",\r\n]/;
 const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^[+-]?\d+(\.\d+)?$/;
@@ -50,6 +51,7 @@ const NUMBER = /^[+-]?\d+(\.\d+)?$/;
  */
 function csvCell(cell: Row[string]): string {
   if (typeof cell !== "string") return cell == null ? "" : String(cell);
+  if (!SPECIAL.test(cell)) return cell;
   const safe = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
