@@ -22,23 +22,9 @@ export function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-const DAY_SECONDS = 86_400;
-/** 00 to 59. */
-const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => `${n}`.padStart(2, "0"));
-/** Times of a list are often of one day, and a Date for each is a tenth of an export. */
-const lastDay = { day: NaN, text: "" };
-
 /** The same in whole seconds (`2026-01-01T00:00:00Z`), as the RPC writes close times. */
 export function isoSeconds(timeMs: number): string {
-  const seconds = Math.floor(timeMs / 1_000);
-  const day = Math.floor(seconds / DAY_SECONDS);
-  if (day !== lastDay.day) {
-    lastDay.text = isoTime(timeMs).slice(0, -"00:00:00.000Z".length);
-    lastDay.day = day;
-  }
-  const ofDay = seconds - day * DAY_SECONDS;
-  const [hours, minutes] = [Math.floor(ofDay / 3_600), Math.floor(ofDay / 60) % 60];
-  return `${lastDay.text}${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes]}:${TWO_DIGITS[ofDay % 60]}Z`;
+  return `${isoTime(timeMs).slice(0, -5)}Z`;
 }
 
 /** The clock that every part of the gateway receives. */

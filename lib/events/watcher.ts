@@ -245,7 +245,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function derive(): Promise<void> {
     const [work, { lease }] = [parts.payments, log];
     if (work === undefined || lease === undefined) return;
-    // Of a failure that lasts `owedEvents` learns, too.
+    // `owedEvents` meets a lasting failure of `follow`, too. Store and RPC client report those of `read`.
     deriving ??= work.follow(lease).then(() => work.read(lease)).catch(() => {}).finally(() => deriving = undefined);
     if (!polling.isLooping) await deriving;
     const owed = await work.owedEvents(lease).catch((error) => {

@@ -30,6 +30,7 @@ const JOBS: Record<Runtime, number> = {
   bun: Number(process.env.TEST_JOBS ?? 2 * CORES),
   deno: Number(process.env.TEST_JOBS ?? CORES),
 };
+/** The priority of tests, as of `nice`: a database has 0. */
 const BELOW_DATABASE = 5;
 const DENO = ["npx", "--yes", `deno@${JSON.parse(readFileSync("package.json", "utf8")).config.deno}`];
 

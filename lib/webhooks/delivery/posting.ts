@@ -15,7 +15,7 @@ export interface PostingParts extends EligibilityParts {
   /** The message of an event for an API key. */
   message(event: LoggedEvent, keyId: string): EventMessage;
   limits: WorkerLimits;
-  queue: PostQueue;
+  queue: Pick<PostQueue, "idle">;
   /** Network time: the close time of the latest ledger, Unix ms. So steps of our own clock age nothing. */
   networkMs(): number;
   /** Whether a begun post may still be made after a check. */
